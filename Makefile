@@ -1,0 +1,105 @@
+# Everything runs in .venv, which the first target creates. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV ?= .venv
+# Folder with the data sets of the paper's tables, for the benchmarks.
+AMCLUST_DATA ?= ../shared/data
+# More arguments for pytest: make test PYTEST_ARGS="-n auto -k energy"
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PIP_INSTALL := $(BIN)/python -m pip install -qq -c constraints.txt
+
+# All cores, also where CMake falls back from Ninja to Make.
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell getconf _NPROCESSORS_ONLN)
+# CMake and Ninja are the system's, or those of the venv where the system has none.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test lint format bench sanitize test-native wheel clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- installation -------------------------------------------------------------------------------
+# One stamp for each set of extras. The install is editable: only C++ and build files call for a new
+# one, Python files do not.
+
+EXTRAS_demo := plot
+EXTRAS_test := test,torch,plot
+EXTRAS_lint := dev
+EXTRAS_bench := bench,torch
+INSTALLS := $(addprefix $(STAMPS)/,demo test lint bench)
+
+BUILD_FILES := CMakeLists.txt pyproject.toml constraints.txt
+NATIVE_SOURCES := $(shell find src/amclust/_core -type f)
+
+# The list in [build-system] of pyproject.toml, quoted for the shell.
+BUILD_REQUIRES := $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml | tr ',' ' ')
+MISSING_TOOLS := $(foreach tool,cmake ninja,$(if $(shell command -v $(tool)),,$(tool)))
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/build-tools: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing the build tools into $(VENV)"
+	$(PIP_INSTALL) $(BUILD_REQUIRES) $(MISSING_TOOLS)
+	@mkdir -p $(@D) && touch $@
+
+# Without build isolation, so that a rebuild compiles only what changed.
+$(INSTALLS): $(STAMPS)/%: $(BUILD_FILES) $(NATIVE_SOURCES) $(STAMPS)/build-tools
+	@echo "Building and installing amclust[$(EXTRAS_$*)] into $(VENV)"
+	$(PIP_INSTALL) --no-build-isolation -e ".[$(EXTRAS_$*)]"
+	@touch $@
+
+# --- use ----------------------------------------------------------------------------------------
+
+demo: $(STAMPS)/demo ## cluster the digits, print a table, draw the memories
+	$(BIN)/amclust demo
+
+bench: $(STAMPS)/bench ## time amclust beside its peers (data: AMCLUST_DATA)
+	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.speed
+
+wheel: $(STAMPS)/build-tools ## build a wheel into dist/
+	$(BIN)/python -m pip wheel -qq --no-build-isolation --no-deps --wheel-dir dist .
+
+# --- checks -------------------------------------------------------------------------------------
+
+test: $(STAMPS)/test ## run the tests and the doctests
+	$(BIN)/pytest $(CURDIR)/tests --pyargs amclust --doctest-modules $(PYTEST_ARGS)
+
+lint: $(STAMPS)/lint ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMPS)/lint ## format Python and C++, apply safe fixes
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	find src tests -name '*.[ch]pp' -exec $(BIN)/clang-format -i {} +
+
+# $(1): build folder, $(2): more CMake arguments
+define native_tests
+	cmake -S . -B build/$(1) -G Ninja -DAMCLUST_BUILD_TESTS=ON -DAMCLUST_BUILD_PYTHON=OFF \
+	  -DCMAKE_COMPILE_WARNING_AS_ERROR=ON $(2)
+	cmake --build build/$(1)
+	ctest --test-dir build/$(1) --output-on-failure --no-tests=error
+endef
+
+test-native: $(STAMPS)/build-tools ## run the C++ tests, warnings are errors
+	$(call native_tests,native,-DCMAKE_BUILD_TYPE=Release)
+
+sanitize: export ASAN_OPTIONS = halt_on_error=1:abort_on_error=1:detect_leaks=1:detect_stack_use_after_return=1:check_initialization_order=1:strict_string_checks=1
+sanitize: export UBSAN_OPTIONS = halt_on_error=1:abort_on_error=1:print_stacktrace=1
+sanitize: $(STAMPS)/build-tools ## run the C++ tests under address and undefined-behaviour sanitizers
+	$(call native_tests,sanitize,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DAMCLUST_SANITIZE=ON)
+
+clean: ## remove what was built, keep .venv's packages
+	rm -rf build dist $(STAMPS) .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv too
+	rm -rf $(VENV)

@@ -1,0 +1,168 @@
+"""Data for the benchmarks: the paper's tables, Fashion-MNIST, and made mixtures."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.availability import UnavailableError
+
+FloatArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.integer[Any]]
+BoolArray = NDArray[np.bool_]
+
+FASHION_MNIST_SHAPE = (60_000, 784)
+_IDX_HEADER_BYTES = 16
+_ROWS_A_CHUNK = 65_536
+
+
+class Table(NamedTuple):
+    """A data set with the classes that score a clustering of it."""
+
+    name: str
+    features: FloatArray
+    classes: IntArray
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of distinct classes, the k every method is given."""
+        return int(np.unique(self.classes).size)
+
+
+def load_table(name: str, folder: Path) -> Table:
+    """Read ``name.csv.gz``: a header ``f0,...,label``, one row a point.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set, for instance ``"zoo"``.
+    folder : Path
+        Folder that holds the files.
+
+    Returns
+    -------
+    Table
+        Raw features in float64 and the labels as codes 0, 1, ...
+
+    Raises
+    ------
+    UnavailableError
+        If the file is not in the folder.
+    """
+    path = folder / f"{name}.csv.gz"
+    if not path.is_file():
+        message = f"{path} is missing: set AMCLUST_DATA or --data-dir to the folder of the tables"
+        raise UnavailableError(message)
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        next(rows)
+        records = list(rows)
+    features = np.array([record[:-1] for record in records], dtype=np.float64)
+    _, classes = np.unique([record[-1] for record in records], return_inverse=True)
+    return Table(name, features, classes)
+
+
+def load_fashion_mnist(folder: Path) -> FloatArray:
+    """Read the 60,000 training images from the idx file of Debian's package.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder with ``train-images-idx3-ubyte.gz``.
+
+    Returns
+    -------
+    ndarray of shape (60000, 784)
+        Standardised pixels, float32, C-ordered.
+
+    Raises
+    ------
+    UnavailableError
+        If the file is not in the folder.
+    """
+    path = folder / "train-images-idx3-ubyte.gz"
+    if not path.is_file():
+        message = (
+            f"{path} is missing: install Debian's dataset-fashion-mnist "
+            "or set --fashion-mnist-dir to the folder of the idx files"
+        )
+        raise UnavailableError(message)
+    with gzip.open(path) as file:
+        pixels = np.frombuffer(file.read(), dtype=np.uint8, offset=_IDX_HEADER_BYTES)
+    return standardise(pixels.reshape(FASHION_MNIST_SHAPE).astype(np.float32))
+
+
+def standardise(features: FloatArray) -> FloatArray:
+    """Give every feature mean 0 and variance 1 over its observed (not NaN) entries.
+
+    Constant features become 0. The dtype is kept.
+    """
+    scaled: FloatArray = StandardScaler().fit_transform(features)
+    return np.ascontiguousarray(scaled)
+
+
+def make_mixture(n_samples: int, n_features: int, n_clusters: int, seed: int = 0) -> FloatArray:
+    """Draw overlapping Gaussian clusters of unequal size and spread.
+
+    Stands in for data that cannot be had here, BNG Japanese Vowels in particular
+    (1,000,000 x 14, nine classes). Filled a chunk at a time, so that making it needs hardly
+    more memory than holding it.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_clusters : int
+        Shape of the data.
+    seed : int, default=0
+        Seed of the private generator.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+        float32, C-ordered.
+    """
+    generator = np.random.default_rng(seed)
+    shares = generator.dirichlet(np.full(n_clusters, 3.0))
+    centers = generator.normal(0.0, 1.0, (n_clusters, n_features)).astype(np.float32)
+    spreads = generator.uniform(0.6, 1.4, (n_clusters, n_features)).astype(np.float32)
+    features = np.empty((n_samples, n_features), dtype=np.float32)
+    for start in range(0, n_samples, _ROWS_A_CHUNK):
+        chunk = features[start : start + _ROWS_A_CHUNK]
+        members = generator.choice(n_clusters, len(chunk), p=shares)
+        generator.standard_normal(out=chunk, dtype=np.float32)
+        chunk *= spreads[members]
+        chunk += centers[members]
+    return features
+
+
+def draw_removed(shape: tuple[int, int], fraction: float, seed: int) -> BoolArray:
+    """Choose entries to remove completely at random, never a whole row or column.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    fraction : float
+        Share of the entries to remove.
+    seed : int
+        Seed of the private generator.
+
+    Returns
+    -------
+    ndarray of bool
+        True where an entry is removed.
+    """
+    generator = np.random.default_rng(seed)
+    rows, columns = shape
+    removed = np.zeros(shape, dtype=bool)
+    removed.flat[generator.permutation(removed.size)[: round(fraction * removed.size)]] = True
+    for row in np.flatnonzero(removed.all(axis=1)):
+        removed[row, generator.integers(columns)] = False
+    for column in np.flatnonzero(removed.all(axis=0)):
+        removed[generator.integers(rows), column] = False
+    return removed

@@ -1,0 +1,1 @@
+"""Speed side by side with the peers, in one run: ``python -m benchmarks.speed``."""

@@ -1,0 +1,55 @@
+"""The paper's protocol against k-means with the paper's 1000 restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from sklearn.cluster import KMeans
+
+from benchmarks.data import Table, load_table, standardise
+from benchmarks.speed.protocol import PROTOCOLS, paper_clam
+from benchmarks.speed.records import Entry, Line, Target
+from benchmarks.speed.settings import Settings
+from benchmarks.speed.timing import interleave, median_ratio, seconds_of
+
+TARGETS = {"zoo": 0.10, "ecoli": 0.10, "movement_libras": 0.15, "yale": 0.20}
+KMEANS_RESTARTS = 1000
+
+
+def run(settings: Settings) -> Iterator[Entry]:
+    """Compare on each of the four data sets."""
+    repeats = settings.pick(full=5, quick=1)
+    for name, limit in TARGETS.items():
+        yield _compare(load_table(name, settings.data_dir), limit, repeats)
+
+
+def _compare(table: Table, limit: float, repeats: int) -> Line:
+    features = standardise(table.features)
+    k = table.n_clusters
+    protocol = PROTOCOLS[table.name]
+    # The first call of each pays for loading and for starting threads.
+    paper_clam(k, protocol, restarts=2, epochs=1).fit(features)
+    KMeans(k, n_init=2, random_state=0).fit(features)
+    rounds = interleave(
+        {
+            "ours": lambda seed: paper_clam(k, protocol, random_state=seed).fit(features),
+            "peer": lambda seed: KMeans(k, n_init=KMEANS_RESTARTS, random_state=seed).fit(features),
+        },
+        range(repeats),
+    )
+    ours, peer = seconds_of(rounds["ours"]), seconds_of(rounds["peer"])
+    ratio = median_ratio(ours, peer)
+    n_samples, n_features = features.shape
+    return Line(
+        what=f"{table.name} {n_samples}x{n_features}, 10 restarts x 200 epochs",
+        unit="s",
+        ours=median(ours),
+        peer=median(peer),
+        peer_name=f"KMeans(n_init={KMEANS_RESTARTS})",
+        value=ratio,
+        ratio=ratio,
+        target=Target("ratio", "<=", limit),
+        note=f"median of {repeats} interleaved pairs; n_iter_ {rounds['ours'][-1].result.n_iter_}",
+        samples={"ours": ours, "peer": peer},
+    )

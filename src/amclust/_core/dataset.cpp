@@ -1,0 +1,239 @@
+#include "dataset.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace amclust {
+namespace {
+
+template <class Value, class Visit>
+void visit_dense(const Dataset& data, std::int64_t row, Visit&& visit) {
+  const Value* x = static_cast<const Value*>(data.dense.data) + row * data.dense.stride;
+  for (int j = 0; j < data.features; ++j) visit(j, x[j]);
+}
+
+// Calls visit(column, value) for the stored entries of a sparse row.
+template <class Value, class Index, class Visit>
+void visit_sparse(const Dataset& data, std::int64_t row, Visit&& visit) {
+  const Value* values = static_cast<const Value*>(data.sparse.data);
+  const Index* indices = static_cast<const Index*>(data.sparse.indices);
+  const Index* indptr = static_cast<const Index*>(data.sparse.indptr);
+  for (Index at = indptr[row]; at < indptr[row + 1]; ++at) visit(static_cast<int>(indices[at]), values[at]);
+}
+
+template <class Visit>
+void visit_stored(const Dataset& data, std::int64_t row, Visit&& visit) {
+  if (!data.is_sparse)
+    data.dense.is_double ? visit_dense<double>(data, row, visit) : visit_dense<float>(data, row, visit);
+  else if (data.sparse.wide_indices)
+    data.sparse.is_double ? visit_sparse<double, std::int64_t>(data, row, visit)
+                          : visit_sparse<float, std::int64_t>(data, row, visit);
+  else
+    data.sparse.is_double ? visit_sparse<double, std::int32_t>(data, row, visit)
+                          : visit_sparse<float, std::int32_t>(data, row, visit);
+}
+
+// float arithmetic for float data keeps the loop vectorised; the offset is a float already.
+template <class Value>
+void load_dense(const Value* x, int d, const float* offset, const float* scale, float* out) {
+  if (offset)
+    for (int j = 0; j < d; ++j) out[j] = static_cast<float>((x[j] - offset[j]) * scale[j]);
+  else
+    for (int j = 0; j < d; ++j) out[j] = static_cast<float>(x[j]);
+}
+
+void mark_missing(float* x, int d, const float* fill, std::uint8_t* missing) {
+  for (int j = 0; j < d; ++j) {
+    const bool hole = std::isnan(x[j]);
+    missing[j] = hole;
+    if (hole) x[j] = fill[j];
+  }
+}
+
+// Unit length over the observed coordinates; returns the length.
+float normalise(float* x, int d) {
+  double square = 0.0;
+  for (int j = 0; j < d; ++j)
+    if (!std::isnan(x[j])) square += static_cast<double>(x[j]) * x[j];
+  const float length = static_cast<float>(std::sqrt(square));
+  const float inverse = length > 0.0f ? 1.0f / length : 0.0f;
+  for (int j = 0; j < d; ++j) x[j] *= inverse;
+  return length;
+}
+
+}  // namespace
+
+void Dataset::raw(std::int64_t row, double* out) const {
+  if (is_sparse) std::fill(out, out + features, 0.0);
+  visit_stored(*this, row, [out](int j, double value) { out[j] = value; });
+}
+
+void Dataset::load(const std::int64_t* which, int n, const float* fill, float* out, std::uint8_t* missing,
+                   float* row_scale) const {
+  const int d = features;
+  const float* shift = offset.empty() ? nullptr : offset.data();
+  const float* factor = scale.empty() ? nullptr : scale.data();
+  for (int i = 0; i < n; ++i) {
+    float* x = out + static_cast<std::ptrdiff_t>(i) * d;
+    if (is_sparse) {
+      for (int j = 0; j < d; ++j) x[j] = shift ? -shift[j] * factor[j] : 0.0f;
+      visit_stored(*this, which[i], [&](int j, double value) {
+        x[j] = static_cast<float>(shift ? (value - shift[j]) * factor[j] : value);
+      });
+    } else if (dense.is_double) {
+      load_dense(static_cast<const double*>(dense.data) + which[i] * dense.stride, d, shift, factor, x);
+    } else {
+      load_dense(static_cast<const float*>(dense.data) + which[i] * dense.stride, d, shift, factor, x);
+    }
+    float length = 1.0f;
+    if (metric == Metric::cosine) length = normalise(x, d);
+    if (row_scale) row_scale[i] = length;
+    if (has_missing) mark_missing(x, d, fill, missing + static_cast<std::ptrdiff_t>(i) * d);
+  }
+}
+
+int Dataset::compare(std::int64_t a, std::int64_t b) const {
+  const auto order = [](double x, double y) {
+    if (std::isnan(x) || std::isnan(y)) return static_cast<int>(std::isnan(y)) - static_cast<int>(std::isnan(x));
+    return static_cast<int>(x > y) - static_cast<int>(x < y);
+  };
+  if (!is_sparse) {
+    for (int j = 0; j < features; ++j) {
+      const auto value = [&](std::int64_t row) -> double {
+        return dense.is_double ? static_cast<const double*>(dense.data)[row * dense.stride + j]
+                               : static_cast<const float*>(dense.data)[row * dense.stride + j];
+      };
+      if (const int sign = order(value(a), value(b))) return sign;
+    }
+    return 0;
+  }
+  thread_local std::vector<double> left, right;
+  left.resize(features);
+  right.resize(features);
+  raw(a, left.data());
+  raw(b, right.data());
+  for (int j = 0; j < features; ++j)
+    if (const int sign = order(left[j], right[j])) return sign;
+  return 0;
+}
+
+ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* which, std::int64_t n,
+                                   const float* weights, Team& team) {
+  const int d = data.features;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  struct Part {
+    std::vector<double> weight, sum, square, low, high;
+    std::int64_t missing = 0, infinite_row = -1, empty_row = -1;
+    int infinite_column = -1;
+  };
+  // The first row is subtracted before squaring: variances of columns far from zero stay right.
+  std::vector<double> shift(d);
+  if (n) data.raw(which ? which[0] : 0, shift.data());
+  for (double& s : shift)
+    if (!std::isfinite(s)) s = 0.0;
+
+  constexpr int kParts = 16;  // fixed, so that sums do not depend on the number of threads
+  std::vector<Part> parts(kParts);
+  team.run(kParts, [&](int index, int) {
+    Part& part = parts[index];
+    part.weight.assign(d, 0.0);
+    part.sum.assign(d, 0.0);
+    part.square.assign(d, 0.0);
+    part.low.assign(d, inf);
+    part.high.assign(d, -inf);
+    std::vector<double> buffer(d);
+    double total_weight = 0.0;
+    for (std::int64_t i = n * index / kParts; i < n * (index + 1) / kParts; ++i) {
+      const std::int64_t row = which ? which[i] : i;
+      const double w = weights ? weights[i] : 1.0;
+      double* x = buffer.data();
+      data.raw(row, x);
+      double check = 0.0;
+      for (int j = 0; j < d; ++j) check += x[j] * 0.0;  // NaN if anything is not finite
+      if (check == 0.0) {
+        total_weight += w;
+        for (int j = 0; j < d; ++j) {
+          const double value = x[j] - shift[j];
+          part.sum[j] += w * value;
+          part.square[j] += w * value * value;
+          part.low[j] = std::min(part.low[j], x[j]);
+          part.high[j] = std::max(part.high[j], x[j]);
+        }
+        continue;
+      }
+      int observed = 0;
+      for (int j = 0; j < d; ++j) {
+        if (std::isnan(x[j])) {
+          ++part.missing;
+          continue;
+        }
+        if (std::isinf(x[j]) && part.infinite_row < 0) {
+          part.infinite_row = row;
+          part.infinite_column = j;
+        }
+        ++observed;
+        const double value = x[j] - shift[j];
+        part.weight[j] += w;
+        part.sum[j] += w * value;
+        part.square[j] += w * value * value;
+        part.low[j] = std::min(part.low[j], x[j]);
+        part.high[j] = std::max(part.high[j], x[j]);
+      }
+      if (observed == 0 && part.empty_row < 0) part.empty_row = row;
+    }
+    for (double& w : part.weight) w += total_weight;
+  });
+
+  ColumnStatistics out;
+  out.weight.assign(d, 0.0);
+  out.mean.assign(d, 0.0);
+  out.variance.assign(d, 0.0);
+  out.low.assign(d, inf);
+  out.high.assign(d, -inf);
+  for (const Part& part : parts) {
+    out.missing += part.missing;
+    if (out.infinite_row < 0 && part.infinite_row >= 0) {
+      out.infinite_row = part.infinite_row;
+      out.infinite_column = part.infinite_column;
+    }
+    if (out.empty_row < 0) out.empty_row = part.empty_row;
+    for (int j = 0; j < d; ++j) {
+      out.weight[j] += part.weight[j];
+      out.mean[j] += part.sum[j];
+      out.variance[j] += part.square[j];
+      out.low[j] = std::min(out.low[j], part.low[j]);
+      out.high[j] = std::max(out.high[j], part.high[j]);
+    }
+  }
+  for (int j = 0; j < d; ++j) {
+    if (out.weight[j] <= 0.0) continue;
+    const double mean = out.mean[j] / out.weight[j];
+    out.variance[j] = std::max(0.0, out.variance[j] / out.weight[j] - mean * mean);
+    out.mean[j] = shift[j] + mean;
+  }
+  return out;
+}
+
+DistinctRows distinct_rows(const Dataset& data, const float* weights) {
+  std::vector<std::int64_t> order(data.rows);
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::int64_t a, std::int64_t b) { return data.compare(a, b) < 0; });
+  DistinctRows out;
+  for (std::size_t i = 0; i < order.size();) {
+    double total = 0.0;
+    std::size_t next = i;
+    for (; next < order.size() && (next == i || data.compare(order[i], order[next]) == 0); ++next)
+      total += weights ? weights[order[next]] : 1.0;
+    if (total > 0.0) {
+      out.rows.push_back(order[i]);
+      out.weights.push_back(static_cast<float>(total));
+    }
+    i = next;
+  }
+  return out;
+}
+
+}  // namespace amclust

@@ -1,0 +1,71 @@
+// The rows to be clustered, read where they lie: dense or CSR, float or double, with NaN for missing values. Rows are
+// handed out in blocks of floats in the units the core works in: (x - offset) * scale, or on the unit sphere.
+#pragma once
+
+#include "kernels/kernels.hpp"
+#include "team.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace amclust {
+
+struct DenseRows {
+  const void* data = nullptr;
+  bool is_double = false;
+  std::ptrdiff_t stride = 0;  // elements from row to row
+};
+
+struct SparseRows {  // CSR, indices sorted within a row
+  const void* data = nullptr;
+  bool is_double = false;
+  const void* indices = nullptr;
+  const void* indptr = nullptr;
+  bool wide_indices = false;  // 64-bit
+};
+
+struct ColumnStatistics {
+  std::vector<double> weight, mean, variance, low, high;  // over the observed values
+  std::int64_t missing = 0;
+  std::int64_t infinite_row = -1, empty_row = -1;  // the first row with an infinity / with nothing observed
+  int infinite_column = -1;
+};
+
+class Dataset {
+ public:
+  std::int64_t rows = 0;
+  int features = 0;
+  DenseRows dense;
+  SparseRows sparse;
+  bool is_sparse = false;
+
+  bool has_missing = false;
+  Metric metric = Metric::euclidean;
+  std::vector<float> offset, scale;  // per feature; empty: 0 and 1
+
+  // Raw values of one row, missing as NaN.
+  void raw(std::int64_t row, double* out) const;
+  // n rows into out [n][features]. Missing values become fill[j] (already in the core's units); missing [n][features]
+  // (may be null when has_missing is false) marks them. row_scale [n] (may be null) gets the factor that undoes the
+  // normalisation of the spherical metric.
+  void load(const std::int64_t* which, int n, const float* fill, float* out, std::uint8_t* missing,
+            float* row_scale = nullptr) const;
+
+  // -1, 0 or 1: a total order of rows by value, NaN first and equal to NaN.
+  int compare(std::int64_t a, std::int64_t b) const;
+};
+
+// Statistics of the listed rows (all when `which` is null) with weights (1 when null).
+ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* which, std::int64_t n,
+                                   const float* weights, Team& team);
+
+// Distinct rows in their total order, and for each how much weight its copies have together. Rows of weight 0 are left
+// out. So training sees the same thing whether a row is there twice or has weight 2, and in whatever order rows come.
+struct DistinctRows {
+  std::vector<std::int64_t> rows;
+  std::vector<float> weights;
+};
+DistinctRows distinct_rows(const Dataset& data, const float* weights);
+
+}  // namespace amclust

@@ -1,0 +1,19 @@
+// The silhouette coefficient itself, O(rows^2), for several labelings of the same rows at once: the distances are
+// computed once, and never stored as a whole.
+#pragma once
+
+#include "dataset.hpp"
+#include "team.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace amclust {
+
+// labels [labelings][n] in 0 ... k - 1; weights [n] or null. Returns one mean silhouette per labeling; a labeling with
+// fewer than two clusters gets NaN. A row of weight 2 counts like two rows. row_values (may be null) [labelings][n].
+std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* which, int n, const float* fill,
+                                     const float* weights, const std::int32_t* labels, int labelings, int k,
+                                     float* row_values, Team& team, Control& control);
+
+}  // namespace amclust

@@ -1,0 +1,79 @@
+#include "filling.hpp"
+
+#include <algorithm>
+
+namespace amclust {
+namespace {
+
+// Grows, never shrinks: buffers are reused for tiles of differing size.
+void ensure(Buffer& buffer, std::size_t size) {
+  if (buffer.size() < size) buffer.resize(size);
+}
+
+}  // namespace
+
+void Filler::fill(const Memories& memories, float* rows, const std::uint8_t* missing, int n) {
+  const int lanes = kernels().lanes;
+  std::vector<int> which;
+  for (int i = 0; i < n; ++i) {
+    const std::uint8_t* m = missing + static_cast<std::ptrdiff_t>(i) * memories.d;
+    if (std::find(m, m + memories.d, std::uint8_t{1}) != m + memories.d) which.push_back(i);
+    if (static_cast<int>(which.size()) == lanes || (i + 1 == n && !which.empty())) {
+      tile(memories, rows, missing, which.data(), static_cast<int>(which.size()));
+      which.clear();
+    }
+  }
+}
+
+void Filler::tile(const Memories& memories, float* rows, const std::uint8_t* missing, const int* which, int used) {
+  const Kernels& kernel = kernels();
+  const int lanes = kernel.lanes, d = memories.d, kp = memories.kp;
+  int q = 0;
+  for (int l = 0; l < used; ++l) {
+    const std::uint8_t* m = missing + static_cast<std::ptrdiff_t>(which[l]) * d;
+    q = std::max(q, static_cast<int>(std::count(m, m + d, std::uint8_t{1})));
+  }
+  const std::size_t size = static_cast<std::size_t>(q) * lanes;
+  feature_.assign(size, d);
+  winner_.resize(lanes);
+  ensure(start_, size);
+  ensure(zero_, size);
+  ensure(state_, size);
+  ensure(products_, static_cast<std::size_t>(lanes) * kp);
+  ensure(gathered_, static_cast<std::size_t>(lanes) * d);
+  ensure(norm_, lanes);
+  ensure(loss_, lanes);
+  ensure(state_scale_, lanes);
+  const Network net = memories.network();
+  ensure(scratch_, kernel.moving_scratch(net, q));
+  std::fill(start_.data(), start_.data() + size, 0.0f);
+  std::fill(gathered_.data(), gathered_.data() + static_cast<std::size_t>(lanes) * d, 0.0f);
+
+  for (int l = 0; l < used; ++l) {
+    const float* x = rows + static_cast<std::ptrdiff_t>(which[l]) * d;
+    const std::uint8_t* m = missing + static_cast<std::ptrdiff_t>(which[l]) * d;
+    std::copy(x, x + d, gathered_.data() + static_cast<std::ptrdiff_t>(l) * d);
+    int at = 0;
+    for (int j = 0; j < d; ++j) {
+      if (!m[j]) continue;
+      feature_[static_cast<std::size_t>(at) * lanes + l] = j;
+      start_[static_cast<std::size_t>(at) * lanes + l] = x[j];
+      ++at;
+    }
+  }
+  kernel.products(gathered_.data(), lanes, d, net.memories, kp, products_.data());
+  kernel.norms(gathered_.data(), lanes, d, norm_.data());
+  const MovingTile tile{feature_.data(), start_.data(), zero_.data(),  zero_.data(),   q,
+                        products_.data(), state_.data(), state_scale_.data(), norm_.data(), loss_.data(),
+                        winner_.data(),  nullptr,       nullptr,       scratch_.data(), used};
+  kernel.moving(net, tile);
+  for (int l = 0; l < used; ++l) {
+    float* x = rows + static_cast<std::ptrdiff_t>(which[l]) * d;
+    for (int at = 0; at < q; ++at) {
+      const std::int32_t j = feature_[static_cast<std::size_t>(at) * lanes + l];
+      if (j < d) x[j] = state_[static_cast<std::size_t>(at) * lanes + l] / state_scale_[l];
+    }
+  }
+}
+
+}  // namespace amclust

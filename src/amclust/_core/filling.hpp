@@ -1,0 +1,25 @@
+// Missing values, filled by the memories: the observed coordinates stay, the missing ones move.
+#pragma once
+
+#include "buffer.hpp"
+#include "memories.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace amclust {
+
+class Filler {
+ public:
+  // rows [n][d] with the missing coordinates at their start value; missing [n][d] marks them. They are replaced by
+  // where the dynamics carries them.
+  void fill(const Memories& memories, float* rows, const std::uint8_t* missing, int n);
+
+ private:
+  void tile(const Memories& memories, float* rows, const std::uint8_t* missing, const int* which, int used);
+
+  std::vector<std::int32_t> feature_, winner_;
+  Buffer start_, zero_, state_, products_, norm_, loss_, state_scale_, scratch_, gathered_;
+};
+
+}  // namespace amclust

@@ -1,0 +1,77 @@
+// Rows whose coordinates all move: labels, recall, and the reconstruction objective.
+#include "entry.hpp"
+#include "gram.hpp"
+
+namespace {
+
+using amclust::FreeAdjoint;
+using amclust::FreeTile;
+
+// Scratch: products, moved == products, adjoints (4 k), history, gram gradient (k^2).
+std::size_t free_scratch(const Network& net) {
+  const std::size_t k = net.k;
+  return (GramHistory::size(net.k, net.n_steps) + 5 * k + k * k) * W;
+}
+
+void free_forward(const Network& net, const FreeTile& tile) {
+  const int k = net.k;
+  Vec* memory = reinterpret_cast<Vec*>(tile.history);
+  Vec* products = memory;
+  GramHistory h(memory + 5 * static_cast<std::ptrdiff_t>(k), k, net.n_steps);
+  rows_to_lanes(tile.products, net.kp, k, products);
+  const Vec norm0 = tile.norm ? load(tile.norm) : splat(1.0f);
+  gram_forward(net, SharedGram{net.gram, k}, products, products, norm0, h);
+
+  lanes_to_rows(h.a + static_cast<std::ptrdiff_t>(net.n_steps) * k, k, tile.coef, net.kp);
+  store(tile.scale, h.c[net.n_steps]);
+  if (tile.winner) {
+    float* square_norms = reinterpret_cast<float*>(memory + k);
+    for (int m = 0; m < k; ++m) square_norms[m] = net.gram[static_cast<std::ptrdiff_t>(m) * k + m];
+    const IVec winner = gram_winner(net, products, products, square_norms, h);
+    for (int l = 0; l < W; ++l) tile.winner[l] = winner[l];
+  }
+  if (tile.trajectory_coef) {
+    for (int t = 0; t <= net.n_steps; ++t) {
+      lanes_to_rows(h.a + static_cast<std::ptrdiff_t>(t) * k, k,
+                    tile.trajectory_coef + static_cast<std::ptrdiff_t>(t) * W * net.kp, net.kp);
+      store(tile.trajectory_scale + static_cast<std::ptrdiff_t>(t) * W, h.c[t]);
+    }
+  }
+}
+
+void free_backward(const Network& net, const FreeTile& tile, const FreeAdjoint& adjoint) {
+  const int k = net.k;
+  Vec* memory = reinterpret_cast<Vec*>(tile.history);
+  Vec* products = memory;
+  Vec* a_bar = memory + k;
+  Vec* bias_bar = memory + 2 * static_cast<std::ptrdiff_t>(k);
+  Vec* products_bar = memory + 3 * static_cast<std::ptrdiff_t>(k);
+  Vec* moved_bar = memory + 4 * static_cast<std::ptrdiff_t>(k);
+  GramHistory h(memory + 5 * static_cast<std::ptrdiff_t>(k), k, net.n_steps);
+  Vec* s = memory + 5 * static_cast<std::ptrdiff_t>(k) + GramHistory::size(k, net.n_steps);
+
+  rows_to_lanes(adjoint.coef_adjoint, net.kp, k, a_bar);
+  const Vec norm0 = tile.norm ? load(tile.norm) : splat(1.0f);
+  gram_backward(net, SharedGram{net.gram, k}, products, products, norm0, a_bar, load(adjoint.scale_adjoint), h,
+                bias_bar, products_bar, moved_bar);
+  for (int m = 0; m < k; ++m) products_bar[m] += moved_bar[m];
+  lanes_to_rows(products_bar, k, adjoint.products_gradient, net.kp);
+  gram_gradient(h, k, net.n_steps, s);
+  for (int m = 0; m < k; ++m) {
+    for (int l = 0; l < adjoint.lanes_used; ++l) adjoint.bias_gradient[m] += bias_bar[m][l];
+    for (int n = 0; n < k; ++n) {
+      const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(m) * k + n;
+      float total = 0.0f;
+      for (int l = 0; l < adjoint.lanes_used; ++l) total += s[at][l];
+      adjoint.gram_gradient[at] += total;
+    }
+  }
+}
+
+}  // namespace
+
+void AMCLUST_ENTRY(fill_free)(amclust::Kernels& table) {
+  table.free_scratch = free_scratch;
+  table.free_forward = free_forward;
+  table.free_backward = free_backward;
+}

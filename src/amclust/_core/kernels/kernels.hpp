@@ -1,0 +1,128 @@
+// The number crunching, a small block of rows at a time, compiled once per instruction set. Everything above calls it
+// through this table and is plain C++. Pointers and sizes only: see simd.hpp for why.
+//
+// Shapes: k memories padded to kp (a multiple of the lanes), d features. Memories and their gradients are stored
+// feature-major, [d][kp], so that the coordinates of all memories in one feature lie together. Row blocks are
+// [rows][d]; per-row results [rows][kp]. Blocks of per-row results have room for rows padded to the lanes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace amclust {
+
+enum class Metric : std::int32_t { euclidean = 0, cosine = 1 };
+
+// The network as kernels see it. `bias` is the part of the logits that no state changes:
+// log-weight - beta |rho|^2 (Euclidean) or log-weight (cosine), and hugely negative in the padding.
+struct Network {
+  const float* memories;  // [d + 1][kp]; row d is zero, the place of "no feature"
+  const float* bias;      // [kp]
+  const float* gram;      // [k][k] inner products of the memories; only for kernels where all coordinates move
+  int k, kp, d;
+  Metric metric;
+  float beta, step_size;
+  int n_steps;
+};
+
+// One tile (as many rows as lanes) in which only some coordinates move: their features, where they start, what they
+// are compared with and how much that comparison counts. All are [n_moving][lanes]; lanes with fewer moving
+// coordinates are padded with feature d.
+struct MovingTile {
+  const std::int32_t* feature;
+  const float* start;
+  const float* target;
+  const float* loss_weight;
+  int n_moving;
+  float* products;      // [lanes][kp], in: start state times memories; out (training): gradient of these products
+  float* state;         // [n_moving][lanes], out: where the coordinates end
+  float* state_scale;   // [lanes], out: factor of the coordinates that did not move (1, but for cosine)
+  const float* norm;    // [lanes], squared norm of the whole start state (cosine)
+  float* loss;          // [lanes], out
+  std::int32_t* winner; // [lanes], out: the memory nearest to the final state
+  float* gradient;      // [d + 1][kp], added to; null: forward only
+  float* bias_gradient; // [kp], added to
+  float* scratch;       // moving_scratch() floats
+  int lanes_used;
+};
+
+// Rows whose coordinates all move. The state stays in the span of its start and the memories,
+// v_t = scale_t x + coef_t R, so the recursion runs on k coefficients and not on d coordinates.
+struct FreeTile {
+  const float* products;  // [lanes][kp] rows times memories
+  const float* norm;      // [lanes] squared norms of the rows (cosine)
+  float* coef;            // [lanes][kp] out, after n_steps
+  float* scale;           // [lanes] out
+  float* history;         // free_scratch() floats: kept between forward and backward of the same tile
+  float* trajectory_coef;   // [n_steps + 1][lanes][kp] or null
+  float* trajectory_scale;  // [n_steps + 1][lanes] or null
+  std::int32_t* winner;     // [lanes] out
+};
+
+struct FreeAdjoint {
+  const float* coef_adjoint;   // [lanes][kp]
+  const float* scale_adjoint;  // [lanes]
+  float* products_gradient;    // [lanes][kp] out
+  float* gram_gradient;        // [k][k] added to (symmetrised: S = dG + dG^T)
+  float* bias_gradient;        // [kp] added to
+  int lanes_used;
+};
+
+struct AdamStep {
+  float learning_rate, beta1, beta2, epsilon;
+  float correction1, correction2;  // 1 / (1 - beta^t)
+};
+
+// Soft silhouette of a block of rows; see objectives/silhouette.cpp for the formulas.
+struct SilhouetteBlock {
+  int n, k, kp;
+  const float* memberships;  // [n][kp]
+  const float* products;     // [n][kp] rows times soft centres
+  const float* norm;         // [n] squared norms
+  const float* weight;       // [n]
+  const float* size;         // [kp] total membership
+  const float* mean_square;  // [kp] mean squared norm of the soft cluster
+  float* distance_gradient;  // [n][kp] out: dL/d(squared distance of row to cluster)
+  float* direct_gradient;    // [n][kp] out: dL/d(membership), the part that is not through the statistics
+  float* size_gradient;      // [kp] added to: dL/d(size) through the leave-one-out factor
+  double loss;               // out: sum of weight * silhouette (to be maximised)
+  float* row_value;          // [n] out: silhouette of each row
+  float* scratch;            // 4 * k * lanes floats
+};
+
+struct Kernels {
+  const char* name;
+  int lanes;
+
+  // out[n][kp] = rows [n][d] times memories [d][kp]
+  void (*products)(const float* rows, int n, int d, const float* memories, int kp, float* out);
+  // out[d][kp] += rows^T [d][n] times coef [n][kp]
+  void (*outer)(const float* rows, int n, int d, const float* coef, int kp, float* out);
+  // out[n][kp] = squared Euclidean distances, from differences (no cancellation)
+  void (*distances)(const float* rows, int n, int d, const float* memories, int kp, float* out);
+  // out[n] = squared norms
+  void (*norms)(const float* rows, int n, int d, float* out);
+  // logits -> memberships in place, [n][kp]; log_total[n] (may be null) gets log sum exp
+  void (*softmax)(float* logits, int n, int k, int kp, float* log_total);
+  // logits[n][kp] = bias + factor * products
+  void (*logits)(const float* products, int n, int kp, const float* bias, float factor, float* out);
+  // p * (g - sum p g), row by row; out may be g
+  void (*softmax_adjoint)(const float* memberships, const float* gradient, int n, int kp, float* out);
+
+  std::size_t (*moving_scratch)(const Network&, int n_moving);
+  void (*moving)(const Network&, const MovingTile&);
+
+  std::size_t (*free_scratch)(const Network&);
+  void (*free_forward)(const Network&, const FreeTile&);
+  void (*free_backward)(const Network&, const FreeTile&, const FreeAdjoint&);
+
+  void (*silhouette)(SilhouetteBlock&);
+  void (*adam)(const AdamStep&, const float* gradient, float* first, float* second, float* values, std::size_t n);
+};
+
+// The best table for this machine, or the one named by `use_instruction_set`.
+const Kernels& kernels();
+// "avx512", "avx2", "baseline" or "best"; false when this machine or build has no such table.
+bool use_instruction_set(const char* name);
+
+}  // namespace amclust

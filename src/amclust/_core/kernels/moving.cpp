@@ -1,0 +1,315 @@
+// Rows of which only some coordinates move: the completion objective and the filling of missing values.
+//
+// Every lane has its own moving features. Their memories are gathered once, Rh[n_moving][k] vectors, and the recursion
+// runs either on the coordinates (6 k q T multiplications forward and back) or on k coefficients (gram.hpp: about
+// 1.5 k^2 q + 3 k^2 T). Both give the same gradient; the cheaper one is taken.
+#include "entry.hpp"
+#include "gram.hpp"
+
+namespace {
+
+using amclust::MovingTile;
+
+bool use_gram(const Network& net, int q) {
+  if (net.metric == Metric::cosine) return true;
+  const double k = net.k, t = net.n_steps;
+  return (1.5 * q + 3.0 * t) * k < 6.0 * q * t;
+}
+
+struct Scratch {
+  Vec *rh, *moved, *products, *a_bar, *bias_bar, *products_bar, *moved_bar, *g, *gram, *history;
+
+  Scratch(float* memory, int k, int q) {
+    Vec* at = reinterpret_cast<Vec*>(memory);
+    auto take = [&at](std::size_t count) {
+      Vec* here = at;
+      at += count;
+      return here;
+    };
+    rh = take(static_cast<std::size_t>(q) * k);
+    moved = take(k);
+    products = take(k);
+    a_bar = take(k);
+    bias_bar = take(k);
+    products_bar = take(k);
+    moved_bar = take(k);
+    g = take(q);
+    gram = take(static_cast<std::size_t>(k) * k);
+    history = at;
+  }
+};
+
+std::size_t moving_scratch(const Network& net, int q) {
+  const std::size_t k = net.k, t = net.n_steps;
+  const std::size_t coordinates = 2 * t * k + 2 * (t + 1) * q + k;
+  const std::size_t coefficients = GramHistory::size(net.k, net.n_steps) + k * k;
+  return (static_cast<std::size_t>(q) * k + 6 * k + q + k * k + (coordinates > coefficients ? coordinates : coefficients)) *
+         W;
+}
+
+void gather(const Network& net, const MovingTile& tile, Vec* rh) {
+  const float* rows[W];
+  Vec block[W];
+  for (int j = 0; j < tile.n_moving; ++j) {
+    const std::int32_t* feature = tile.feature + static_cast<std::ptrdiff_t>(j) * W;
+    for (int m0 = 0; m0 < net.k; m0 += W) {
+      for (int l = 0; l < W; ++l) rows[l] = net.memories + static_cast<std::ptrdiff_t>(feature[l]) * net.kp + m0;
+      load_transposed(rows, block);
+      const int used = net.k - m0 < W ? net.k - m0 : W;
+      for (int m = 0; m < used; ++m) rh[static_cast<std::ptrdiff_t>(j) * net.k + m0 + m] = block[m];
+    }
+  }
+}
+
+// gradient[feature[l]][m] += values[m][l] for one moving coordinate.
+void scatter(const Network& net, const MovingTile& tile, int j, const Vec* values) {
+  float* rows[W];
+  Vec block[W];
+  const std::int32_t* feature = tile.feature + static_cast<std::ptrdiff_t>(j) * W;
+  for (int m0 = 0; m0 < net.k; m0 += W) {
+    const int used = net.k - m0 < W ? net.k - m0 : W;
+    for (int m = 0; m < W; ++m) block[m] = m < used ? values[m0 + m] : Vec{};
+    for (int l = 0; l < W; ++l) rows[l] = tile.gradient + static_cast<std::ptrdiff_t>(feature[l]) * net.kp + m0;
+    add_transposed(rows, block);
+  }
+}
+
+// out[m] = sum_j rh[j][m] v[j]
+template <int N>
+inline void project_block(const Vec* rh, int q, int k, const float* v, Vec* out) {
+  Vec acc[N] = {};
+  for (int j = 0; j < q; ++j) {
+    const Vec x = load(v + static_cast<std::ptrdiff_t>(j) * W);
+    for (int i = 0; i < N; ++i) acc[i] += rh[static_cast<std::ptrdiff_t>(j) * k + i] * x;
+  }
+  for (int i = 0; i < N; ++i) out[i] = acc[i];
+}
+
+inline void project(const Vec* rh, int q, int k, const float* v, Vec* out) {
+  int m = 0;
+  for (; m + 8 <= k; m += 8) project_block<8>(rh + m, q, k, v, out + m);
+  for (; m + 4 <= k; m += 4) project_block<4>(rh + m, q, k, v, out + m);
+  for (; m < k; ++m) project_block<1>(rh + m, q, k, v, out + m);
+}
+
+inline float* at(Vec* v) { return reinterpret_cast<float*>(v); }
+inline const float* at(const Vec* v) { return reinterpret_cast<const float*>(v); }
+
+// sum_m coef[m] rh[j][m] for one coordinate
+inline Vec combine(const Vec* rh_j, int k, const Vec* coef) {
+  Vec even = {}, odd = {};
+  int m = 0;
+  for (; m + 2 <= k; m += 2) {
+    even += coef[m] * rh_j[m];
+    odd += coef[m + 1] * rh_j[m + 1];
+  }
+  if (m < k) even += coef[m] * rh_j[m];
+  return even + odd;
+}
+
+// Loss of the final state and its gradient g = dL/dv.
+void compare(const MovingTile& tile, Vec* g) {
+  Vec loss = {};
+  for (int j = 0; j < tile.n_moving; ++j) {
+    const std::ptrdiff_t o = static_cast<std::ptrdiff_t>(j) * W;
+    const Vec weight = load(tile.loss_weight + o);
+    const Vec residual = load(tile.state + o) - load(tile.target + o);
+    loss += weight * residual * residual;
+    g[j] = 2.0f * weight * residual;
+  }
+  store(tile.loss, loss);
+}
+
+void finish(const Network& net, const MovingTile& tile, const Vec* bias_bar, Vec* products_bar) {
+  lanes_to_rows(products_bar, net.k, tile.products, net.kp);
+  for (int m = 0; m < net.k; ++m)
+    for (int l = 0; l < tile.lanes_used; ++l) tile.bias_gradient[m] += bias_bar[m][l];
+}
+
+template <int MU, int NU>
+inline void gram_block(const Vec* rh, int q, int k, int m, int n, Vec* out) {
+  Vec acc[MU][NU] = {};
+  for (int j = 0; j < q; ++j) {
+    const Vec* r = rh + static_cast<std::ptrdiff_t>(j) * k;
+    for (int i = 0; i < MU; ++i)
+      for (int o = 0; o < NU; ++o) acc[i][o] += r[m + i] * r[n + o];
+  }
+  for (int i = 0; i < MU; ++i)
+    for (int o = 0; o < NU; ++o) {
+      out[static_cast<std::ptrdiff_t>(m + i) * k + n + o] = acc[i][o];
+      out[static_cast<std::ptrdiff_t>(n + o) * k + m + i] = acc[i][o];
+    }
+}
+
+void gram_of(const Vec* rh, int q, int k, Vec* out) {
+  int m = 0;
+  for (; m + 3 <= k; m += 3) {
+    int n = m;
+    for (; n + 4 <= k; n += 4) gram_block<3, 4>(rh, q, k, m, n, out);
+    for (; n < k; ++n) gram_block<3, 1>(rh, q, k, m, n, out);
+  }
+  for (; m < k; ++m)
+    for (int n = m; n < k; ++n) gram_block<1, 1>(rh, q, k, m, n, out);
+}
+
+// out[j][m] = moved_bar[m] v0_j + coef[m] g_j + sum_n S[m][n] rh[j][n], for J coordinates and M memories.
+template <int J, int M>
+inline void coordinate_gradient(const Vec* rh, const Vec* s, const Vec* moved_bar, const Vec* coef, const float* start,
+                                const Vec* g, int k, int m, Vec* out) {
+  Vec acc[J][M];
+  for (int j = 0; j < J; ++j)
+    for (int i = 0; i < M; ++i) acc[j][i] = moved_bar[m + i] * load(start + j * W) + coef[m + i] * g[j];
+  for (int n = 0; n < k; ++n) {
+    const Vec* row = s + static_cast<std::ptrdiff_t>(n) * k + m;  // symmetric
+    for (int j = 0; j < J; ++j) {
+      const Vec r = rh[static_cast<std::ptrdiff_t>(j) * k + n];
+      for (int i = 0; i < M; ++i) acc[j][i] += row[i] * r;
+    }
+  }
+  for (int j = 0; j < J; ++j)
+    for (int i = 0; i < M; ++i) out[static_cast<std::ptrdiff_t>(j) * k + m + i] = acc[j][i];
+}
+
+template <int J>
+inline void coordinate_gradients(const Vec* rh, const Vec* s, const Vec* moved_bar, const Vec* coef,
+                                 const float* start, const Vec* g, int k, Vec* out) {
+  int m = 0;
+  for (; m + 4 <= k; m += 4) coordinate_gradient<J, 4>(rh, s, moved_bar, coef, start, g, k, m, out);
+  for (; m < k; ++m) coordinate_gradient<J, 1>(rh, s, moved_bar, coef, start, g, k, m, out);
+}
+
+void by_coefficients(const Network& net, const MovingTile& tile, Scratch& s) {
+  const int k = net.k, q = tile.n_moving;
+  GramHistory h(s.history, k, net.n_steps);
+  Vec* gram_bar = s.history + GramHistory::size(k, net.n_steps);
+  project(s.rh, q, k, tile.start, s.moved);
+  gram_of(s.rh, q, k, s.gram);
+  const Vec norm0 = tile.norm ? load(tile.norm) : splat(1.0f);
+  const LaneGram gram{s.gram, k};
+  gram_forward(net, gram, s.products, s.moved, norm0, h);
+
+  const Vec c = h.c[net.n_steps];
+  const Vec* a = h.a + static_cast<std::ptrdiff_t>(net.n_steps) * k;
+  for (int j = 0; j < q; ++j) {
+    const std::ptrdiff_t o = static_cast<std::ptrdiff_t>(j) * W;
+    store(tile.state + o, c * load(tile.start + o) + combine(s.rh + static_cast<std::ptrdiff_t>(j) * k, k, a));
+  }
+  store(tile.state_scale, net.metric == Metric::cosine ? c : splat(1.0f));
+  const IVec winner = argmax_lanes(h.p + static_cast<std::ptrdiff_t>(net.n_steps - 1) * k, k);
+  for (int l = 0; l < W; ++l) tile.winner[l] = winner[l];
+  compare(tile, s.g);
+  if (!tile.gradient) return;
+
+  project(s.rh, q, k, at(s.g), s.a_bar);
+  Vec c_bar = {};
+  for (int j = 0; j < q; ++j) c_bar += s.g[j] * load(tile.start + static_cast<std::ptrdiff_t>(j) * W);
+  gram_backward(net, gram, s.products, s.moved, norm0, s.a_bar, c_bar, h, s.bias_bar, s.products_bar, s.moved_bar);
+  gram_gradient(h, k, net.n_steps, gram_bar);
+  // The gram is done with, its place holds the gradients of up to three coordinates (k <= k^2 / 3 may fail: k < 3).
+  Vec small[3 * 3];
+  Vec* out = k < 3 ? small : s.gram;
+  int j = 0;
+  for (; j + 3 <= q; j += 3) {
+    coordinate_gradients<3>(s.rh + static_cast<std::ptrdiff_t>(j) * k, gram_bar, s.moved_bar, a,
+                            tile.start + static_cast<std::ptrdiff_t>(j) * W, s.g + j, k, out);
+    for (int i = 0; i < 3; ++i) scatter(net, tile, j + i, out + static_cast<std::ptrdiff_t>(i) * k);
+  }
+  for (; j < q; ++j) {
+    coordinate_gradients<1>(s.rh + static_cast<std::ptrdiff_t>(j) * k, gram_bar, s.moved_bar, a,
+                            tile.start + static_cast<std::ptrdiff_t>(j) * W, s.g + j, k, out);
+    scatter(net, tile, j, out);
+  }
+  finish(net, tile, s.bias_bar, s.products_bar);
+}
+
+// The state is kept coordinate by coordinate (Euclidean only).
+void by_coordinates(const Network& net, const MovingTile& tile, Scratch& s) {
+  const int k = net.k, q = tile.n_moving, steps = net.n_steps;
+  const Vec f = splat(2.0f * net.beta), alpha = splat(net.step_size);
+  Vec* p = s.history;                                      // [steps][k]
+  Vec* u = p + static_cast<std::ptrdiff_t>(steps) * k;     // [steps][k]
+  Vec* v = u + static_cast<std::ptrdiff_t>(steps) * k;     // [steps + 1][q]
+  Vec* pull = v + static_cast<std::ptrdiff_t>(steps + 1) * q;  // [steps][q]: alpha dL/dv after each step
+  Vec* z = pull + static_cast<std::ptrdiff_t>(steps + 1) * q;
+
+  // The logits' part that never moves: bias and visible coordinates.
+  project(s.rh, q, k, tile.start, s.moved);
+  Vec* base = s.a_bar;
+  for (int m = 0; m < k; ++m) base[m] = splat(net.bias[m]) + f * (s.products[m] - s.moved[m]);
+  for (int j = 0; j < q; ++j) v[j] = load(tile.start + static_cast<std::ptrdiff_t>(j) * W);
+  Vec total;
+  for (int t = 0; t < steps; ++t) {
+    Vec* pt = p + static_cast<std::ptrdiff_t>(t) * k;
+    const Vec* vt = v + static_cast<std::ptrdiff_t>(t) * q;
+    Vec* next = v + static_cast<std::ptrdiff_t>(t + 1) * q;
+    project(s.rh, q, k, at(vt), pt);
+    for (int m = 0; m < k; ++m) pt[m] = base[m] + f * pt[m];
+    softmax_lanes(pt, k, total);
+    for (int j = 0; j < q; ++j)
+      next[j] = (1.0f - alpha) * vt[j] + alpha * combine(s.rh + static_cast<std::ptrdiff_t>(j) * k, k, pt);
+  }
+  for (int j = 0; j < q; ++j)
+    store(tile.state + static_cast<std::ptrdiff_t>(j) * W, v[static_cast<std::ptrdiff_t>(steps) * q + j]);
+  store(tile.state_scale, splat(1.0f));
+  const IVec winner = argmax_lanes(p + static_cast<std::ptrdiff_t>(steps - 1) * k, k);
+  for (int l = 0; l < W; ++l) tile.winner[l] = winner[l];
+  compare(tile, s.g);
+  if (!tile.gradient) return;
+
+  for (int m = 0; m < k; ++m) s.bias_bar[m] = Vec{};
+  for (int t = steps - 1; t >= 0; --t) {
+    const Vec* pt = p + static_cast<std::ptrdiff_t>(t) * k;
+    Vec* ut = u + static_cast<std::ptrdiff_t>(t) * k;
+    Vec* ht = pull + static_cast<std::ptrdiff_t>(t) * q;
+    for (int j = 0; j < q; ++j) ht[j] = alpha * s.g[j];
+    project(s.rh, q, k, at(ht), z);
+    softmax_adjoint_lanes(pt, z, k, ut);
+    for (int m = 0; m < k; ++m) {
+      s.bias_bar[m] += ut[m];
+      ut[m] *= f;
+    }
+    if (t == 0) break;
+    for (int j = 0; j < q; ++j)
+      s.g[j] = (1.0f - alpha) * s.g[j] + combine(s.rh + static_cast<std::ptrdiff_t>(j) * k, k, ut);
+  }
+  for (int m = 0; m < k; ++m) s.products_bar[m] = f * s.bias_bar[m];
+  for (int j = 0; j < q; ++j) {
+    // `products` takes the start of every coordinate, the logits see only the visible ones: take the others back.
+    const Vec v0 = v[j];
+    int m = 0;
+    for (; m + 4 <= k; m += 4) {
+      Vec acc[4];
+      for (int i = 0; i < 4; ++i) acc[i] = -s.products_bar[m + i] * v0;
+      for (int t = 0; t < steps; ++t) {
+        const Vec h = pull[static_cast<std::ptrdiff_t>(t) * q + j], x = v[static_cast<std::ptrdiff_t>(t) * q + j];
+        const Vec* pt = p + static_cast<std::ptrdiff_t>(t) * k + m;
+        const Vec* ut = u + static_cast<std::ptrdiff_t>(t) * k + m;
+        for (int i = 0; i < 4; ++i) acc[i] += pt[i] * h + ut[i] * x;
+      }
+      for (int i = 0; i < 4; ++i) z[m + i] = acc[i];
+    }
+    for (; m < k; ++m) {
+      Vec acc = -s.products_bar[m] * v0;
+      for (int t = 0; t < steps; ++t)
+        acc += p[static_cast<std::ptrdiff_t>(t) * k + m] * pull[static_cast<std::ptrdiff_t>(t) * q + j] +
+               u[static_cast<std::ptrdiff_t>(t) * k + m] * v[static_cast<std::ptrdiff_t>(t) * q + j];
+      z[m] = acc;
+    }
+    scatter(net, tile, j, z);
+  }
+  finish(net, tile, s.bias_bar, s.products_bar);
+}
+
+void moving(const Network& net, const MovingTile& tile) {
+  Scratch s(tile.scratch, net.k, tile.n_moving);
+  gather(net, tile, s.rh);
+  rows_to_lanes(tile.products, net.kp, net.k, s.products);
+  use_gram(net, tile.n_moving) ? by_coefficients(net, tile, s) : by_coordinates(net, tile, s);
+}
+
+}  // namespace
+
+void AMCLUST_ENTRY(fill_moving)(amclust::Kernels& table) {
+  table.moving_scratch = moving_scratch;
+  table.moving = moving;
+}

@@ -1,0 +1,162 @@
+// A vector of floats as wide as the instruction set this file is compiled for, and the few operations on it that
+// operators do not give. Compiled once per instruction set, so everything here has internal linkage: no symbol of a
+// wide build may stand in for one of a narrow build at link time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__AVX2__) || defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#ifndef AMCLUST_LANES
+#error "AMCLUST_LANES (floats in a vector) is set by the build"
+#endif
+
+namespace {
+
+constexpr int W = AMCLUST_LANES;
+
+typedef float Vec __attribute__((vector_size(W * 4)));
+typedef std::int32_t IVec __attribute__((vector_size(W * 4)));
+
+inline Vec load(const float* p) {
+  Vec v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+
+inline void store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
+
+inline Vec splat(float x) { return Vec{} + x; }
+
+inline Vec select(IVec mask, Vec yes, Vec no) { return (Vec)((mask & (IVec)yes) | (~mask & (IVec)no)); }
+
+inline Vec vmax(Vec a, Vec b) {
+#if AMCLUST_LANES == 16 && defined(__AVX512F__)
+  return (Vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif AMCLUST_LANES == 8 && defined(__AVX__)
+  return (Vec)_mm256_max_ps((__m256)a, (__m256)b);
+#elif AMCLUST_LANES == 4 && defined(__SSE2__)
+  return (Vec)_mm_max_ps((__m128)a, (__m128)b);
+#else
+  return select(a > b, a, b);
+#endif
+}
+
+inline Vec vmin(Vec a, Vec b) { return -vmax(-a, -b); }
+
+inline Vec vsqrt(Vec a) {
+#if AMCLUST_LANES == 16 && defined(__AVX512F__)
+  return (Vec)_mm512_sqrt_ps((__m512)a);
+#elif AMCLUST_LANES == 8 && defined(__AVX__)
+  return (Vec)_mm256_sqrt_ps((__m256)a);
+#elif AMCLUST_LANES == 4 && defined(__SSE2__)
+  return (Vec)_mm_sqrt_ps((__m128)a);
+#else
+  Vec out;
+  for (int l = 0; l < W; ++l) out[l] = __builtin_sqrtf(a[l]);
+  return out;
+#endif
+}
+
+inline float sum(Vec a) {
+  float s = 0.0f;
+  for (int l = 0; l < W; ++l) s += a[l];
+  return s;
+}
+
+// exp for arguments at most 88; below -87 the result is exactly 0. Relative error under 2e-7 (Cephes' polynomial).
+inline Vec vexp(Vec x) {
+  const Vec log2e = splat(1.44269504088896341f);
+  const Vec magic = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to the nearest integer
+  const IVec tiny = x < splat(-87.0f);
+  const Vec clamped = vmin(vmax(x, splat(-87.0f)), splat(88.0f));
+  const Vec shifted = clamped * log2e + magic;
+  const Vec n = shifted - magic;
+  Vec r = clamped - n * splat(0.693359375f);
+  r = r - n * splat(-2.12194440e-4f);
+  Vec y = splat(1.9875691500e-4f);
+  y = y * r + splat(1.3981999507e-3f);
+  y = y * r + splat(8.3334519073e-3f);
+  y = y * r + splat(4.1665795894e-2f);
+  y = y * r + splat(1.6666665459e-1f);
+  y = y * r + splat(5.0000001201e-1f);
+  y = y * (r * r) + r + splat(1.0f);
+  const IVec exponent = (IVec)shifted << 23;  // the low bits of `shifted` hold n
+  const Vec scaled = (Vec)((IVec)y + exponent);
+  return (Vec)(~tiny & (IVec)scaled);
+}
+
+#if AMCLUST_LANES == 8 && defined(__AVX__)
+inline void transpose(Vec v[8]) {
+  __m256 t[8], u[8];
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = _mm256_unpacklo_ps((__m256)v[i], (__m256)v[i + 1]);
+    t[i + 1] = _mm256_unpackhi_ps((__m256)v[i], (__m256)v[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    u[i] = _mm256_shuffle_ps(t[i], t[i + 2], _MM_SHUFFLE(1, 0, 1, 0));
+    u[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], _MM_SHUFFLE(3, 2, 3, 2));
+    u[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], _MM_SHUFFLE(1, 0, 1, 0));
+    u[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], _MM_SHUFFLE(3, 2, 3, 2));
+  }
+  for (int i = 0; i < 4; ++i) {
+    v[i] = (Vec)_mm256_permute2f128_ps(u[i], u[i + 4], 0x20);
+    v[i + 4] = (Vec)_mm256_permute2f128_ps(u[i], u[i + 4], 0x31);
+  }
+}
+#else
+inline void transpose(Vec v[W]) {
+  float flat[W][W];
+  for (int i = 0; i < W; ++i) store(flat[i], v[i]);
+  for (int i = 0; i < W; ++i)
+    for (int l = 0; l < W; ++l) v[i][l] = flat[l][i];
+}
+#endif
+
+// out[m] holds rows[0][m] ... rows[W-1][m].
+inline void load_transposed(const float* const rows[W], Vec out[W]) {
+#if AMCLUST_LANES == 16 && defined(__AVX512F__)
+  alignas(64) std::int32_t offset[16];
+  for (int l = 0; l < 16; ++l) offset[l] = static_cast<std::int32_t>(rows[l] - rows[0]);
+  const __m512i index = _mm512_load_si512(offset);
+  for (int m = 0; m < 16; ++m) out[m] = (Vec)_mm512_i32gather_ps(index, rows[0] + m, 4);
+#else
+  for (int l = 0; l < W; ++l) out[l] = load(rows[l]);
+  transpose(out);
+#endif
+}
+
+// rows[l][m] += in[m][l]; rows may be the same for several lanes.
+inline void add_transposed(float* const rows[W], Vec in[W]) {
+  transpose(in);
+  for (int l = 0; l < W; ++l) store(rows[l], load(rows[l]) + in[l]);
+}
+
+// W rows of a matrix with `stride` floats a row, as `count` vectors of one column each (stride >= count padded to W).
+inline void rows_to_lanes(const float* matrix, int stride, int count, Vec* lanes) {
+  const float* rows[W];
+  Vec block[W];
+  for (int m0 = 0; m0 < count; m0 += W) {
+    for (int l = 0; l < W; ++l) rows[l] = matrix + static_cast<std::ptrdiff_t>(l) * stride + m0;
+    load_transposed(rows, block);
+    const int used = count - m0 < W ? count - m0 : W;
+    for (int m = 0; m < used; ++m) lanes[m0 + m] = block[m];
+  }
+}
+
+// The inverse; columns from `count` up to the padded width are written as zeros.
+inline void lanes_to_rows(const Vec* lanes, int count, float* matrix, int stride) {
+  Vec block[W];
+  for (int m0 = 0; m0 < count; m0 += W) {
+    const int used = count - m0 < W ? count - m0 : W;
+    for (int m = 0; m < W; ++m) block[m] = m < used ? lanes[m0 + m] : Vec{};
+    transpose(block);
+    for (int l = 0; l < W; ++l) store(matrix + static_cast<std::ptrdiff_t>(l) * stride + m0, block[l]);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,68 @@
+#include "memories.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace amclust {
+
+Memories::Memories(int k_, int d_, Metric metric_, float beta_, float step_size_, int n_steps_)
+    : k(k_),
+      kp(padded(k_, kernels().lanes)),
+      d(d_),
+      metric(metric_),
+      beta(beta_),
+      step_size(step_size_),
+      n_steps(n_steps_),
+      values(static_cast<std::size_t>(d_ + 1) * kp),
+      log_weights(kp),
+      square_norms(kp),
+      bias(kp) {}
+
+void Memories::set(const float* rows) {
+  for (int m = 0; m < k; ++m) set_one(m, rows + static_cast<std::ptrdiff_t>(m) * d);
+}
+
+void Memories::set_one(int memory, const float* row) {
+  for (int j = 0; j < d; ++j) values[static_cast<std::size_t>(j) * kp + memory] = row[j];
+}
+
+void Memories::get(float* rows) const {
+  for (int m = 0; m < k; ++m)
+    for (int j = 0; j < d; ++j)
+      rows[static_cast<std::ptrdiff_t>(m) * d + j] = values[static_cast<std::size_t>(j) * kp + m];
+}
+
+void Memories::refresh(bool with_gram) {
+  float* norm = square_norms.data();
+  const float* value = values.data();
+  std::fill(norm, norm + kp, 0.0f);
+  for (int j = 0; j < d; ++j) {
+    const float* r = value + static_cast<std::ptrdiff_t>(j) * kp;
+    for (int m = 0; m < kp; ++m) norm[m] += r[m] * r[m];
+  }
+  if (metric == Metric::cosine) {
+    std::vector<float> inverse(kp, 1.0f);
+    for (int m = 0; m < k; ++m)
+      if (norm[m] > 0.0f) inverse[m] = 1.0f / std::sqrt(norm[m]);
+    for (int j = 0; j < d; ++j)
+      for (int m = 0; m < kp; ++m) values[static_cast<std::size_t>(j) * kp + m] *= inverse[m];
+    std::fill(norm, norm + k, 1.0f);
+  }
+  constexpr float kNever = -1e30f;
+  for (int m = 0; m < kp; ++m) {
+    bias[m] = m >= k ? kNever : log_weights[m] - (metric == Metric::euclidean ? beta * norm[m] : 0.0f);
+  }
+  if (!with_gram) return;
+  Buffer full(static_cast<std::size_t>(kp) * kp);
+  kernels().outer(value, d, kp, value, kp, full.data());
+  gram.resize(static_cast<std::size_t>(k) * k);
+  for (int m = 0; m < k; ++m)
+    for (int n = 0; n < k; ++n)
+      gram[static_cast<std::size_t>(m) * k + n] = full[static_cast<std::size_t>(m) * kp + n];
+}
+
+Network Memories::network() const {
+  return {values.data(), bias.data(), gram.size() ? gram.data() : nullptr, k, kp, d, metric, beta, step_size, n_steps};
+}
+
+}  // namespace amclust

@@ -1,0 +1,37 @@
+// The memories of one network, with what follows from them.
+#pragma once
+
+#include "buffer.hpp"
+#include "kernels/kernels.hpp"
+
+#include <vector>
+
+namespace amclust {
+
+struct Memories {
+  int k = 0, kp = 0, d = 0;
+  Metric metric = Metric::euclidean;
+  float beta = 1.0f, step_size = 1.0f;
+  int n_steps = 1;
+
+  Buffer values;       // [d + 1][kp], feature-major; the last row stays zero
+  Buffer log_weights;  // [kp], zero in the padding
+
+  Buffer square_norms, bias, gram;  // see refresh()
+
+  Memories() = default;
+  Memories(int k, int d, Metric metric, float beta, float step_size, int n_steps);
+
+  // rows [k][d] in the core's units
+  void set(const float* rows);
+  void get(float* rows) const;
+  void set_one(int memory, const float* row);
+
+  // Brings norms and bias (and, where all coordinates move, the inner products) up to date with the values. Spherical
+  // memories are put back on the sphere.
+  void refresh(bool with_gram);
+
+  Network network() const;
+};
+
+}  // namespace amclust

@@ -1,0 +1,117 @@
+#include "completion.hpp"
+
+#include "../masks.hpp"
+#include "moving_block.hpp"
+
+#include <algorithm>
+
+namespace amclust {
+namespace {
+
+struct CompletionWorkspace : ChunkedObjective::Workspace {
+  explicit CompletionWorkspace(int features) : sampler(features) {}
+  MovingBlock moving;
+  MaskSampler sampler;
+  std::vector<std::int32_t> drawn;
+};
+
+}  // namespace
+
+std::unique_ptr<ChunkedObjective::Workspace> Completion::make_workspace() const {
+  return std::make_unique<CompletionWorkspace>(data_.features);
+}
+
+void Completion::block(const Batch& batch, int first, int n, const Memories& memories, Workspace& workspace,
+                       BlockOutput& out) const {
+  auto& work = static_cast<CompletionWorkspace&>(workspace);
+  MovingBlock& moving = work.moving;
+  const Kernels& kernel = kernels();
+  const int lanes = kernel.lanes, d = data_.features;
+  const int most_hidden = batch.hidden ? batch.n_hidden : hidden_count(settings_.hidden_fraction, d);
+  moving.rows.resize(static_cast<std::size_t>(kBlockRows) * d);
+  if (data_.has_missing) moving.missing.resize(static_cast<std::size_t>(kBlockRows) * d);
+  data_.load(batch.rows + first, n, settings_.fill.data(), moving.rows.data(), moving.missing.data());
+
+  // Draw first: a row's hidden coordinates start at the mask value in `rows`, their true values go to `target`.
+  struct Hidden {
+    int count, missing;
+  };
+  std::vector<Hidden> hidden(n);
+  const int room = std::max(1, most_hidden);
+  work.drawn.resize(static_cast<std::size_t>(n) * room);
+  for (int i = 0; i < n; ++i) {
+    const std::uint8_t* missing =
+        data_.has_missing ? moving.missing.data() + static_cast<std::ptrdiff_t>(i) * d : nullptr;
+    const int holes = missing ? static_cast<int>(std::count(missing, missing + d, std::uint8_t{1})) : 0;
+    std::int32_t* drawn = work.drawn.data() + static_cast<std::ptrdiff_t>(i) * room;
+    int count = 0;
+    if (batch.hidden) {
+      const std::int32_t* given = batch.hidden + static_cast<std::ptrdiff_t>(first + i) * batch.n_hidden;
+      for (int h = 0; h < batch.n_hidden; ++h)
+        if (given[h] >= 0) drawn[count++] = given[h];
+    } else {
+      count = hidden_count(settings_.hidden_fraction, d - holes);
+      Random random(settings_.seed, Purpose::mask, batch.epoch, static_cast<std::uint32_t>(batch.rows[first + i]));
+      work.sampler.draw(random, count, d - holes, holes ? missing : nullptr, drawn);
+    }
+    hidden[i] = {count, holes};
+  }
+
+  int most_moving = 1;
+  for (const Hidden& h : hidden) most_moving = std::max(most_moving, h.count + h.missing);
+  moving.prepare(memories, most_moving);
+
+  // The tiles' coordinates must be known before the products, which see the masked rows: extract, mask, multiply.
+  std::vector<float> targets(static_cast<std::size_t>(n) * room);
+  for (int i = 0; i < n; ++i) {
+    float* x = moving.rows.data() + static_cast<std::ptrdiff_t>(i) * d;
+    for (int h = 0; h < hidden[i].count; ++h) {
+      const std::int32_t j = work.drawn[static_cast<std::size_t>(i) * room + h];
+      targets[static_cast<std::size_t>(i) * room + h] = x[j];
+      x[j] = settings_.fill[j];
+    }
+  }
+  kernel.products(moving.rows.data(), n, d, memories.values.data(), memories.kp, moving.products.data());
+  const int rounded = padded(n, lanes);
+  std::fill(moving.products.data() + static_cast<std::ptrdiff_t>(n) * memories.kp,
+            moving.products.data() + static_cast<std::ptrdiff_t>(rounded) * memories.kp, 0.0f);
+  if (memories.metric == Metric::cosine) {
+    std::fill(moving.norm.data(), moving.norm.data() + kBlockRows, 1.0f);
+    kernel.norms(moving.rows.data(), n, d, moving.norm.data());
+  }
+
+  for (int tile = 0; tile < n; tile += lanes) {
+    const int used = std::min(lanes, n - tile);
+    int n_moving = 1;
+    for (int l = 0; l < used; ++l) n_moving = std::max(n_moving, hidden[tile + l].count + hidden[tile + l].missing);
+    moving.clear(memories, n_moving);
+    for (int l = 0; l < used; ++l) {
+      const int i = tile + l;
+      const Hidden& h = hidden[i];
+      const float weight = batch.weights ? batch.weights[first + i] : 1.0f;
+      const float share = h.count ? static_cast<float>(weight / (h.count * batch.total_weight)) : 0.0f;
+      for (int at = 0; at < h.count; ++at) {
+        const std::size_t o = static_cast<std::size_t>(at) * lanes + l;
+        const std::int32_t j = work.drawn[static_cast<std::size_t>(i) * room + at];
+        moving.feature[o] = j;
+        moving.start[o] = settings_.fill[j];
+        moving.target[o] = targets[static_cast<std::size_t>(i) * room + at];
+        moving.loss_weight[o] = share;
+      }
+      if (!h.missing) continue;
+      const std::uint8_t* missing = moving.missing.data() + static_cast<std::ptrdiff_t>(i) * d;
+      int at = h.count;
+      for (int j = 0; j < d; ++j) {
+        if (!missing[j]) continue;
+        const std::size_t o = static_cast<std::size_t>(at++) * lanes + l;
+        moving.feature[o] = j;
+        moving.start[o] = settings_.fill[j];
+      }
+    }
+    moving.run(memories, tile, used, n_moving, batch.weights ? batch.weights + first + tile : nullptr, out);
+  }
+  kernel.outer(moving.rows.data(), n, d, moving.products.data(), memories.kp, out.gradient);
+  note_candidates(batch, first, n, moving.badness.data(), *out.candidates);
+}
+
+}  // namespace amclust

@@ -1,0 +1,213 @@
+#include "silhouette.hpp"
+
+#include "chunked.hpp"
+
+#include <algorithm>
+
+namespace amclust {
+
+struct Silhouette::Part {
+  Buffer matrix;                // [d + 1][kp]
+  Buffer size, square, bias;    // [kp]
+  double value = 0.0;
+  std::vector<double> wins;
+  std::vector<Candidate> candidates;
+
+  void reset(const Memories& memories) {
+    matrix.resize(memories.values.size());
+    for (Buffer* buffer : {&size, &square, &bias}) buffer->resize(memories.kp);
+    for (Buffer* buffer : {&matrix, &size, &square, &bias}) buffer->zero();
+  }
+};
+
+Silhouette::Silhouette(const Dataset& data, const ObjectiveSettings& settings) : data_(data), settings_(settings) {}
+
+Silhouette::~Silhouette() = default;
+
+void Silhouette::resize(const Batch& batch, const Memories& memories, int parts, int members) {
+  const std::size_t rows = padded(batch.size, kBlockRows), d = memories.d, kp = memories.kp;
+  if (rows_.size() < rows * d) {
+    rows_.resize(rows * d);
+    for (Buffer* buffer : {&norm_, &weight_, &value_}) buffer->resize(rows);
+    if (data_.has_missing) missing_.resize(rows * d);
+  }
+  for (Buffer* buffer : {&memberships_, &products_, &distance_bar_, &membership_bar_})
+    if (buffer->size() < rows * kp) buffer->resize(rows * kp);
+  for (Buffer* buffer : {&centre_, &centre_bar_}) buffer->resize(memories.values.size());
+  for (Buffer* buffer : {&size_, &mean_square_, &size_bar_, &mean_square_bar_}) buffer->resize(kp);
+  while (static_cast<int>(parts_.size()) < parts) parts_.push_back(std::make_unique<Part>());
+  if (static_cast<int>(fillers_.size()) < members) fillers_.resize(members);
+  if (static_cast<int>(scratch_.size()) < members) scratch_.resize(members);
+  for (Buffer& scratch : scratch_) scratch.resize(std::size_t{4} * memories.k * kernels().lanes);
+}
+
+Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) {
+  const Kernels& kernel = kernels();
+  const int d = memories.d, k = memories.k, kp = memories.kp;
+  const int per_part = part_rows(batch.size), parts = (batch.size + per_part - 1) / per_part;
+  const float logit_factor = memories.metric == Metric::euclidean ? 2.0f * memories.beta : memories.beta;
+  const double total_weight = batch.total_weight;
+  const double anchor = settings_.anchor / (total_weight * settings_.scatter_unit);
+  resize(batch, memories, parts, team.size());
+  gradient.memories.resize(memories.values.size());
+  gradient.bias.resize(kp);
+
+  const auto for_blocks = [&](auto&& work) {
+    team.run(parts, [&](int index, int member) {
+      const int end = std::min(batch.size, (index + 1) * per_part);
+      for (int first = index * per_part; first < end; first += kBlockRows)
+        work(*parts_[index], member, first, std::min(kBlockRows, end - first));
+    });
+  };
+  const auto row = [d](Buffer& buffer, int i) { return buffer.data() + static_cast<std::ptrdiff_t>(i) * d; };
+  const auto result = [kp](Buffer& buffer, int i) { return buffer.data() + static_cast<std::ptrdiff_t>(i) * kp; };
+  const auto add_parts = [&](Buffer Part::*what, Buffer& out) {
+    out.zero();
+    const std::size_t size = out.size();
+    team.run(size > 4096 ? parts : 1, [&](int index, int) {
+      const std::size_t count = size > 4096 ? parts : 1;
+      for (int p = 0; p < parts; ++p)
+        for (std::size_t i = size * index / count; i < size * (index + 1) / count; ++i)
+          out[i] += ((*parts_[p]).*what)[i];
+    });
+  };
+
+  // 1. Memberships, and the sums they weight.
+  for (int p = 0; p < parts; ++p) {
+    parts_[p]->reset(memories);
+    parts_[p]->wins.assign(k, 0.0);
+    parts_[p]->candidates.clear();
+    parts_[p]->value = 0.0;
+  }
+  for_blocks([&](Part& part, int member, int first, int n) {
+    float* x = row(rows_, first);
+    std::uint8_t* missing = data_.has_missing ? missing_.data() + static_cast<std::ptrdiff_t>(first) * d : nullptr;
+    data_.load(batch.rows + first, n, settings_.fill.data(), x, missing);
+    if (missing) fillers_[member].fill(memories, x, missing, n);
+    kernel.norms(x, n, d, norm_.data() + first);
+    for (int i = first; i < first + n; ++i) weight_[i] = batch.weights ? batch.weights[i] : 1.0f;
+    float* p = result(memberships_, first);
+    float* scaled = result(products_, first);
+    kernel.products(x, n, d, memories.values.data(), kp, p);
+    kernel.logits(p, n, kp, memories.bias.data(), logit_factor, p);
+    float badness[kBlockRows];
+    for (int i = 0; i < n; ++i) {
+      const float* logit = p + static_cast<std::ptrdiff_t>(i) * kp;
+      const int best = static_cast<int>(std::max_element(logit, logit + k) - logit);
+      part.wins[best] += weight_[first + i];
+      badness[i] = std::max(0.0f, norm_[first + i] - logit[best] / memories.beta);
+    }
+    note_candidates(batch, first, n, badness, part.candidates);
+    kernel.softmax(p, n, k, kp, nullptr);
+    for (int i = 0; i < n; ++i) {
+      const float weight = weight_[first + i], norm = norm_[first + i];
+      for (int m = 0; m < kp; ++m) {
+        const std::size_t at = static_cast<std::size_t>(i) * kp + m;
+        scaled[at] = weight * p[at];
+        part.size[m] += scaled[at];
+        part.square[m] += scaled[at] * norm;
+      }
+    }
+    kernel.outer(x, n, d, scaled, kp, part.matrix.data());
+  });
+
+  Evaluation out;
+  out.wins.assign(k, 0.0);
+  add_parts(&Part::matrix, centre_);
+  add_parts(&Part::size, size_);
+  add_parts(&Part::square, mean_square_);
+  std::vector<float> inverse_size(kp, 0.0f), centre_norm(kp, 0.0f);
+  for (int m = 0; m < k; ++m) {
+    inverse_size[m] = 1.0f / std::max(size_[m], 1e-12f);
+    mean_square_[m] *= inverse_size[m];
+  }
+  for (int j = 0; j < d; ++j)
+    for (int m = 0; m < kp; ++m) {
+      float& c = centre_[static_cast<std::size_t>(j) * kp + m];
+      c *= inverse_size[m];
+      centre_norm[m] += c * c;
+    }
+
+  // 2. The silhouette of every row, and how it changes with distances, sizes and the memberships themselves.
+  for (int p = 0; p < parts; ++p) parts_[p]->reset(memories);
+  for_blocks([&](Part& part, int member, int first, int n) {
+    kernel.products(row(rows_, first), n, d, centre_.data(), kp, result(products_, first));
+    SilhouetteBlock block{};
+    block.n = n;
+    block.k = k;
+    block.kp = kp;
+    block.memberships = result(memberships_, first);
+    block.products = result(products_, first);
+    block.norm = norm_.data() + first;
+    block.weight = weight_.data() + first;
+    block.size = size_.data();
+    block.mean_square = mean_square_.data();
+    block.distance_gradient = result(distance_bar_, first);
+    block.direct_gradient = result(membership_bar_, first);
+    block.size_gradient = part.size.data();
+    block.row_value = value_.data() + first;
+    block.scratch = scratch_[member].data();
+    kernel.silhouette(block);
+    part.value += block.loss;
+    for (int i = 0; i < n; ++i)
+      for (int m = 0; m < kp; ++m) part.square[m] += block.distance_gradient[static_cast<std::size_t>(i) * kp + m];
+    kernel.outer(row(rows_, first), n, d, block.distance_gradient, kp, part.matrix.data());
+  });
+
+  double value = 0.0, scatter = 0.0;
+  for (int p = 0; p < parts; ++p) {
+    value += parts_[p]->value;
+    for (int m = 0; m < k; ++m) out.wins[m] += parts_[p]->wins[m];
+    out.candidates.insert(out.candidates.end(), parts_[p]->candidates.begin(), parts_[p]->candidates.end());
+  }
+  for (int m = 0; m < k; ++m) scatter += static_cast<double>(size_[m]) * (mean_square_[m] - centre_norm[m]);
+  out.loss = -value / total_weight + anchor * scatter;
+
+  // Back through the statistics: gradients by the sums  sum p x,  sum p |x|^2  and  sum p.
+  add_parts(&Part::matrix, centre_bar_);
+  add_parts(&Part::size, size_bar_);
+  add_parts(&Part::square, mean_square_bar_);
+  const float sign = static_cast<float>(-1.0 / total_weight), pull = static_cast<float>(anchor);
+  std::vector<float> dot(kp, 0.0f);
+  for (int j = 0; j < d; ++j)
+    for (int m = 0; m < kp; ++m) {
+      const std::size_t at = static_cast<std::size_t>(j) * kp + m;
+      const float by_centre = -2.0f * sign * centre_bar_[at];
+      dot[m] += by_centre * centre_[at];
+      centre_bar_[at] = by_centre * inverse_size[m] - 2.0f * pull * centre_[at];
+    }
+  for (int m = 0; m < k; ++m) {
+    const float by_square = sign * mean_square_bar_[m];
+    size_bar_[m] = sign * size_bar_[m] - (dot[m] + by_square * mean_square_[m]) * inverse_size[m] + pull * centre_norm[m];
+    mean_square_bar_[m] = by_square * inverse_size[m] + pull;
+  }
+
+  // 3. Through the memberships to the memories.
+  for (int p = 0; p < parts; ++p) parts_[p]->reset(memories);
+  for_blocks([&](Part& part, int, int first, int n) {
+    float* g = result(products_, first);
+    const float* direct = result(membership_bar_, first);
+    kernel.products(row(rows_, first), n, d, centre_bar_.data(), kp, g);
+    for (int i = 0; i < n; ++i) {
+      const float weight = weight_[first + i], norm = norm_[first + i];
+      for (int m = 0; m < kp; ++m) {
+        const std::size_t at = static_cast<std::size_t>(i) * kp + m;
+        g[at] = sign * direct[at] + weight * (g[at] + norm * mean_square_bar_[m] + size_bar_[m]);
+      }
+    }
+    kernel.softmax_adjoint(result(memberships_, first), g, n, kp, g);
+    for (int i = 0; i < n; ++i)
+      for (int m = 0; m < kp; ++m) {
+        float& u = g[static_cast<std::size_t>(i) * kp + m];
+        part.bias[m] += u;
+        u *= logit_factor;
+      }
+    kernel.outer(row(rows_, first), n, d, g, kp, part.matrix.data());
+  });
+  add_parts(&Part::matrix, gradient.memories);
+  add_parts(&Part::bias, gradient.bias);
+  finish_gradient(memories, gradient);
+  return out;
+}
+
+}  // namespace amclust

@@ -1,0 +1,52 @@
+// The core's own counter-based generator: Philox4x32-10 (Salmon et al., 2011). A draw is a function of the seed and of
+// what it is for, never of what was drawn before, so threads cannot change it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace amclust {
+
+inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = 0xD2511F53ull * counter[0], b = 0xCD9E8D57ull * counter[2];
+    counter = {static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
+               static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
+    key[0] += 0x9E3779B9u;
+    key[1] += 0xBB67AE85u;
+  }
+  return counter;
+}
+
+enum class Purpose : std::uint32_t { seeding = 1, order = 2, mask = 3, reseed = 4, sample = 5 };
+
+// A stream of draws for one purpose; `a` and `b` tell its uses apart (epoch and row, say).
+class Random {
+ public:
+  Random(std::uint64_t seed, Purpose purpose, std::uint32_t a = 0, std::uint32_t b = 0)
+      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+        counter_{0, static_cast<std::uint32_t>(purpose), a, b} {}
+
+  std::uint32_t bits() {
+    if (used_ == 4) {
+      block_ = philox(counter_, key_);
+      ++counter_[0];
+      used_ = 0;
+    }
+    return block_[used_++];
+  }
+  // Uniform in 0 ... n - 1 (multiply and shift; the bias is under n / 2^32).
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((std::uint64_t{bits()} * n) >> 32); }
+  // Uniform in [0, 1).
+  double uniform() {
+    const std::uint64_t high = bits(), low = bits();
+    return static_cast<double>((high << 21) ^ (low >> 11)) * 0x1.0p-53;
+  }
+
+ private:
+  std::array<std::uint32_t, 2> key_;
+  std::array<std::uint32_t, 4> counter_, block_{};
+  int used_ = 4;
+};
+
+}  // namespace amclust

@@ -1,0 +1,185 @@
+#include "seeding.hpp"
+
+#include "buffer.hpp"
+#include "order.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace amclust {
+namespace {
+
+// The rows that stand for all, loaded once for all seedings.
+struct Sample {
+  int n = 0, d = 0;
+  Buffer rows, norms;
+  std::vector<double> weights;
+
+  Sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
+    const std::int64_t most = std::max<std::int64_t>(4096, std::int64_t{64} * k);
+    n = static_cast<int>(std::min<std::int64_t>(all.size, most));
+    d = data.features;
+    const RandomOrder order(seed, 0, static_cast<std::uint64_t>(all.size));
+    std::vector<std::int64_t> which(n);
+    weights.assign(n, 1.0);
+    for (int i = 0; i < n; ++i) {
+      const std::int64_t at = n == all.size ? i : static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
+      which[i] = all.rows ? all.rows[at] : at;
+      if (all.weights) weights[i] = all.weights[at];
+    }
+    rows.resize(static_cast<std::size_t>(n) * d);
+    norms.resize(n);
+    std::vector<std::uint8_t> missing(data.has_missing ? static_cast<std::size_t>(n) * d : 0);
+    data.load(which.data(), n, fill, rows.data(), missing.data());
+    kernels().norms(rows.data(), n, d, norms.data());
+  }
+  const float* row(int i) const { return rows.data() + static_cast<std::ptrdiff_t>(i) * d; }
+};
+
+// Squared distances of all rows of the sample to a few of its rows, [n][width].
+class Panel {
+ public:
+  explicit Panel(const Sample& sample, int width)
+      : sample_(sample),
+        width_(padded(width, kernels().lanes)),
+        columns_(static_cast<std::size_t>(sample.d) * width_),
+        distances_(static_cast<std::size_t>(sample.n) * width_) {}
+
+  void compute(const std::vector<int>& picks) {
+    columns_.zero();
+    for (std::size_t c = 0; c < picks.size(); ++c) {
+      const float* x = sample_.row(picks[c]);
+      for (int j = 0; j < sample_.d; ++j) columns_[static_cast<std::size_t>(j) * width_ + c] = x[j];
+    }
+    kernels().distances(sample_.rows.data(), sample_.n, sample_.d, columns_.data(), width_, distances_.data());
+  }
+  float at(int row, int pick) const { return distances_[static_cast<std::size_t>(row) * width_ + pick]; }
+
+ private:
+  const Sample& sample_;
+  int width_;
+  Buffer columns_, distances_;
+};
+
+// Index at which the running sum of weight * value passes the target.
+int pick(const std::vector<double>& weights, const float* values, double target) {
+  int last = 0;
+  for (int i = 0; i < static_cast<int>(weights.size()); ++i) {
+    const double mass = weights[i] * (values ? values[i] : 1.0);
+    if (mass <= 0.0) continue;
+    last = i;
+    if ((target -= mass) < 0.0) break;
+  }
+  return last;
+}
+
+double total(const std::vector<double>& weights, const float* values) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < weights.size(); ++i) sum += weights[i] * (values ? values[i] : 1.0);
+  return sum;
+}
+
+std::vector<int> plus_plus_picks(const Sample& sample, int k, Random& random) {
+  const int trials = 2 + static_cast<int>(std::log(static_cast<double>(k)));
+  Panel panel(sample, trials);
+  std::vector<int> picks{pick(sample.weights, nullptr, random.uniform() * total(sample.weights, nullptr))};
+  std::vector<float> nearest(sample.n), trial(sample.n), best(sample.n);
+  panel.compute(picks);
+  for (int i = 0; i < sample.n; ++i) nearest[i] = panel.at(i, 0);
+  while (static_cast<int>(picks.size()) < k) {
+    const double potential = total(sample.weights, nearest.data());
+    if (!(potential > 0.0)) break;
+    std::vector<int> candidates(trials);
+    for (int& candidate : candidates) candidate = pick(sample.weights, nearest.data(), random.uniform() * potential);
+    panel.compute(candidates);
+    double best_potential = std::numeric_limits<double>::infinity();
+    int winner = candidates[0];
+    for (int c = 0; c < trials; ++c) {
+      for (int i = 0; i < sample.n; ++i) trial[i] = std::min(nearest[i], panel.at(i, c));
+      const double value = total(sample.weights, trial.data());
+      if (value < best_potential) {
+        best_potential = value;
+        winner = candidates[c];
+        best.swap(trial);
+      }
+    }
+    nearest = best;
+    picks.push_back(winner);
+  }
+  return picks;
+}
+
+std::vector<int> random_picks(const Sample& sample, int k, Random& random) {
+  std::vector<double> weights = sample.weights;
+  Panel panel(sample, 1);
+  std::vector<int> picks;
+  while (static_cast<int>(picks.size()) < k) {
+    const double left = total(weights, nullptr);
+    if (!(left > 0.0)) break;
+    picks.push_back(pick(weights, nullptr, random.uniform() * left));
+    panel.compute({picks.back()});
+    for (int i = 0; i < sample.n; ++i)
+      if (panel.at(i, 0) <= 0.0f) weights[i] = 0.0;
+  }
+  return picks;
+}
+
+// Mean of the smallest, median of second smallest minus smallest, of the distances to the memories.
+void scales_of(const Sample& sample, int k, Seeding& seeding) {
+  const int kp = padded(k, kernels().lanes);
+  Buffer columns(static_cast<std::size_t>(sample.d) * kp), distances(static_cast<std::size_t>(sample.n) * kp);
+  for (int m = 0; m < k; ++m)
+    for (int j = 0; j < sample.d; ++j)
+      columns[static_cast<std::size_t>(j) * kp + m] = seeding.memories[static_cast<std::size_t>(m) * sample.d + j];
+  kernels().distances(sample.rows.data(), sample.n, sample.d, columns.data(), kp, distances.data());
+  std::vector<float> gaps(sample.n);
+  double sum = 0.0, weight = 0.0;
+  for (int i = 0; i < sample.n; ++i) {
+    float first = std::numeric_limits<float>::max(), second = first;
+    for (int m = 0; m < k; ++m) {
+      const float value = distances[static_cast<std::size_t>(i) * kp + m];
+      if (value < first) {
+        second = first;
+        first = value;
+      } else if (value < second) {
+        second = value;
+      }
+    }
+    gaps[i] = k > 1 ? second - first : first;
+    sum += sample.weights[i] * first;
+    weight += sample.weights[i];
+  }
+  std::nth_element(gaps.begin(), gaps.begin() + sample.n / 2, gaps.end());
+  seeding.mean_square = sum / weight;
+  seeding.median_gap = gaps[sample.n / 2];
+}
+
+}  // namespace
+
+std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows, int k, bool plus_plus,
+                                   const std::vector<std::uint64_t>& seeds, std::uint64_t sample_seed,
+                                   const float* fill, Team& team) {
+  const Sample sample(data, rows, k, sample_seed, fill);
+  std::vector<Seeding> out(seeds.size());
+  team.run(static_cast<int>(seeds.size()), [&](int index, int) {
+    Random random(seeds[index], Purpose::seeding);
+    const std::vector<int> picks = plus_plus ? plus_plus_picks(sample, k, random) : random_picks(sample, k, random);
+    Seeding& seeding = out[index];
+    seeding.distinct = static_cast<int>(picks.size());
+    if (seeding.distinct < k) return;
+    seeding.memories.reserve(static_cast<std::size_t>(k) * sample.d);
+    for (int p : picks) seeding.memories.insert(seeding.memories.end(), sample.row(p), sample.row(p) + sample.d);
+    scales_of(sample, k, seeding);
+  });
+  return out;
+}
+
+void measure_scales(const Dataset& data, const TrainingRows& rows, int k, std::uint64_t sample_seed, const float* fill,
+                    Seeding& seeding) {
+  const Sample sample(data, rows, k, sample_seed, fill);
+  seeding.distinct = k;
+  scales_of(sample, k, seeding);
+}
+
+}  // namespace amclust

@@ -1,0 +1,254 @@
+#include "trainer.hpp"
+
+#include "order.hpp"
+#include "schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace amclust {
+namespace {
+
+// Adam on the memories and, where they are learned, on the log-weights.
+class Optimizer {
+ public:
+  Optimizer(const RunSettings& settings, const Memories& memories)
+      : first_(memories.values.size()),
+        second_(memories.values.size()),
+        weight_first_(memories.kp),
+        weight_second_(memories.kp),
+        steps_(settings.steps) {
+    if (settings.moments.empty()) return;
+    transfer(memories, const_cast<float*>(settings.moments.data()), false);
+    for (int m = 0; m < memories.k; ++m) {
+      weight_first_[m] = settings.weight_moments[m];
+      weight_second_[m] = settings.weight_moments[memories.k + m];
+    }
+  }
+
+  void step(Memories& memories, const Gradient& gradient, double learning_rate, bool learn_weights) {
+    ++steps_;
+    constexpr double b1 = 0.9, b2 = 0.999;
+    AdamStep adam{};
+    adam.learning_rate = static_cast<float>(learning_rate);
+    adam.beta1 = static_cast<float>(b1);
+    adam.beta2 = static_cast<float>(b2);
+    adam.epsilon = 1e-8f;
+    adam.correction1 = static_cast<float>(1.0 / (1.0 - std::pow(b1, static_cast<double>(steps_))));
+    adam.correction2 = static_cast<float>(1.0 / (1.0 - std::pow(b2, static_cast<double>(steps_))));
+    kernels().adam(adam, gradient.memories.data(), first_.data(), second_.data(), memories.values.data(),
+                   memories.values.size());
+    if (learn_weights)
+      kernels().adam(adam, gradient.bias.data(), weight_first_.data(), weight_second_.data(),
+                     memories.log_weights.data(), memories.log_weights.size());
+  }
+
+  void forget(const Memories& memories, int memory) {
+    for (int j = 0; j < memories.d; ++j) {
+      const std::size_t at = static_cast<std::size_t>(j) * memories.kp + memory;
+      first_[at] = second_[at] = 0.0f;
+    }
+    weight_first_[memory] = weight_second_[memory] = 0.0f;
+  }
+
+  void save(const Memories& memories, RunRecord& record) {
+    record.moments.resize(std::size_t{2} * memories.k * memories.d);
+    transfer(memories, record.moments.data(), true);
+    record.weight_moments.resize(std::size_t{2} * memories.k);
+    for (int m = 0; m < memories.k; ++m) {
+      record.weight_moments[m] = weight_first_[m];
+      record.weight_moments[memories.k + m] = weight_second_[m];
+    }
+    record.steps = steps_;
+  }
+
+ private:
+  // Between [d][kp] and [k][d].
+  void transfer(const Memories& memories, float* rows, bool out) {
+    for (Buffer* buffer : {&first_, &second_})
+      for (int m = 0; m < memories.k; ++m)
+        for (int j = 0; j < memories.d; ++j, ++rows) {
+          float& here = (*buffer)[static_cast<std::size_t>(j) * memories.kp + m];
+          out ? *rows = here : here = *rows;
+        }
+  }
+  Buffer first_, second_, weight_first_, weight_second_;
+  std::int64_t steps_;
+};
+
+// Walks through the rows in a new random order every pass; all rows in their own order when one batch holds them.
+class BatchStream {
+ public:
+  BatchStream(const TrainingRows& rows, int batch_size, std::uint64_t seed)
+      : rows_(rows), batch_(static_cast<int>(std::min<std::int64_t>(batch_size, rows.size))), seed_(seed),
+        order_(seed, 0, static_cast<std::uint64_t>(rows.size)) {
+    index_.resize(batch_);
+    if (rows.weights) weights_.resize(batch_);
+    double total = static_cast<double>(rows.size);
+    if (rows.weights) {
+      total = 0.0;
+      for (std::int64_t i = 0; i < rows.size; ++i) total += rows.weights[i];
+    }
+    mean_weight_ = total / static_cast<double>(rows.size);
+  }
+
+  bool whole() const { return batch_ == rows_.size; }
+  int batches_per_epoch() const {
+    const std::int64_t rows = std::min(rows_.size, kEpochRows);
+    return static_cast<int>(std::max<std::int64_t>(1, (rows + batch_ - 1) / batch_));
+  }
+
+  // The next batch; a pass ends with what is left of it.
+  Batch next(std::uint32_t epoch) {
+    if (at_ == rows_.size) {
+      at_ = 0;
+      order_ = RandomOrder(seed_, ++pass_, static_cast<std::uint64_t>(rows_.size));
+    }
+    const int n = static_cast<int>(std::min<std::int64_t>(batch_, rows_.size - at_));
+    for (int i = 0; i < n; ++i) {
+      const std::int64_t position =
+          whole() ? i : static_cast<std::int64_t>(order_[static_cast<std::uint64_t>(at_ + i)]);
+      index_[i] = rows_.rows ? rows_.rows[position] : position;
+      if (rows_.weights) weights_[i] = rows_.weights[position];
+    }
+    at_ += n;
+    return {index_.data(), rows_.weights ? weights_.data() : nullptr, n, mean_weight_ * n, epoch};
+  }
+
+ private:
+  TrainingRows rows_;
+  int batch_;
+  std::uint64_t seed_;
+  RandomOrder order_;
+  std::uint32_t pass_ = 0;
+  std::int64_t at_ = 0;
+  double mean_weight_ = 1.0;
+  std::vector<std::int64_t> index_;
+  std::vector<float> weights_;
+};
+
+// Puts memories that no row falls to on badly represented rows, drawn with chances as their badness.
+int reseed(const Dataset& data, const ObjectiveSettings& settings, const std::vector<double>& wins,
+           std::vector<Candidate> candidates, std::uint32_t epoch, Memories& memories, Optimizer& optimizer) {
+  int moved = 0;
+  Random random(settings.seed, Purpose::reseed, epoch);
+  std::vector<float> row(data.features);
+  std::vector<std::uint8_t> missing(data.features);
+  for (int m = 0; m < memories.k; ++m) {
+    if (wins[m] > 0.0) continue;
+    double total = 0.0;
+    for (const Candidate& c : candidates) total += c.badness;
+    if (!(total > 0.0)) break;
+    double target = random.uniform() * total;
+    std::size_t pick = 0;
+    while (pick + 1 < candidates.size() && (target -= candidates[pick].badness) >= 0.0) ++pick;
+    data.load(&candidates[pick].row, 1, settings.fill.data(), row.data(), missing.data());
+    memories.set_one(m, row.data());
+    memories.log_weights[m] = 0.0f;
+    optimizer.forget(memories, m);
+    candidates[pick].badness = 0.0f;
+    ++moved;
+  }
+  return moved;
+}
+
+RunRecord train_one(const Dataset& data, const TrainingRows& rows, int k, const RunSettings& settings, int run,
+                    Team& team, Control& control) {
+  Memories memories(k, data.features, settings.metric, settings.beta, settings.step_size, settings.n_steps);
+  memories.set(settings.memories.data());
+  for (int m = 0; m < k; ++m) memories.log_weights[m] = settings.log_weights.empty() ? 0.0f : settings.log_weights[m];
+  const std::unique_ptr<Objective> objective = make_objective(data, settings.objective);
+  Optimizer optimizer(settings, memories);
+  BatchStream stream(rows, settings.batch_size, settings.objective.seed);
+  Schedule schedule(settings);
+  Gradient gradient;
+  RunRecord record;
+
+  // The memories whose loss an epoch measured: those before its only step, or those after its many.
+  Buffer best_values, best_log_weights;
+  int best_living = -1;
+  double best_loss = std::numeric_limits<double>::infinity();
+  const auto keep_if_best = [&](double loss, int living, int epoch, const Buffer& values, const Buffer& log_weights) {
+    if (living < best_living || (living == best_living && !(loss < best_loss))) return;
+    best_living = living;
+    best_loss = loss;
+    record.best_epoch = epoch;
+    best_values.copy_from(values);
+    best_log_weights.copy_from(log_weights);
+  };
+
+  const int batches = stream.batches_per_epoch();
+  const bool single = batches == 1;
+  Buffer before_values, before_log_weights;
+  memories.refresh(objective->needs_gram(memories));
+  best_values.copy_from(memories.values);
+  best_log_weights.copy_from(memories.log_weights);
+  for (int epoch = 0; epoch < settings.max_epochs; ++epoch) {
+    double loss = 0.0;
+    std::vector<double> wins(k, 0.0);
+    std::vector<Candidate> candidates;
+    if (single) {
+      before_values.copy_from(memories.values);
+      before_log_weights.copy_from(memories.log_weights);
+    }
+    for (int b = 0; b < batches; ++b) {
+      if (control.stopped()) return record;
+      const Batch batch = stream.next(static_cast<std::uint32_t>(epoch));
+      Evaluation evaluation = objective->evaluate(batch, memories, gradient, team);
+      loss += evaluation.loss;
+      for (int m = 0; m < k; ++m) wins[m] += evaluation.wins[m];
+      if (settings.reseed && schedule.reseeding(epoch))
+        candidates.insert(candidates.end(), evaluation.candidates.begin(), evaluation.candidates.end());
+      optimizer.step(memories, gradient, schedule.learning_rate(), settings.learn_weights);
+      memories.refresh(objective->needs_gram(memories));
+    }
+    loss /= batches;
+    record.loss_curve.push_back(loss);
+    const int living = static_cast<int>(std::count_if(wins.begin(), wins.end(), [](double w) { return w > 0.0; }));
+    keep_if_best(loss, living, epoch, single ? before_values : memories.values,
+                 single ? before_log_weights : memories.log_weights);
+    control.report({run, epoch, loss});
+    if (living < k && !candidates.empty()) {
+      const int moved = reseed(data, settings.objective, wins, std::move(candidates),
+                               static_cast<std::uint32_t>(epoch), memories, optimizer);
+      record.reseeded += moved;
+      if (moved) memories.refresh(objective->needs_gram(memories));
+    }
+    if (schedule.after_epoch(loss)) {
+      record.converged = true;
+      break;
+    }
+  }
+  record.improving = !record.converged && schedule.improving();
+  record.learning_rate = schedule.learning_rate();
+  record.loss = record.loss_curve.empty() ? 0.0 : record.loss_curve[record.best_epoch];
+  optimizer.save(memories, record);
+  memories.values.copy_from(best_values);
+  memories.log_weights.copy_from(best_log_weights);
+  record.memories.resize(static_cast<std::size_t>(k) * data.features);
+  memories.get(record.memories.data());
+  record.log_weights.assign(memories.log_weights.data(), memories.log_weights.data() + k);
+  return record;
+}
+
+}  // namespace
+
+std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, int k,
+                             const std::vector<RunSettings>& runs, int threads, Control& control) {
+  std::vector<RunRecord> records(runs.size());
+  if (runs.size() == 1) {
+    Team team(threads);
+    records[0] = train_one(data, rows, k, runs[0], 0, team, control);
+    return records;
+  }
+  Team team(std::min<int>(threads, static_cast<int>(runs.size())));
+  std::vector<std::unique_ptr<Team>> alone;
+  for (int i = 0; i < team.size(); ++i) alone.push_back(std::make_unique<Team>(1));
+  team.run(static_cast<int>(runs.size()), [&](int run, int member) {
+    records[run] = train_one(data, rows, k, runs[run], run, *alone[member], control);
+  });
+  return records;
+}
+
+}  // namespace amclust
