@@ -125,7 +125,7 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
   constexpr double inf = std::numeric_limits<double>::infinity();
   struct Part {
     std::vector<double> weight, sum, square, low, high;
-    std::int64_t missing = 0, infinite_row = -1, empty_row = -1;
+    std::int64_t missing = 0, infinite_row = -1, empty_row = -1, zero_row = -1;
     int infinite_column = -1;
   };
   // The first row is subtracted before squaring: variances of columns far from zero stay right.
@@ -150,8 +150,12 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
       const double w = weights ? weights[i] : 1.0;
       double* x = buffer.data();
       data.raw(row, x);
-      double check = 0.0;
-      for (int j = 0; j < d; ++j) check += x[j] * 0.0;  // NaN if anything is not finite
+      double check = 0.0, size = 0.0;
+      for (int j = 0; j < d; ++j) {
+        check += x[j] * 0.0;  // NaN if anything is not finite
+        size += std::abs(x[j]);
+      }
+      if (size == 0.0 && part.zero_row < 0) part.zero_row = row;
       if (check == 0.0) {
         total_weight += w;
         for (int j = 0; j < d; ++j) {
@@ -164,6 +168,7 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
         continue;
       }
       int observed = 0;
+      bool zero = true;
       for (int j = 0; j < d; ++j) {
         if (std::isnan(x[j])) {
           ++part.missing;
@@ -174,6 +179,7 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
           part.infinite_column = j;
         }
         ++observed;
+        zero = zero && x[j] == 0.0;
         const double value = x[j] - shift[j];
         part.weight[j] += w;
         part.sum[j] += w * value;
@@ -182,6 +188,7 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
         part.high[j] = std::max(part.high[j], x[j]);
       }
       if (observed == 0 && part.empty_row < 0) part.empty_row = row;
+      if (zero && part.zero_row < 0) part.zero_row = row;
     }
     for (double& w : part.weight) w += total_weight;
   });
@@ -199,6 +206,7 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
       out.infinite_column = part.infinite_column;
     }
     if (out.empty_row < 0) out.empty_row = part.empty_row;
+    if (out.zero_row < 0) out.zero_row = part.zero_row;
     for (int j = 0; j < d; ++j) {
       out.weight[j] += part.weight[j];
       out.mean[j] += part.sum[j];

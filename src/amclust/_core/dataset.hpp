@@ -28,7 +28,7 @@ struct SparseRows {  // CSR, indices sorted within a row
 struct ColumnStatistics {
   std::vector<double> weight, mean, variance, low, high;  // over the observed values
   std::int64_t missing = 0;
-  std::int64_t infinite_row = -1, empty_row = -1;  // the first row with an infinity / with nothing observed
+  std::int64_t infinite_row = -1, empty_row = -1, zero_row = -1;  // the first with an infinity, nothing, only zeros
   int infinite_column = -1;
 };
 

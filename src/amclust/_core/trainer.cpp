@@ -224,8 +224,10 @@ RunRecord train_one(const Dataset& data, const TrainingRows& rows, int k, const 
   record.learning_rate = schedule.learning_rate();
   record.loss = record.loss_curve.empty() ? 0.0 : record.loss_curve[record.best_epoch];
   optimizer.save(memories, record);
-  memories.values.copy_from(best_values);
-  memories.log_weights.copy_from(best_log_weights);
+  if (!settings.keep_last) {
+    memories.values.copy_from(best_values);
+    memories.log_weights.copy_from(best_log_weights);
+  }
   record.memories.resize(static_cast<std::size_t>(k) * data.features);
   memories.get(record.memories.data());
   record.log_weights.assign(memories.log_weights.data(), memories.log_weights.data() + k);

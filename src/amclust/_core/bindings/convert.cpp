@@ -93,6 +93,7 @@ RunSettings run_settings(nb::dict run, const Dataset& data, int k) {
   out.tol = field<double>(run, "tol");
   out.early_stopping = field<bool>(run, "early_stopping");
   out.reseed = field<bool>(run, "reseed");
+  out.keep_last = field<bool>(run, "keep_last");
   out.moments = floats(run, "moments", 2 * size, true);
   if (!out.moments.empty()) {
     out.weight_moments = floats(run, "weight_moments", std::size_t{2} * k);

@@ -68,6 +68,7 @@ nb::dict statistics(const HeldDataset& held, const std::optional<RowNumbers>& ro
   out["infinite_row"] = stats.infinite_row;
   out["infinite_column"] = stats.infinite_column;
   out["empty_row"] = stats.empty_row;
+  out["zero_row"] = stats.zero_row;
   return out;
 }
 
@@ -286,6 +287,7 @@ NB_MODULE(_native, m) {
   m.def("silhouette", &silhouette_scores, "data"_a, "rows"_a, "fill"_a, "weights"_a.none(), "labels"_a, "k"_a,
         "threads"_a);
   m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "fraction"_a, "missing"_a);
+  m.attr("EPOCH_ROWS") = kEpochRows;
   m.def("instruction_set", [] { return std::string(kernels().name); });
   m.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name.c_str()); }, "name"_a);
 }

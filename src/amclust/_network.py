@@ -1,0 +1,324 @@
+"""What a fitted network says about rows; the part of ClAM that does not train."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from amclust import _native
+from amclust._config import n_threads
+from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
+from amclust._units import Units, make_dataset
+from amclust._validation import check_numeric_columns, check_statistics
+
+
+class NetworkMethods:
+    """Labels, memberships, energy and recall from the fitted memories."""
+
+    def predict(self, X):
+        """Return the cluster that the dynamics carries each row to.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Index of the memory each row falls to.
+        """
+        return self._ask(X, "labels")
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit and return the labels of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's loss.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each row.
+        """
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def transform(self, X):
+        """Return the distances of rows to the memories.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; missing values are filled by the network first.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            Distances in the metric of the estimator (for "cosine", 1 - cosine similarity).
+        """
+        squares = self._ask(X, "square_distances")
+        if self._metric == "cosine":
+            return squares
+        return np.sqrt(squares) * squares.dtype.type(self._units().length)
+
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Fit and return the distances of the rows to the memories.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's loss.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            Distances to the memories.
+        """
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def predict_proba(self, X):
+        """Return the memberships of rows: how strongly each memory attracts them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        memberships : ndarray of shape (n_samples, n_clusters)
+            Positive numbers that sum to 1 in every row.
+        """
+        return self._ask(X, "memberships")
+
+    def energy(self, X):
+        """Return the energy of rows: low near a memory, high far from all of them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        energy : ndarray of shape (n_samples,)
+            ``-1/beta * log(sum_m weight_m * exp(-beta * |rho_m - x|^2))``.
+        """
+        energy = self._ask(X, "energy")
+        return energy * energy.dtype.type(self._units().length ** 2)
+
+    def entropy(self, X):
+        """Return the entropy of the memberships; 0 means the nearest memory decides alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        entropy : ndarray of shape (n_samples,)
+            Between 0 and ``log(n_clusters)``.
+        """
+        return self._ask(X, "entropy")
+
+    def recall(self, X, *, return_trajectory=False):
+        """Let the dynamics act on rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; missing values are filled by the network first.
+
+        return_trajectory : bool, default=False
+            Also return the states in between.
+
+        Returns
+        -------
+        states : ndarray of shape (n_samples, n_features)
+            Where the rows are after `n_steps` steps.
+
+        trajectory : ndarray of shape (n_steps + 1, n_samples, n_features)
+            All states, the start first. Only with ``return_trajectory=True``.
+        """
+        if not return_trajectory:
+            return self._points(self._ask(X, "state"))
+        trajectory = self._points(self._ask(X, "trajectory"))
+        return trajectory[-1].copy(), trajectory
+
+    def complete(self, X):
+        """Fill the missing values of rows; all other values stay exactly as they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows with NaN where a value is missing.
+
+        Returns
+        -------
+        completed : same type as X, of shape (n_samples, n_features)
+            A copy of `X` with the NaN filled.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from amclust import ClAM
+        >>> X = np.array([[0.0, 0.0], [0.1, 0.1], [5.0, 5.0], [5.1, 4.9]])
+        >>> model = ClAM(n_clusters=2, random_state=0).fit(X)
+        >>> model.complete([[5.05, np.nan]]).round(0)
+        array([[5., 5.]])
+        """
+        frame = X if hasattr(X, "columns") else None
+        X = self._validate(X)
+        dense = X.toarray() if sparse.issparse(X) else X
+        missing = np.isnan(dense)
+        rows = np.flatnonzero(missing.any(axis=1))
+        completed = np.array(dense)
+        if len(rows):
+            found = self._infer(self._dataset(X), ["filled", "row_scale"], rows)
+            filled = found["filled"]
+            if self._metric == "cosine":
+                filled = filled * found["row_scale"][:, None]
+            values = self._outward(filled).astype(dense.dtype)
+            completed[rows] = np.where(missing[rows], values, dense[rows])
+        if sparse.issparse(X):
+            return type(X)(completed)
+        return completed if frame is None else _like(frame, completed)
+
+    def score(self, X, y=None, sample_weight=None):
+        """Return the silhouette of the partition of the rows (higher is better).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+            Exact up to 10,000 rows, on a fixed sample of them above; -1 where all rows fall to
+            one memory.
+        """
+        X = self._validate(X)
+        data = self._dataset(X)
+        rows = np.arange(data.rows)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float32)
+        if len(rows) > EXACT_SILHOUETTE_ROWS:
+            rows = np.sort(np.random.default_rng(0).permutation(rows)[:SAMPLED_SILHOUETTE_ROWS])
+            weights = None if weights is None else np.ascontiguousarray(weights[rows])
+        labels = self._infer(data, ["labels"], rows)["labels"]
+        if len(np.unique(labels)) < 2:
+            return -1.0
+        (value,) = _native.silhouette(
+            data, rows, self._fill, weights, labels[None], self.n_clusters, n_threads(self.n_jobs)
+        )
+        return float(value)
+
+    # --- shared ---------------------------------------------------------------------------------
+
+    @property
+    def _metric(self) -> str:
+        """What the core computes: Mahalanobis distances are Euclidean after whitening."""
+        return "cosine" if self.metric == "cosine" else "euclidean"
+
+    def _units(self) -> Units:
+        return Units(self._metric, self._offset, self._scale, self._fill)
+
+    def _validate(self, X, *, reset=False):
+        if not reset:
+            check_is_fitted(self)
+        check_numeric_columns(X)
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
+        self._dtype = X.dtype if reset else self._dtype
+        return X
+
+    def _whitenable(self, X):
+        if sparse.issparse(X):
+            msg = "metric='mahalanobis' needs a dense X, got a sparse matrix."
+            raise ValueError(msg)
+        if not np.isfinite(X).all():
+            row, column = np.argwhere(~np.isfinite(X))[0]
+            msg = (
+                "metric='mahalanobis' takes no missing or infinite values, got "
+                f"{X[row, column]} in row {row}, column {column}. Use metric='euclidean'."
+            )
+            raise ValueError(msg)
+        return X
+
+    def _dataset(self, X) -> Any:
+        """Wrap validated rows for the core, in the units of the fit."""
+        if self.metric == "mahalanobis":
+            X = self._whitening.apply(self._whitenable(X))
+        data = make_dataset(X)
+        stats = _native.statistics(data, None, None, n_threads(self.n_jobs))
+        names = getattr(self, "feature_names_in_", None)
+        check_statistics(stats, names, data.rows, self._metric, fitting=False)
+        data.has_missing = stats["missing"] > 0
+        data.set_units(self._metric, self._offset, self._scale)
+        return data
+
+    def _infer(self, data, want: list[str], rows=None) -> dict[str, Any]:
+        found: dict[str, Any] = _native.infer(
+            data,
+            rows,
+            self._fill,
+            self._memories,
+            self._log_weights,
+            self._beta,
+            float(self.step_size),
+            int(self.n_steps),
+            want,
+            n_threads(self.n_jobs),
+        )
+        return found
+
+    def _ask(self, X, what: str):
+        X = self._validate(X)
+        found = self._infer(self._dataset(X), [what])[what]
+        return found if found.dtype == np.int32 else found.astype(X.dtype, copy=False)
+
+    def _points(self, values):
+        """Bring points of the core back to the table, in their own type."""
+        return self._outward(values).astype(values.dtype, copy=False)
+
+    def _outward(self, values):
+        points = self._units().outward(values)
+        return self._whitening.undo(points) if self.metric == "mahalanobis" else points
+
+
+def _like(frame, values):
+    """Return the values as a data frame like the given one."""
+    if hasattr(frame, "index"):
+        return frame.__class__(values, index=frame.index, columns=frame.columns)
+    return frame.__class__(values, schema=list(frame.columns))

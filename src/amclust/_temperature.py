@@ -1,0 +1,20 @@
+"""The inverse temperature from the data.
+
+Two dimensionless rules (measured over the sets of the paper): for the losses that compare a
+recalled state with the row, beta = c / s2 with s2 the mean squared distance of a row to its
+memory; for the silhouette, beta = c / gap with gap the median over rows of the difference between
+the squared distances to the second nearest and to the nearest memory, since in high dimensions the
+gap is a small part of s2.
+"""
+
+from __future__ import annotations
+
+GAP_FACTOR = 3.0
+SPREAD_FACTOR = 4.0
+
+
+def choose_beta(objective: str, mean_square: float, median_gap: float) -> float:
+    """Return beta in the units of the given scales."""
+    if objective == "silhouette" and median_gap > 0:
+        return GAP_FACTOR / median_gap
+    return SPREAD_FACTOR / mean_square if mean_square > 0 else 1.0

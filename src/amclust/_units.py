@@ -1,0 +1,104 @@
+"""The units the core works in, and the way back to the table's own.
+
+The core sees (x - offset) * scale: columns centred, and one common factor that makes the mean
+variance of a column 1. That leaves the geometry as it is, keeps float32 exact enough for tables
+whose columns are far from zero, and lets learning rates mean the same for every table. Spherical
+data is put on the unit sphere by the core, and Mahalanobis distances are Euclidean after whitening.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from amclust import _native
+
+FloatArray = NDArray[np.floating[Any]]
+
+
+class Units(NamedTuple):
+    """How the core's numbers relate to the table's."""
+
+    metric: str  # "euclidean" or "cosine": what the core computes
+    offset: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    fill: NDArray[np.float32]  # where hidden and missing values start, in the core's units
+
+    @property
+    def length(self) -> float:
+        """What one unit of the core is in the table."""
+        return 1.0 / float(self.scale[0])
+
+    def inward(self, values: FloatArray) -> NDArray[np.float32]:
+        """Bring points of the table into the core's units."""
+        return np.ascontiguousarray((values - self.offset) * self.scale, dtype=np.float32)
+
+    def outward(self, values: FloatArray) -> NDArray[np.float64]:
+        """Bring points of the core back to the table."""
+        return values / self.scale.astype(np.float64) + self.offset.astype(np.float64)
+
+
+def mask_values(mask_value: str | float, stats: dict[str, Any]) -> NDArray[np.float64]:
+    """Return the value that stands for a hidden or missing entry of each column."""
+    if isinstance(mask_value, str):
+        return np.asarray(stats[mask_value], dtype=np.float64)
+    return np.full(len(stats["mean"]), float(mask_value))
+
+
+def choose_units(stats: dict[str, Any], metric: str, mask_value: str | float) -> Units:
+    """Choose offset and scale from column statistics."""
+    mean = np.asarray(stats["mean"])
+    variance = np.asarray(stats["variance"])
+    masks = mask_values(mask_value, stats)
+    d = len(mean)
+    if metric == "cosine":
+        # Directions have no offset; a typical row length turns mask values into parts of a unit row.
+        length = float(np.sqrt(np.sum(variance + mean**2))) or 1.0
+        zeros, ones = np.zeros(d, np.float32), np.ones(d, np.float32)
+        return Units("cosine", zeros, ones, np.ascontiguousarray(masks / length, dtype=np.float32))
+    offset = mean.astype(np.float32)
+    spread = float(np.sqrt(variance.mean()))
+    scale = np.full(d, 1.0 / spread if spread > 0 else 1.0, dtype=np.float32)
+    fill = np.ascontiguousarray((masks - offset) * scale, dtype=np.float32)
+    return Units("euclidean", offset, scale, fill)
+
+
+def make_dataset(X: Any) -> Any:
+    """Wrap a validated matrix for the core, without copying it."""
+    if sparse.issparse(X):
+        X.sort_indices()
+        return _native.sparse_dataset(X.data, X.indices, X.indptr, X.shape[1])
+    return _native.dense_dataset(X)
+
+
+class Whitening(NamedTuple):
+    """A linear map after which Mahalanobis distances are Euclidean."""
+
+    mean: NDArray[np.float64]
+    forward: NDArray[np.float64]
+    backward: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: FloatArray) -> Whitening:
+        """Whiten by the Ledoit-Wolf covariance, which is invertible for any shape of table."""
+        from sklearn.covariance import ledoit_wolf
+
+        covariance, _ = ledoit_wolf(X)
+        values, vectors = np.linalg.eigh(covariance)
+        values = np.maximum(values, max(values.max(), 1e-300) * 1e-10)
+        return cls(
+            X.mean(axis=0, dtype=np.float64),
+            (vectors / np.sqrt(values)) @ vectors.T,
+            (vectors * np.sqrt(values)) @ vectors.T,
+        )
+
+    def apply(self, X: FloatArray) -> FloatArray:
+        """Whiten points; the result has the type of X."""
+        return np.ascontiguousarray((X - self.mean) @ self.forward, dtype=X.dtype)
+
+    def undo(self, values: FloatArray) -> FloatArray:
+        """Bring whitened points back."""
+        return values @ self.backward + self.mean

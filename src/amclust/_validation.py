@@ -1,0 +1,95 @@
+"""Checks of tables that say which column or row is wrong, and what would be right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def check_numeric_columns(X: Any) -> None:
+    """Refuse a data frame with columns that are not numbers, and list them."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    names = list(X.columns)
+    bad = [
+        f"{name!r} ({dtype})"
+        for name, dtype in zip(names, list(X.dtypes), strict=True)
+        if not _is_numeric(dtype)
+    ]
+    if bad:
+        msg = (
+            f"All columns must be numbers; not so: {', '.join(bad)}. "
+            "Drop these columns or encode them as numbers (one-hot, say)."
+        )
+        raise ValueError(msg)
+
+
+def _is_numeric(dtype: Any) -> bool:
+    if hasattr(dtype, "is_numeric"):  # polars: a method of the type
+        return bool(dtype.is_numeric()) or str(dtype) in ("Boolean", "Null")
+    kind = getattr(dtype, "kind", None)  # numpy and pandas
+    if kind == "O":
+        # Columns of Python numbers are fine and convert; a pandas object column usually is text.
+        return False
+    return kind in ("b", "i", "u", "f")
+
+
+def name_column(index: int, feature_names: np.ndarray | None) -> str:
+    """Name a column by its header where there is one."""
+    if feature_names is None:
+        return f"column {index}"
+    return f"column {feature_names[index]!r}"
+
+
+def check_statistics(
+    stats: dict[str, Any],
+    feature_names: np.ndarray | None,
+    n_rows: int,
+    metric: str,
+    *,
+    fitting: bool,
+) -> None:
+    """Refuse infinities, empty rows, zero rows (cosine) and, when fitting, empty columns."""
+    if stats["infinite_row"] >= 0:
+        where = name_column(stats["infinite_column"], feature_names)
+        msg = (
+            f"Input X contains infinity in row {stats['infinite_row']}, {where}. "
+            "Values must be finite, or NaN where missing."
+        )
+        raise ValueError(msg)
+    if stats["empty_row"] >= 0:
+        msg = (
+            f"Row {stats['empty_row']} of X has no observed value (all NaN). "
+            "Every row needs at least one."
+        )
+        raise ValueError(msg)
+    if metric == "cosine" and stats["zero_row"] >= 0:
+        msg = (
+            f"Row {stats['zero_row']} of X is zero and has no direction: metric='cosine' needs "
+            "rows with at least one value that is not 0. Drop such rows or use metric='euclidean'."
+        )
+        raise ValueError(msg)
+    if fitting and n_rows:
+        empty = np.flatnonzero(np.asarray(stats["weight"]) <= 0)
+        if len(empty):
+            names = ", ".join(name_column(int(j), feature_names) for j in empty[:10])
+            more = f" and {len(empty) - 10} more" if len(empty) > 10 else ""
+            msg = f"No observed value in {names}{more} (all NaN). Drop such columns before fitting."
+            raise ValueError(msg)
+
+
+def check_weights(weights: Any, n_clusters: int) -> np.ndarray:
+    """Return log-weights of the memories from k positive numbers."""
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (n_clusters,):
+        msg = (
+            f"weights must be None, 'learn' or {n_clusters} positive numbers (one per cluster), "
+            f"got an array of shape {values.shape}."
+        )
+        raise ValueError(msg)
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        bad = values[~(np.isfinite(values) & (values > 0))][0]
+        msg = f"weights must be positive and finite, got {bad}."
+        raise ValueError(msg)
+    return np.log(values).astype(np.float32)
