@@ -35,13 +35,26 @@ void visit_stored(const Dataset& data, std::int64_t row, Visit&& visit) {
                           : visit_sparse<float, std::int32_t>(data, row, visit);
 }
 
-// float arithmetic for float data keeps the loop vectorised; the offset is a float already.
+// Rows come in random order: ask for the next one while this one is worked on.
 template <class Value>
-void load_dense(const Value* x, int d, const float* offset, const float* scale, float* out) {
-  if (offset)
-    for (int j = 0; j < d; ++j) out[j] = static_cast<float>((x[j] - offset[j]) * scale[j]);
-  else
-    for (int j = 0; j < d; ++j) out[j] = static_cast<float>(x[j]);
+void prefetch(const Value* x, int d) {
+  constexpr int kLine = 64 / sizeof(Value);
+  for (int j = 0; j < d; j += kLine) __builtin_prefetch(x + j);
+}
+
+void load_dense(const double* x, int d, const float* offset, const float* scale, float* out) {
+  for (int j = 0; j < d; ++j) out[j] = static_cast<float>((x[j] - offset[j]) * scale[j]);
+}
+
+void load_dense(const float* x, int d, const float* offset, const float* scale, float* out) {
+  kernels().affine(x, offset, scale, d, out);
+}
+
+template <class Value>
+void load_dense_row(const Dataset& data, const std::int64_t* which, int i, int n, float* out) {
+  const Value* base = static_cast<const Value*>(data.dense.data);
+  if (i + 1 < n) prefetch(base + which[i + 1] * data.dense.stride, data.features);
+  load_dense(base + which[i] * data.dense.stride, data.features, data.offset.data(), data.scale.data(), out);
 }
 
 void mark_missing(float* x, int d, const float* fill, std::uint8_t* missing) {
@@ -73,19 +86,18 @@ void Dataset::raw(std::int64_t row, double* out) const {
 void Dataset::load(const std::int64_t* which, int n, const float* fill, float* out, std::uint8_t* missing,
                    float* row_scale) const {
   const int d = features;
-  const float* shift = offset.empty() ? nullptr : offset.data();
-  const float* factor = scale.empty() ? nullptr : scale.data();
+  const float* shift = offset.data();
+  const float* factor = scale.data();
   for (int i = 0; i < n; ++i) {
     float* x = out + static_cast<std::ptrdiff_t>(i) * d;
     if (is_sparse) {
-      for (int j = 0; j < d; ++j) x[j] = shift ? -shift[j] * factor[j] : 0.0f;
-      visit_stored(*this, which[i], [&](int j, double value) {
-        x[j] = static_cast<float>(shift ? (value - shift[j]) * factor[j] : value);
-      });
+      for (int j = 0; j < d; ++j) x[j] = -shift[j] * factor[j];
+      visit_stored(*this, which[i],
+                   [&](int j, double value) { x[j] = static_cast<float>((value - shift[j]) * factor[j]); });
     } else if (dense.is_double) {
-      load_dense(static_cast<const double*>(dense.data) + which[i] * dense.stride, d, shift, factor, x);
+      load_dense_row<double>(*this, which, i, n, x);
     } else {
-      load_dense(static_cast<const float*>(dense.data) + which[i] * dense.stride, d, shift, factor, x);
+      load_dense_row<float>(*this, which, i, n, x);
     }
     float length = 1.0f;
     if (metric == Metric::cosine) length = normalise(x, d);

@@ -42,7 +42,7 @@ class Dataset {
 
   bool has_missing = false;
   Metric metric = Metric::euclidean;
-  std::vector<float> offset, scale;  // per feature; empty: 0 and 1
+  std::vector<float> offset, scale;  // per feature, set before load()
 
   // Raw values of one row, missing as NaN.
   void raw(std::int64_t row, double* out) const;

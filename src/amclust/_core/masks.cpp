@@ -17,14 +17,15 @@ void MaskSampler::draw(Random& random, int count, int observed, const std::uint8
     for (int j = 0; j < static_cast<int>(taken_.size()); ++j)
       if (!missing[j]) eligible_.push_back(j);
   }
+  std::uint8_t* taken = taken_.data();
   int found = 0;
   for (int top = observed - count; top < observed; ++top) {
-    std::int32_t pick = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(top + 1)));
-    if (taken_[pick]) pick = top;
-    taken_[pick] = 1;
+    const std::int32_t drawn = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(top + 1)));
+    const std::int32_t pick = taken[drawn] ? top : drawn;
+    taken[pick] = 1;
     out[found++] = pick;
   }
-  for (int i = 0; i < count; ++i) taken_[out[i]] = 0;
+  for (int i = 0; i < count; ++i) taken[out[i]] = 0;
   if (missing)
     for (int i = 0; i < count; ++i) out[i] = eligible_[out[i]];
 }

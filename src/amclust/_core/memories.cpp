@@ -35,11 +35,7 @@ void Memories::get(float* rows) const {
 void Memories::refresh(bool with_gram) {
   float* norm = square_norms.data();
   const float* value = values.data();
-  std::fill(norm, norm + kp, 0.0f);
-  for (int j = 0; j < d; ++j) {
-    const float* r = value + static_cast<std::ptrdiff_t>(j) * kp;
-    for (int m = 0; m < kp; ++m) norm[m] += r[m] * r[m];
-  }
+  kernels().memory_norms(value, d, kp, norm);
   if (metric == Metric::cosine) {
     std::vector<float> inverse(kp, 1.0f);
     for (int m = 0; m < k; ++m)

@@ -15,7 +15,7 @@ class RandomOrder {
     while ((std::uint64_t{1} << (2 * half_)) < n) ++half_;
     mask_ = (std::uint64_t{1} << half_) - 1;
     Random random(seed, Purpose::order, pass);
-    for (std::uint32_t& key : keys_) key = random.bits();
+    for (std::uint32_t& key : keys_) key = static_cast<std::uint32_t>(random.bits());
   }
   std::uint64_t operator[](std::uint64_t index) const {
     do index = shuffle(index);

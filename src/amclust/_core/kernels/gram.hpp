@@ -40,7 +40,12 @@ inline void gram_times(const Gram& gram, const Vec* a, int k, Vec* out) {
   int m = 0;
   for (; m + 8 <= k; m += 8) gram_rows<8>(gram, a, k, m, out);
   for (; m + 4 <= k; m += 4) gram_rows<4>(gram, a, k, m, out);
-  for (; m < k; ++m) gram_rows<1>(gram, a, k, m, out);
+  switch (k - m) {
+    case 3: gram_rows<3>(gram, a, k, m, out); break;
+    case 2: gram_rows<2>(gram, a, k, m, out); break;
+    case 1: gram_rows<1>(gram, a, k, m, out); break;
+    default: break;
+  }
 }
 
 // What the forward pass leaves for the backward pass. Arrays over steps have n_steps + 1 entries of k.

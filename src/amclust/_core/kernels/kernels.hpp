@@ -100,6 +100,12 @@ struct Kernels {
   void (*outer)(const float* rows, int n, int d, const float* coef, int kp, float* out);
   // out[n][kp] = squared Euclidean distances, from differences (no cancellation)
   void (*distances)(const float* rows, int n, int d, const float* memories, int kp, float* out);
+  // out[d] = (row[d] - offset[d]) * scale[d]
+  void (*affine)(const float* row, const float* offset, const float* scale, int d, float* out);
+  // out[kp] = squared norms of the memories [d][kp]
+  void (*memory_norms)(const float* memories, int d, int kp, float* out);
+  // out[d][kp] -= factor[kp] * memories[d][kp]
+  void (*subtract_scaled)(const float* memories, const float* factor, int d, int kp, float* out);
   // out[n] = squared norms
   void (*norms)(const float* rows, int n, int d, float* out);
   // logits -> memberships in place, [n][kp]; log_total[n] (may be null) gets log sum exp

@@ -54,8 +54,12 @@ void gather(const Network& net, const MovingTile& tile, Vec* rh) {
     const std::int32_t* feature = tile.feature + static_cast<std::ptrdiff_t>(j) * W;
     for (int m0 = 0; m0 < net.k; m0 += W) {
       for (int l = 0; l < W; ++l) rows[l] = net.memories + static_cast<std::ptrdiff_t>(feature[l]) * net.kp + m0;
-      load_transposed(rows, block);
       const int used = net.k - m0 < W ? net.k - m0 : W;
+#if AMCLUST_LANES == 8 && defined(__AVX__)
+      used <= 4 ? load_transposed_four(rows, block) : load_transposed(rows, block);
+#else
+      load_transposed(rows, block);
+#endif
       for (int m = 0; m < used; ++m) rh[static_cast<std::ptrdiff_t>(j) * net.k + m0 + m] = block[m];
     }
   }
@@ -70,7 +74,11 @@ void scatter(const Network& net, const MovingTile& tile, int j, const Vec* value
     const int used = net.k - m0 < W ? net.k - m0 : W;
     for (int m = 0; m < W; ++m) block[m] = m < used ? values[m0 + m] : Vec{};
     for (int l = 0; l < W; ++l) rows[l] = tile.gradient + static_cast<std::ptrdiff_t>(feature[l]) * net.kp + m0;
+#if AMCLUST_LANES == 8 && defined(__AVX__)
+    used <= 4 ? add_transposed_four(rows, block) : add_transposed(rows, block);
+#else
     add_transposed(rows, block);
+#endif
   }
 }
 
@@ -89,7 +97,12 @@ inline void project(const Vec* rh, int q, int k, const float* v, Vec* out) {
   int m = 0;
   for (; m + 8 <= k; m += 8) project_block<8>(rh + m, q, k, v, out + m);
   for (; m + 4 <= k; m += 4) project_block<4>(rh + m, q, k, v, out + m);
-  for (; m < k; ++m) project_block<1>(rh + m, q, k, v, out + m);
+  switch (k - m) {
+    case 3: project_block<3>(rh + m, q, k, v, out + m); break;
+    case 2: project_block<2>(rh + m, q, k, v, out + m); break;
+    case 1: project_block<1>(rh + m, q, k, v, out + m); break;
+    default: break;
+  }
 }
 
 inline float* at(Vec* v) { return reinterpret_cast<float*>(v); }
@@ -146,10 +159,15 @@ void gram_of(const Vec* rh, int q, int k, Vec* out) {
   for (; m + 3 <= k; m += 3) {
     int n = m;
     for (; n + 4 <= k; n += 4) gram_block<3, 4>(rh, q, k, m, n, out);
-    for (; n < k; ++n) gram_block<3, 1>(rh, q, k, m, n, out);
+    switch (k - n) {
+      case 3: gram_block<3, 3>(rh, q, k, m, n, out); break;
+      case 2: gram_block<3, 2>(rh, q, k, m, n, out); break;
+      case 1: gram_block<3, 1>(rh, q, k, m, n, out); break;
+      default: break;
+    }
   }
-  for (; m < k; ++m)
-    for (int n = m; n < k; ++n) gram_block<1, 1>(rh, q, k, m, n, out);
+  if (k - m == 2) gram_block<2, 2>(rh, q, k, m, m, out);
+  if (k - m == 1) gram_block<1, 1>(rh, q, k, m, m, out);
 }
 
 // out[j][m] = moved_bar[m] v0_j + coef[m] g_j + sum_n S[m][n] rh[j][n], for J coordinates and M memories.
@@ -175,7 +193,12 @@ inline void coordinate_gradients(const Vec* rh, const Vec* s, const Vec* moved_b
                                  const float* start, const Vec* g, int k, Vec* out) {
   int m = 0;
   for (; m + 4 <= k; m += 4) coordinate_gradient<J, 4>(rh, s, moved_bar, coef, start, g, k, m, out);
-  for (; m < k; ++m) coordinate_gradient<J, 1>(rh, s, moved_bar, coef, start, g, k, m, out);
+  switch (k - m) {
+    case 3: coordinate_gradient<J, 3>(rh, s, moved_bar, coef, start, g, k, m, out); break;
+    case 2: coordinate_gradient<J, 2>(rh, s, moved_bar, coef, start, g, k, m, out); break;
+    case 1: coordinate_gradient<J, 1>(rh, s, moved_bar, coef, start, g, k, m, out); break;
+    default: break;
+  }
 }
 
 void by_coefficients(const Network& net, const MovingTile& tile, Scratch& s) {

@@ -122,6 +122,37 @@ void norms(const float* rows, int n, int d, float* out) {
   }
 }
 
+void affine(const float* row, const float* offset, const float* scale, int d, float* out) {
+  int j = 0;
+  for (; j + W <= d; j += W) store(out + j, (load(row + j) - load(offset + j)) * load(scale + j));
+  for (; j < d; ++j) out[j] = (row[j] - offset[j]) * scale[j];
+}
+
+void memory_norms(const float* memories, int d, int kp, float* out) {
+  for (int c = 0; c < kp; c += W) {
+    Vec acc[4] = {};
+    int j = 0;
+    for (; j + 4 <= d; j += 4)
+      for (int i = 0; i < 4; ++i) {
+        const Vec v = load(memories + static_cast<std::ptrdiff_t>(j + i) * kp + c);
+        acc[i] += v * v;
+      }
+    for (; j < d; ++j) {
+      const Vec v = load(memories + static_cast<std::ptrdiff_t>(j) * kp + c);
+      acc[0] += v * v;
+    }
+    store(out + c, (acc[0] + acc[1]) + (acc[2] + acc[3]));
+  }
+}
+
+void subtract_scaled(const float* memories, const float* factor, int d, int kp, float* out) {
+  for (int j = 0; j < d; ++j)
+    for (int c = 0; c < kp; c += W) {
+      const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(j) * kp + c;
+      store(out + at, load(out + at) - load(factor + c) * load(memories + at));
+    }
+}
+
 }  // namespace
 
 void AMCLUST_ENTRY(fill_products)(amclust::Kernels& table) {
@@ -129,4 +160,7 @@ void AMCLUST_ENTRY(fill_products)(amclust::Kernels& table) {
   table.outer = outer;
   table.distances = distances;
   table.norms = norms;
+  table.affine = affine;
+  table.memory_norms = memory_norms;
+  table.subtract_scaled = subtract_scaled;
 }

@@ -117,6 +117,33 @@ inline void transpose(Vec v[W]) {
 }
 #endif
 
+#if AMCLUST_LANES == 8 && defined(__AVX__)
+// Four columns only: out[m] holds rows[0][m] ... rows[7][m] for m < 4.
+inline void load_transposed_four(const float* const rows[8], Vec out[8]) {
+  __m256 v[4];
+  for (int i = 0; i < 4; ++i)
+    v[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(rows[i])), _mm_loadu_ps(rows[i + 4]), 1);
+  const __m256 a = _mm256_unpacklo_ps(v[0], v[1]), b = _mm256_unpackhi_ps(v[0], v[1]);
+  const __m256 c = _mm256_unpacklo_ps(v[2], v[3]), d = _mm256_unpackhi_ps(v[2], v[3]);
+  out[0] = (Vec)_mm256_shuffle_ps(a, c, _MM_SHUFFLE(1, 0, 1, 0));
+  out[1] = (Vec)_mm256_shuffle_ps(a, c, _MM_SHUFFLE(3, 2, 3, 2));
+  out[2] = (Vec)_mm256_shuffle_ps(b, d, _MM_SHUFFLE(1, 0, 1, 0));
+  out[3] = (Vec)_mm256_shuffle_ps(b, d, _MM_SHUFFLE(3, 2, 3, 2));
+}
+
+// rows[l][m] += in[m][l] for m < 4, lane by lane since rows may be the same.
+inline void add_transposed_four(float* const rows[8], const Vec in[8]) {
+  const __m256 a = _mm256_unpacklo_ps((__m256)in[0], (__m256)in[1]), b = _mm256_unpackhi_ps((__m256)in[0], (__m256)in[1]);
+  const __m256 c = _mm256_unpacklo_ps((__m256)in[2], (__m256)in[3]), d = _mm256_unpackhi_ps((__m256)in[2], (__m256)in[3]);
+  const __m256 v[4] = {_mm256_shuffle_ps(a, c, _MM_SHUFFLE(1, 0, 1, 0)), _mm256_shuffle_ps(a, c, _MM_SHUFFLE(3, 2, 3, 2)),
+                       _mm256_shuffle_ps(b, d, _MM_SHUFFLE(1, 0, 1, 0)), _mm256_shuffle_ps(b, d, _MM_SHUFFLE(3, 2, 3, 2))};
+  for (int i = 0; i < 4; ++i) {
+    _mm_storeu_ps(rows[i], _mm_add_ps(_mm_loadu_ps(rows[i]), _mm256_castps256_ps128(v[i])));
+    _mm_storeu_ps(rows[i + 4], _mm_add_ps(_mm_loadu_ps(rows[i + 4]), _mm256_extractf128_ps(v[i], 1)));
+  }
+}
+#endif
+
 // out[m] holds rows[0][m] ... rows[W-1][m].
 inline void load_transposed(const float* const rows[W], Vec out[W]) {
 #if AMCLUST_LANES == 16 && defined(__AVX512F__)

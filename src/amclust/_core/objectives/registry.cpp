@@ -27,12 +27,7 @@ void finish_gradient(const Memories& memories, Gradient& gradient) {
       for (int m = 0; m < kp; ++m)
         factor[m] += g[static_cast<std::ptrdiff_t>(j) * kp + m] * value[static_cast<std::ptrdiff_t>(j) * kp + m];
   }
-  const float* f = factor.data();
-  for (int j = 0; j < d; ++j) {
-    float* out = g + static_cast<std::ptrdiff_t>(j) * kp;
-    const float* r = value + static_cast<std::ptrdiff_t>(j) * kp;
-    for (int m = 0; m < kp; ++m) out[m] -= f[m] * r[m];
-  }
+  kernels().subtract_scaled(value, factor.data(), d, kp, g);
   float* last = g + static_cast<std::ptrdiff_t>(d) * kp;
   for (int m = 0; m < kp; ++m) last[m] = 0.0f;
 }
