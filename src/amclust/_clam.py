@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # The anchor's weight: how much scatter inside the clusters one unit of silhouette is worth.
-ANCHOR = 0.3
+ANCHOR = 1.0
 
 
 class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):

@@ -83,13 +83,14 @@ void Dataset::raw(std::int64_t row, double* out) const {
   visit_stored(*this, row, [out](int j, double value) { out[j] = value; });
 }
 
-void Dataset::load(const std::int64_t* which, int n, const float* fill, float* out, std::uint8_t* missing,
+void Dataset::load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,
                    float* row_scale) const {
   const int d = features;
   const float* shift = offset.data();
   const float* factor = scale.data();
   for (int i = 0; i < n; ++i) {
-    float* x = out + static_cast<std::ptrdiff_t>(i) * d;
+    float* x = out + static_cast<std::ptrdiff_t>(i) * ld;
+    for (int j = d; j < ld; ++j) x[j] = 0.0f;
     if (is_sparse) {
       for (int j = 0; j < d; ++j) x[j] = -shift[j] * factor[j];
       visit_stored(*this, which[i],

@@ -46,10 +46,10 @@ class Dataset {
 
   // Raw values of one row, missing as NaN.
   void raw(std::int64_t row, double* out) const;
-  // n rows into out [n][features]. Missing values become fill[j] (already in the core's units); missing [n][features]
+  // n rows into out [n][ld], ld >= features, the rest of a row being zeros. Missing values become fill[j] (already in the core's units); missing [n][features]
   // (may be null when has_missing is false) marks them. row_scale [n] (may be null) gets the factor that undoes the
   // normalisation of the spherical metric.
-  void load(const std::int64_t* which, int n, const float* fill, float* out, std::uint8_t* missing,
+  void load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,
             float* row_scale = nullptr) const;
 
   // -1, 0 or 1: a total order of rows by value, NaN first and equal to NaN.

@@ -16,7 +16,7 @@ class BlockInference {
   BlockInference(const Dataset& data, const float* fill, const Memories& memories, const Inference& out, std::int64_t n)
       : data_(data), fill_(fill), memories_(memories), out_(out), n_(n), net_(memories.network()) {
     const std::size_t d = memories.d, kp = memories.kp;
-    rows_.resize(kRows * d);
+    rows_.resize(kRows * static_cast<std::size_t>(memories.ld));
     if (data.has_missing) missing_.resize(kRows * d);
     for (Buffer* buffer : {&products_, &logits_, &coef_}) buffer->resize(kRows * kp);
     for (Buffer* buffer : {&norm_, &scale_, &log_total_}) buffer->resize(kRows);
@@ -33,13 +33,16 @@ class BlockInference {
 
   void run(const std::int64_t* which, std::int64_t first, int n) {
     const Kernels& kernel = kernels();
-    const int d = memories_.d, k = memories_.k, kp = memories_.kp;
-    data_.load(which, n, fill_, rows_.data(), missing_.data(), out_.row_scale ? out_.row_scale + first : nullptr);
+    const int d = memories_.d, ld = memories_.ld, kp = memories_.kp;
+    data_.load(which, n, fill_, rows_.data(), ld, missing_.data(), out_.row_scale ? out_.row_scale + first : nullptr);
     if (data_.has_missing) filler_.fill(memories_, rows_.data(), missing_.data(), n);
-    if (out_.filled) std::copy(rows_.data(), rows_.data() + static_cast<std::ptrdiff_t>(n) * d, out_.filled + first * d);
-    kernel.norms(rows_.data(), n, d, norm_.data());
+    for (int i = 0; i < n && out_.filled; ++i) {
+      const float* x = rows_.data() + static_cast<std::ptrdiff_t>(i) * ld;
+      std::copy(x, x + d, out_.filled + (first + i) * d);
+    }
+    kernel.norms(rows_.data(), ld, n, norm_.data());
     products_.zero();
-    kernel.products(rows_.data(), n, d, net_.memories, kp, products_.data());
+    memories_.panel.products(rows_.data(), n, products_.data());
     if (out_.memberships || out_.energy || out_.entropy) at_rest(first, n);
     if (out_.square_distances) distances(first, n);
     if (!history_.size()) return;
@@ -69,13 +72,12 @@ class BlockInference {
       if (out_.counts) counts[winner_[i]] += 1.0;
       if (out_.state) combine(i, coef_.data() + static_cast<std::ptrdiff_t>(i) * kp, scale_[i], out_.state + (first + i) * d);
     }
-    (void)k;
   }
 
  private:
   // scale * row + coefficients * memories
   void combine(int row, const float* coef, float scale, float* out) const {
-    const float* x = rows_.data() + static_cast<std::ptrdiff_t>(row) * memories_.d;
+    const float* x = rows_.data() + static_cast<std::ptrdiff_t>(row) * memories_.ld;
     for (int j = 0; j < memories_.d; ++j) {
       const float* r = net_.memories + static_cast<std::ptrdiff_t>(j) * memories_.kp;
       float total = scale * x[j];
@@ -107,7 +109,7 @@ class BlockInference {
   void distances(std::int64_t first, int n) {
     const int k = memories_.k, kp = memories_.kp;
     if (memories_.metric == Metric::euclidean) {
-      kernels().distances(rows_.data(), n, memories_.d, net_.memories, kp, logits_.data());
+      kernels().distances(rows_.data(), memories_.ld, n, memories_.d, net_.memories, kp, logits_.data());
     } else {
       for (int i = 0; i < n * kp; ++i) logits_[i] = 1.0f - products_[i];
     }

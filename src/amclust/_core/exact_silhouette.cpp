@@ -12,12 +12,12 @@ std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* wh
                                      const float* weights, const std::int32_t* labels, int labelings, int k,
                                      float* row_values, Team& team, Control& control) {
   const Kernels& kernel = kernels();
-  const int d = data.features;
+  const int d = data.features, ld = padded(d, kernel.lanes);
   constexpr int kQueries = 16;  // a multiple of every lane count
   constexpr int kOthers = 64;
-  Buffer rows(static_cast<std::size_t>(n) * d);
+  Buffer rows(static_cast<std::size_t>(n) * ld);
   std::vector<std::uint8_t> missing(data.has_missing ? static_cast<std::size_t>(n) * d : 0);
-  data.load(which, n, fill, rows.data(), missing.data());
+  data.load(which, n, fill, rows.data(), ld, missing.data());
 
   std::vector<double> sizes(static_cast<std::size_t>(labelings) * k, 0.0);
   for (int r = 0; r < labelings; ++r)
@@ -33,10 +33,10 @@ std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* wh
     Buffer totals(static_cast<std::size_t>(labelings) * k * kQueries);
     for (int c = 0; c < queries; ++c)
       for (int j = 0; j < d; ++j)
-        columns[static_cast<std::size_t>(j) * kQueries + c] = rows[static_cast<std::size_t>(first + c) * d + j];
+        columns[static_cast<std::size_t>(j) * kQueries + c] = rows[static_cast<std::size_t>(first + c) * ld + j];
     for (int other = 0; other < n; other += kOthers) {
       const int count = std::min(kOthers, n - other);
-      kernel.distances(rows.data() + static_cast<std::ptrdiff_t>(other) * d, count, d, columns.data(), kQueries,
+      kernel.distances(rows.data() + static_cast<std::ptrdiff_t>(other) * ld, ld, count, d, columns.data(), kQueries,
                        block.data());
       for (int i = 0; i < count; ++i) {
         float* distance = block.data() + static_cast<std::ptrdiff_t>(i) * kQueries;

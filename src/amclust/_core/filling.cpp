@@ -27,7 +27,7 @@ void Filler::fill(const Memories& memories, float* rows, const std::uint8_t* mis
 
 void Filler::tile(const Memories& memories, float* rows, const std::uint8_t* missing, const int* which, int used) {
   const Kernels& kernel = kernels();
-  const int lanes = kernel.lanes, d = memories.d, kp = memories.kp;
+  const int lanes = kernel.lanes, d = memories.d, ld = memories.ld, kp = memories.kp;
   int q = 0;
   for (int l = 0; l < used; ++l) {
     const std::uint8_t* m = missing + static_cast<std::ptrdiff_t>(which[l]) * d;
@@ -40,19 +40,19 @@ void Filler::tile(const Memories& memories, float* rows, const std::uint8_t* mis
   ensure(zero_, size);
   ensure(state_, size);
   ensure(products_, static_cast<std::size_t>(lanes) * kp);
-  ensure(gathered_, static_cast<std::size_t>(lanes) * d);
+  ensure(gathered_, static_cast<std::size_t>(lanes) * ld);
   ensure(norm_, lanes);
   ensure(loss_, lanes);
   ensure(state_scale_, lanes);
   const Network net = memories.network();
   ensure(scratch_, kernel.moving_scratch(net, q));
   std::fill(start_.data(), start_.data() + size, 0.0f);
-  std::fill(gathered_.data(), gathered_.data() + static_cast<std::size_t>(lanes) * d, 0.0f);
+  std::fill(gathered_.data(), gathered_.data() + static_cast<std::size_t>(lanes) * ld, 0.0f);
 
   for (int l = 0; l < used; ++l) {
-    const float* x = rows + static_cast<std::ptrdiff_t>(which[l]) * d;
+    const float* x = rows + static_cast<std::ptrdiff_t>(which[l]) * ld;
     const std::uint8_t* m = missing + static_cast<std::ptrdiff_t>(which[l]) * d;
-    std::copy(x, x + d, gathered_.data() + static_cast<std::ptrdiff_t>(l) * d);
+    std::copy(x, x + d, gathered_.data() + static_cast<std::ptrdiff_t>(l) * ld);
     int at = 0;
     for (int j = 0; j < d; ++j) {
       if (!m[j]) continue;
@@ -61,14 +61,14 @@ void Filler::tile(const Memories& memories, float* rows, const std::uint8_t* mis
       ++at;
     }
   }
-  kernel.products(gathered_.data(), lanes, d, net.memories, kp, products_.data());
-  kernel.norms(gathered_.data(), lanes, d, norm_.data());
+  memories.panel.products(gathered_.data(), lanes, products_.data());
+  kernel.norms(gathered_.data(), ld, lanes, norm_.data());
   const MovingTile tile{feature_.data(), start_.data(), zero_.data(),  zero_.data(),   q,
                         products_.data(), state_.data(), state_scale_.data(), norm_.data(), loss_.data(),
                         winner_.data(),  nullptr,       nullptr,       scratch_.data(), used};
   kernel.moving(net, tile);
   for (int l = 0; l < used; ++l) {
-    float* x = rows + static_cast<std::ptrdiff_t>(which[l]) * d;
+    float* x = rows + static_cast<std::ptrdiff_t>(which[l]) * ld;
     for (int at = 0; at < q; ++at) {
       const std::int32_t j = feature_[static_cast<std::size_t>(at) * lanes + l];
       if (j < d) x[j] = state_[static_cast<std::size_t>(at) * lanes + l] / state_scale_[l];

@@ -11,7 +11,7 @@ namespace amclust {
 
 class Filler {
  public:
-  // rows [n][d] with the missing coordinates at their start value; missing [n][d] marks them. They are replaced by
+  // rows [n][ld] with the missing coordinates at their start value; missing [n][d] marks them. They are replaced by
   // where the dynamics carries them.
   void fill(const Memories& memories, float* rows, const std::uint8_t* missing, int n);
 

@@ -5,10 +5,12 @@
 
 namespace amclust {
 
-Memories::Memories(int k_, int d_, Metric metric_, float beta_, float step_size_, int n_steps_)
+Memories::Memories(int k_, int d_, Metric metric_, float beta_, float step_size_, int n_steps_, double rows_per_refresh)
     : k(k_),
       kp(padded(k_, kernels().lanes)),
       d(d_),
+      ld(padded(d_, kernels().lanes)),
+      shape(k_, d_, rows_per_refresh),
       metric(metric_),
       beta(beta_),
       step_size(step_size_),
@@ -44,13 +46,14 @@ void Memories::refresh(bool with_gram) {
       for (int m = 0; m < kp; ++m) values[static_cast<std::size_t>(j) * kp + m] *= inverse[m];
     std::fill(norm, norm + k, 1.0f);
   }
+  panel.refresh(shape, value);
   constexpr float kNever = -1e30f;
   for (int m = 0; m < kp; ++m) {
     bias[m] = m >= k ? kNever : log_weights[m] - (metric == Metric::euclidean ? beta * norm[m] : 0.0f);
   }
   if (!with_gram) return;
   Buffer full(static_cast<std::size_t>(kp) * kp);
-  kernels().outer(value, d, kp, value, kp, full.data());
+  kernels().outer(value, kp, d, kp, value, kp, full.data());
   gram.resize(static_cast<std::size_t>(k) * k);
   for (int m = 0; m < k; ++m)
     for (int n = 0; n < k; ++n)

@@ -3,13 +3,15 @@
 
 #include "buffer.hpp"
 #include "kernels/kernels.hpp"
+#include "panel.hpp"
 
 #include <vector>
 
 namespace amclust {
 
 struct Memories {
-  int k = 0, kp = 0, d = 0;
+  int k = 0, kp = 0, d = 0, ld = 0;  // see kernels/kernels.hpp
+  PanelShape shape;
   Metric metric = Metric::euclidean;
   float beta = 1.0f, step_size = 1.0f;
   int n_steps = 1;
@@ -18,9 +20,11 @@ struct Memories {
   Buffer log_weights;  // [kp], zero in the padding
 
   Buffer square_norms, bias, gram;  // see refresh()
+  Panel panel;                      // the values, to multiply rows with
 
   Memories() = default;
-  Memories(int k, int d, Metric metric, float beta, float step_size, int n_steps);
+  // rows_per_refresh: about how many rows meet the memories before they change (see PanelShape).
+  Memories(int k, int d, Metric metric, float beta, float step_size, int n_steps, double rows_per_refresh);
 
   // rows [k][d] in the core's units
   void set(const float* rows);

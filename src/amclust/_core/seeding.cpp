@@ -10,16 +10,19 @@
 namespace amclust {
 namespace {
 
+constexpr int kSettlingRounds = 8;
+
 // The rows that stand for all, loaded once for all seedings.
 struct Sample {
-  int n = 0, d = 0;
-  Buffer rows, norms;
+  int n = 0, d = 0, ld = 0;
+  Buffer rows;
   std::vector<double> weights;
 
   Sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
     const std::int64_t most = std::max<std::int64_t>(4096, std::int64_t{64} * k);
     n = static_cast<int>(std::min<std::int64_t>(all.size, most));
     d = data.features;
+    ld = padded(d, kernels().lanes);
     const RandomOrder order(seed, 0, static_cast<std::uint64_t>(all.size));
     std::vector<std::int64_t> which(n);
     weights.assign(n, 1.0);
@@ -28,13 +31,11 @@ struct Sample {
       which[i] = all.rows ? all.rows[at] : at;
       if (all.weights) weights[i] = all.weights[at];
     }
-    rows.resize(static_cast<std::size_t>(n) * d);
-    norms.resize(n);
+    rows.resize(static_cast<std::size_t>(n) * ld);
     std::vector<std::uint8_t> missing(data.has_missing ? static_cast<std::size_t>(n) * d : 0);
-    data.load(which.data(), n, fill, rows.data(), missing.data());
-    kernels().norms(rows.data(), n, d, norms.data());
+    data.load(which.data(), n, fill, rows.data(), ld, missing.data());
   }
-  const float* row(int i) const { return rows.data() + static_cast<std::ptrdiff_t>(i) * d; }
+  const float* row(int i) const { return rows.data() + static_cast<std::ptrdiff_t>(i) * ld; }
 };
 
 // Squared distances of all rows of the sample to a few of its rows, [n][width].
@@ -52,7 +53,7 @@ class Panel {
       const float* x = sample_.row(picks[c]);
       for (int j = 0; j < sample_.d; ++j) columns_[static_cast<std::size_t>(j) * width_ + c] = x[j];
     }
-    kernels().distances(sample_.rows.data(), sample_.n, sample_.d, columns_.data(), width_, distances_.data());
+    kernels().distances(sample_.rows.data(), sample_.ld, sample_.n, sample_.d, columns_.data(), width_, distances_.data());
   }
   float at(int row, int pick) const { return distances_[static_cast<std::size_t>(row) * width_ + pick]; }
 
@@ -125,6 +126,39 @@ std::vector<int> random_picks(const Sample& sample, int k, Random& random) {
   return picks;
 }
 
+// A few rounds of Lloyd's algorithm on the sample: rows become centres, and the distances to them tell the temperature.
+void settle(const Sample& sample, int k, int rounds, std::vector<float>& memories) {
+  const int d = sample.d, kp = padded(k, kernels().lanes);
+  Buffer columns(static_cast<std::size_t>(d) * kp), distances(static_cast<std::size_t>(sample.n) * kp);
+  std::vector<int> nearest(sample.n, -1);
+  for (int round = 0; round < rounds; ++round) {
+    for (int m = 0; m < k; ++m)
+      for (int j = 0; j < d; ++j)
+        columns[static_cast<std::size_t>(j) * kp + m] = memories[static_cast<std::size_t>(m) * d + j];
+    kernels().distances(sample.rows.data(), sample.ld, sample.n, d, columns.data(), kp, distances.data());
+    bool changed = false;
+    for (int i = 0; i < sample.n; ++i) {
+      const float* row = distances.data() + static_cast<std::ptrdiff_t>(i) * kp;
+      const int best = static_cast<int>(std::min_element(row, row + k) - row);
+      changed = changed || best != nearest[i];
+      nearest[i] = best;
+    }
+    if (!changed) return;
+    std::vector<double> sums(static_cast<std::size_t>(k) * d, 0.0), sizes(k, 0.0);
+    for (int i = 0; i < sample.n; ++i) {
+      const float* x = sample.row(i);
+      double* sum = sums.data() + static_cast<std::ptrdiff_t>(nearest[i]) * d;
+      for (int j = 0; j < d; ++j) sum[j] += sample.weights[i] * x[j];
+      sizes[nearest[i]] += sample.weights[i];
+    }
+    for (int m = 0; m < k; ++m)
+      for (int j = 0; j < d && sizes[m] > 0.0; ++j) {
+        const std::size_t at = static_cast<std::size_t>(m) * d + j;
+        memories[at] = static_cast<float>(sums[at] / sizes[m]);
+      }
+  }
+}
+
 // Mean of the smallest, median of second smallest minus smallest, of the distances to the memories.
 void scales_of(const Sample& sample, int k, Seeding& seeding) {
   const int kp = padded(k, kernels().lanes);
@@ -132,7 +166,7 @@ void scales_of(const Sample& sample, int k, Seeding& seeding) {
   for (int m = 0; m < k; ++m)
     for (int j = 0; j < sample.d; ++j)
       columns[static_cast<std::size_t>(j) * kp + m] = seeding.memories[static_cast<std::size_t>(m) * sample.d + j];
-  kernels().distances(sample.rows.data(), sample.n, sample.d, columns.data(), kp, distances.data());
+  kernels().distances(sample.rows.data(), sample.ld, sample.n, sample.d, columns.data(), kp, distances.data());
   std::vector<float> gaps(sample.n);
   double sum = 0.0, weight = 0.0;
   for (int i = 0; i < sample.n; ++i) {
@@ -170,6 +204,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
     if (seeding.distinct < k) return;
     seeding.memories.reserve(static_cast<std::size_t>(k) * sample.d);
     for (int p : picks) seeding.memories.insert(seeding.memories.end(), sample.row(p), sample.row(p) + sample.d);
+    if (plus_plus) settle(sample, k, kSettlingRounds, seeding.memories);
     scales_of(sample, k, seeding);
   });
   return out;

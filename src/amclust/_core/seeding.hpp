@@ -1,4 +1,5 @@
-// Initial memories: k-means++ (greedy, as in scikit-learn) or distinct random rows.
+// Initial memories: k-means++ (greedy, as in scikit-learn) settled by a few rounds of Lloyd's algorithm, or distinct
+// random rows.
 #pragma once
 
 #include "dataset.hpp"

@@ -143,7 +143,7 @@ int reseed(const Dataset& data, const ObjectiveSettings& settings, const std::ve
     double target = random.uniform() * total;
     std::size_t pick = 0;
     while (pick + 1 < candidates.size() && (target -= candidates[pick].badness) >= 0.0) ++pick;
-    data.load(&candidates[pick].row, 1, settings.fill.data(), row.data(), missing.data());
+    data.load(&candidates[pick].row, 1, settings.fill.data(), row.data(), data.features, missing.data());
     memories.set_one(m, row.data());
     memories.log_weights[m] = 0.0f;
     optimizer.forget(memories, m);
@@ -155,7 +155,8 @@ int reseed(const Dataset& data, const ObjectiveSettings& settings, const std::ve
 
 RunRecord train_one(const Dataset& data, const TrainingRows& rows, int k, const RunSettings& settings, int run,
                     Team& team, Control& control) {
-  Memories memories(k, data.features, settings.metric, settings.beta, settings.step_size, settings.n_steps);
+  Memories memories(k, data.features, settings.metric, settings.beta, settings.step_size, settings.n_steps,
+                    static_cast<double>(std::min<std::int64_t>(settings.batch_size, rows.size)));
   memories.set(settings.memories.data());
   for (int m = 0; m < k; ++m) memories.log_weights[m] = settings.log_weights.empty() ? 0.0f : settings.log_weights[m];
   const std::unique_ptr<Objective> objective = make_objective(data, settings.objective);

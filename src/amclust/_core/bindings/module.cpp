@@ -132,7 +132,8 @@ nb::dict evaluate(const HeldDataset& held, const RowNumbers& rows, const std::op
                   nb::dict settings, const std::optional<IntMatrix>& hidden, int threads) {
   const TrainingRows which = training_rows(held.data, rows, weights);
   const RunSettings s = run_settings(settings, held.data, k);
-  Memories memories(k, held.data.features, s.metric, s.beta, s.step_size, s.n_steps);
+  Memories memories(k, held.data.features, s.metric, s.beta, s.step_size, s.n_steps,
+                    static_cast<double>(which.size));
   memories.set(s.memories.data());
   for (int m = 0; m < k; ++m) memories.log_weights[m] = s.log_weights.empty() ? 0.0f : s.log_weights[m];
   double total = 0.0;
@@ -170,7 +171,8 @@ nb::dict infer_rows(const HeldDataset& held, const std::optional<RowNumbers>& ro
   const std::size_t n = static_cast<std::size_t>(which.size), d = held.data.features, k = values.shape(0);
   if (values.shape(1) != d || fill.size() != d || log_weights.size() != k)
     throw std::invalid_argument("memories, log_weights and fill do not fit the rows");
-  Memories memories(static_cast<int>(k), held.data.features, held.data.metric, beta, step_size, n_steps);
+  Memories memories(static_cast<int>(k), held.data.features, held.data.metric, beta, step_size, n_steps,
+                    static_cast<double>(n));
   memories.set(values.data());
   std::copy(log_weights.data(), log_weights.data() + k, memories.log_weights.data());
 

@@ -3,7 +3,8 @@
 //
 // Shapes: k memories padded to kp (a multiple of the lanes), d features. Memories and their gradients are stored
 // feature-major, [d][kp], so that the coordinates of all memories in one feature lie together. Row blocks are
-// [rows][d]; per-row results [rows][kp]. Blocks of per-row results have room for rows padded to the lanes.
+// [rows][ld], ld being d padded to the lanes with zeros; per-row results [rows][kp]. Blocks of per-row results have
+// room for rows padded to the lanes.
 #pragma once
 
 #include <cstddef>
@@ -94,12 +95,16 @@ struct Kernels {
   const char* name;
   int lanes;
 
-  // out[n][kp] = rows [n][d] times memories [d][kp]
-  void (*products)(const float* rows, int n, int d, const float* memories, int kp, float* out);
+  // out[n][kp] = rows [n][ld] times memories [d][kp]; the lanes run over the memories
+  void (*products)(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out);
+  // The same with memories stored one by one, [k][ld]; the lanes run over the features
+  void (*dots)(const float* rows, int ld, int n, const float* memories, int k, int kp, float* out);
   // out[d][kp] += rows^T [d][n] times coef [n][kp]
-  void (*outer)(const float* rows, int n, int d, const float* coef, int kp, float* out);
+  void (*outer)(const float* rows, int ld, int n, int d, const float* coef, int kp, float* out);
+  // The same into out[k][ld]
+  void (*outer_dots)(const float* rows, int ld, int n, const float* coef, int k, int kp, float* out);
   // out[n][kp] = squared Euclidean distances, from differences (no cancellation)
-  void (*distances)(const float* rows, int n, int d, const float* memories, int kp, float* out);
+  void (*distances)(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out);
   // out[d] = (row[d] - offset[d]) * scale[d]
   void (*affine)(const float* row, const float* offset, const float* scale, int d, float* out);
   // out[kp] = squared norms of the memories [d][kp]
@@ -107,7 +112,7 @@ struct Kernels {
   // out[d][kp] -= factor[kp] * memories[d][kp]
   void (*subtract_scaled)(const float* memories, const float* factor, int d, int kp, float* out);
   // out[n] = squared norms
-  void (*norms)(const float* rows, int n, int d, float* out);
+  void (*norms)(const float* rows, int ld, int n, float* out);
   // logits -> memberships in place, [n][kp]; log_total[n] (may be null) gets log sum exp
   void (*softmax)(float* logits, int n, int k, int kp, float* log_total);
   // logits[n][kp] = bias + factor * products

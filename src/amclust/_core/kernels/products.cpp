@@ -6,14 +6,14 @@ namespace {
 
 // Rows x columns of one register block: MR rows by NV vectors of memories.
 template <int MR, int NV>
-inline void product_block(const float* rows, int d, const float* memories, int kp, float* out) {
+inline void product_block(const float* rows, int ld, int d, const float* memories, int kp, float* out) {
   Vec acc[MR][NV] = {};
   for (int j = 0; j < d; ++j) {
     const float* r = memories + static_cast<std::ptrdiff_t>(j) * kp;
     Vec m[NV];
     for (int v = 0; v < NV; ++v) m[v] = load(r + v * W);
     for (int i = 0; i < MR; ++i) {
-      const Vec x = splat(rows[static_cast<std::ptrdiff_t>(i) * d + j]);
+      const Vec x = splat(rows[static_cast<std::ptrdiff_t>(i) * ld + j]);
       for (int v = 0; v < NV; ++v) acc[i][v] += x * m[v];
     }
   }
@@ -22,14 +22,14 @@ inline void product_block(const float* rows, int d, const float* memories, int k
 }
 
 template <int MR, int NV>
-inline void distance_block(const float* rows, int d, const float* memories, int kp, float* out) {
+inline void distance_block(const float* rows, int ld, int d, const float* memories, int kp, float* out) {
   Vec acc[MR][NV] = {};
   for (int j = 0; j < d; ++j) {
     const float* r = memories + static_cast<std::ptrdiff_t>(j) * kp;
     Vec m[NV];
     for (int v = 0; v < NV; ++v) m[v] = load(r + v * W);
     for (int i = 0; i < MR; ++i) {
-      const Vec x = splat(rows[static_cast<std::ptrdiff_t>(i) * d + j]);
+      const Vec x = splat(rows[static_cast<std::ptrdiff_t>(i) * ld + j]);
       for (int v = 0; v < NV; ++v) {
         const Vec diff = x - m[v];
         acc[i][v] += diff * diff;
@@ -42,12 +42,12 @@ inline void distance_block(const float* rows, int d, const float* memories, int 
 
 // MJ features by NV vectors of memories, summed over the n rows of the block.
 template <int MJ, int NV>
-inline void outer_block(const float* rows, int n, int d, const float* coef, int kp, float* out) {
+inline void outer_block(const float* rows, int ld, int n, const float* coef, int kp, float* out) {
   Vec acc[MJ][NV];
   for (int j = 0; j < MJ; ++j)
     for (int v = 0; v < NV; ++v) acc[j][v] = load(out + static_cast<std::ptrdiff_t>(j) * kp + v * W);
   for (int i = 0; i < n; ++i) {
-    const float* x = rows + static_cast<std::ptrdiff_t>(i) * d;
+    const float* x = rows + static_cast<std::ptrdiff_t>(i) * ld;
     const float* c = coef + static_cast<std::ptrdiff_t>(i) * kp;
     Vec m[NV];
     for (int v = 0; v < NV; ++v) m[v] = load(c + v * W);
@@ -61,64 +61,143 @@ inline void outer_block(const float* rows, int n, int d, const float* coef, int 
 }
 
 // Walks the output of a row kernel in register blocks: six rows by two vectors, or the remainders.
-#define AMCLUST_FOR_BLOCKS(kernel)                                                                    \
-  for (int c = 0; c < kp; c += 2 * W) {                                                               \
-    const bool two = c + 2 * W <= kp;                                                                 \
-    int i = 0;                                                                                        \
-    for (; i + 6 <= n; i += 6) {                                                                      \
-      const float* x = rows + static_cast<std::ptrdiff_t>(i) * d;                                     \
-      float* o = out + static_cast<std::ptrdiff_t>(i) * kp + c;                                       \
-      two ? kernel<6, 2>(x, d, memories + c, kp, o) : kernel<6, 1>(x, d, memories + c, kp, o);        \
-    }                                                                                                 \
-    for (; i + 2 <= n; i += 2) {                                                                      \
-      const float* x = rows + static_cast<std::ptrdiff_t>(i) * d;                                     \
-      float* o = out + static_cast<std::ptrdiff_t>(i) * kp + c;                                       \
-      two ? kernel<2, 2>(x, d, memories + c, kp, o) : kernel<2, 1>(x, d, memories + c, kp, o);        \
-    }                                                                                                 \
-    for (; i < n; ++i) {                                                                              \
-      const float* x = rows + static_cast<std::ptrdiff_t>(i) * d;                                     \
-      float* o = out + static_cast<std::ptrdiff_t>(i) * kp + c;                                       \
-      two ? kernel<1, 2>(x, d, memories + c, kp, o) : kernel<1, 1>(x, d, memories + c, kp, o);        \
-    }                                                                                                 \
+#define AMCLUST_FOR_BLOCKS(kernel)                                                                        \
+  for (int c = 0; c < kp; c += 2 * W) {                                                                   \
+    const bool two = c + 2 * W <= kp;                                                                     \
+    const float* m = memories + c;                                                                        \
+    for (int i = 0; i < n;) {                                                                             \
+      const float* x = rows + static_cast<std::ptrdiff_t>(i) * ld;                                        \
+      float* o = out + static_cast<std::ptrdiff_t>(i) * kp + c;                                           \
+      if (n - i >= 6) {                                                                                   \
+        two ? kernel<6, 2>(x, ld, d, m, kp, o) : kernel<6, 1>(x, ld, d, m, kp, o);                        \
+        i += 6;                                                                                           \
+      } else if (n - i >= 2) {                                                                            \
+        two ? kernel<2, 2>(x, ld, d, m, kp, o) : kernel<2, 1>(x, ld, d, m, kp, o);                        \
+        i += 2;                                                                                           \
+      } else {                                                                                            \
+        two ? kernel<1, 2>(x, ld, d, m, kp, o) : kernel<1, 1>(x, ld, d, m, kp, o);                        \
+        i += 1;                                                                                           \
+      }                                                                                                   \
+    }                                                                                                     \
   }
 
-void products(const float* rows, int n, int d, const float* memories, int kp, float* out) {
+void products(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out) {
   AMCLUST_FOR_BLOCKS(product_block)
 }
 
-void distances(const float* rows, int n, int d, const float* memories, int kp, float* out) {
+void distances(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out) {
   AMCLUST_FOR_BLOCKS(distance_block)
 }
 
 #undef AMCLUST_FOR_BLOCKS
 
-void outer(const float* rows, int n, int d, const float* coef, int kp, float* out) {
+void outer(const float* rows, int ld, int n, int d, const float* coef, int kp, float* out) {
   for (int c = 0; c < kp; c += 2 * W) {
     const bool two = c + 2 * W <= kp;
     int j = 0;
     for (; j + 6 <= d; j += 6) {
       float* o = out + static_cast<std::ptrdiff_t>(j) * kp + c;
-      two ? outer_block<6, 2>(rows + j, n, d, coef + c, kp, o) : outer_block<6, 1>(rows + j, n, d, coef + c, kp, o);
+      two ? outer_block<6, 2>(rows + j, ld, n, coef + c, kp, o) : outer_block<6, 1>(rows + j, ld, n, coef + c, kp, o);
     }
     for (; j < d; ++j) {
       float* o = out + static_cast<std::ptrdiff_t>(j) * kp + c;
-      two ? outer_block<1, 2>(rows + j, n, d, coef + c, kp, o) : outer_block<1, 1>(rows + j, n, d, coef + c, kp, o);
+      two ? outer_block<1, 2>(rows + j, ld, n, coef + c, kp, o) : outer_block<1, 1>(rows + j, ld, n, coef + c, kp, o);
     }
   }
 }
 
-void norms(const float* rows, int n, int d, float* out) {
-  for (int i = 0; i < n; ++i) {
-    const float* x = rows + static_cast<std::ptrdiff_t>(i) * d;
-    Vec acc = {};
-    int j = 0;
-    for (; j + W <= d; j += W) {
-      const Vec v = load(x + j);
-      acc += v * v;
+// MR rows by MN memories, the lanes over the features.
+template <int MR, int MN>
+inline void dot_block(const float* rows, int ld, const float* memories, int kp, float* out) {
+  Vec acc[MR][MN] = {};
+  for (int j = 0; j < ld; j += W) {
+    Vec m[MN];
+    for (int v = 0; v < MN; ++v) m[v] = load(memories + static_cast<std::ptrdiff_t>(v) * ld + j);
+    for (int i = 0; i < MR; ++i) {
+      const Vec x = load(rows + static_cast<std::ptrdiff_t>(i) * ld + j);
+      for (int v = 0; v < MN; ++v) acc[i][v] += x * m[v];
     }
-    float s = sum(acc);
-    for (; j < d; ++j) s += x[j] * x[j];
-    out[i] = s;
+  }
+  for (int i = 0; i < MR; ++i)
+    for (int v = 0; v < MN; ++v) out[static_cast<std::ptrdiff_t>(i) * kp + v] = sum(acc[i][v]);
+}
+
+template <int MN>
+inline void dot_columns(const float* rows, int ld, int n, const float* memories, int kp, float* out) {
+  int i = 0;
+  for (; i + 3 <= n; i += 3)
+    dot_block<3, MN>(rows + static_cast<std::ptrdiff_t>(i) * ld, ld, memories, kp,
+                     out + static_cast<std::ptrdiff_t>(i) * kp);
+  for (; i < n; ++i)
+    dot_block<1, MN>(rows + static_cast<std::ptrdiff_t>(i) * ld, ld, memories, kp,
+                     out + static_cast<std::ptrdiff_t>(i) * kp);
+}
+
+void dots(const float* rows, int ld, int n, const float* memories, int k, int kp, float* out) {
+  int m = 0;
+  for (; m + 4 <= k; m += 4) dot_columns<4>(rows, ld, n, memories + static_cast<std::ptrdiff_t>(m) * ld, kp, out + m);
+  const float* rest = memories + static_cast<std::ptrdiff_t>(m) * ld;
+  switch (k - m) {
+    case 3: dot_columns<3>(rows, ld, n, rest, kp, out + m); break;
+    case 2: dot_columns<2>(rows, ld, n, rest, kp, out + m); break;
+    case 1: dot_columns<1>(rows, ld, n, rest, kp, out + m); break;
+    default: break;
+  }
+  for (int i = 0; i < n; ++i)
+    for (int c = k; c < kp; ++c) out[static_cast<std::ptrdiff_t>(i) * kp + c] = 0.0f;
+}
+
+// MN memories by NV vectors of features, summed over the rows of the block.
+template <int MN, int NV>
+inline void outer_dot_block(const float* rows, int ld, int n, const float* coef, int kp, float* out) {
+  Vec acc[MN][NV];
+  for (int m = 0; m < MN; ++m)
+    for (int v = 0; v < NV; ++v) acc[m][v] = load(out + static_cast<std::ptrdiff_t>(m) * ld + v * W);
+  for (int i = 0; i < n; ++i) {
+    const float* x = rows + static_cast<std::ptrdiff_t>(i) * ld;
+    const float* c = coef + static_cast<std::ptrdiff_t>(i) * kp;
+    Vec r[NV];
+    for (int v = 0; v < NV; ++v) r[v] = load(x + v * W);
+    for (int m = 0; m < MN; ++m) {
+      const Vec s = splat(c[m]);
+      for (int v = 0; v < NV; ++v) acc[m][v] += s * r[v];
+    }
+  }
+  for (int m = 0; m < MN; ++m)
+    for (int v = 0; v < NV; ++v) store(out + static_cast<std::ptrdiff_t>(m) * ld + v * W, acc[m][v]);
+}
+
+template <int MN>
+inline void outer_dot_rows(const float* rows, int ld, int n, const float* coef, int kp, float* out) {
+  int j = 0;
+  for (; j + 3 * W <= ld; j += 3 * W) outer_dot_block<MN, 3>(rows + j, ld, n, coef, kp, out + j);
+  for (; j < ld; j += W) outer_dot_block<MN, 1>(rows + j, ld, n, coef, kp, out + j);
+}
+
+void outer_dots(const float* rows, int ld, int n, const float* coef, int k, int kp, float* out) {
+  int m = 0;
+  for (; m + 4 <= k; m += 4) outer_dot_rows<4>(rows, ld, n, coef + m, kp, out + static_cast<std::ptrdiff_t>(m) * ld);
+  float* rest = out + static_cast<std::ptrdiff_t>(m) * ld;
+  switch (k - m) {
+    case 3: outer_dot_rows<3>(rows, ld, n, coef + m, kp, rest); break;
+    case 2: outer_dot_rows<2>(rows, ld, n, coef + m, kp, rest); break;
+    case 1: outer_dot_rows<1>(rows, ld, n, coef + m, kp, rest); break;
+    default: break;
+  }
+}
+
+void norms(const float* rows, int ld, int n, float* out) {
+  for (int i = 0; i < n; ++i) {
+    const float* x = rows + static_cast<std::ptrdiff_t>(i) * ld;
+    Vec even = {}, odd = {};
+    int j = 0;
+    for (; j + 2 * W <= ld; j += 2 * W) {
+      const Vec a = load(x + j), b = load(x + j + W);
+      even += a * a;
+      odd += b * b;
+    }
+    if (j < ld) even += load(x + j) * load(x + j);
+    out[i] = sum(even + odd);
   }
 }
 
@@ -157,6 +236,8 @@ void subtract_scaled(const float* memories, const float* factor, int d, int kp, 
 
 void AMCLUST_ENTRY(fill_products)(amclust::Kernels& table) {
   table.products = products;
+  table.dots = dots;
+  table.outer_dots = outer_dots;
   table.outer = outer;
   table.distances = distances;
   table.norms = norms;

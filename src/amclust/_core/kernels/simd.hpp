@@ -63,9 +63,15 @@ inline Vec vsqrt(Vec a) {
 }
 
 inline float sum(Vec a) {
+#if AMCLUST_LANES == 8 && defined(__AVX__)
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128((__m256)a), _mm256_extractf128_ps((__m256)a, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+#else
   float s = 0.0f;
   for (int l = 0; l < W; ++l) s += a[l];
   return s;
+#endif
 }
 
 // exp for arguments at most 88; below -87 the result is exactly 0. Relative error under 2e-7 (Cephes' polynomial).

@@ -26,6 +26,7 @@ Evaluation ChunkedObjective::evaluate(const Batch& batch, const Memories& memori
   gradient.memories.resize(memories.values.size());
   gradient.bias.resize(memories.kp);
   parts_.resize(parts);
+  outers_.resize(parts);
 
   struct PartResult {
     double loss = 0.0;
@@ -39,9 +40,10 @@ Evaluation ChunkedObjective::evaluate(const Batch& batch, const Memories& memori
     part.bias.resize(memories.kp);
     part.memories.zero();
     part.bias.zero();
+    outers_[index].reset(memories.shape);
     PartResult& result = results[index];
     result.wins.assign(memories.k, 0.0);
-    BlockOutput out{0.0, &result.wins, &result.candidates, part.memories.data(), part.bias.data()};
+    BlockOutput out{0.0, &result.wins, &result.candidates, part.memories.data(), &outers_[index], part.bias.data()};
     const int end = std::min(batch.size, (index + 1) * rows);
     for (int first = index * rows; first < end; first += kBlockRows)
       block(batch, first, std::min(kBlockRows, end - first), memories, *workspaces_[member], out);
@@ -68,8 +70,12 @@ Evaluation ChunkedObjective::evaluate(const Batch& batch, const Memories& memori
     team.run(parts, [&](int index, int) {
       add(gradient.memories.data(), size * index / parts, size * (index + 1) / parts,
           [](const Gradient& g) { return g.memories.data(); });
+      const std::size_t outer_size = outers_[0].size();
+      for (int other = 1; other < parts; ++other)
+        outers_[0].absorb(outers_[other], outer_size * index / parts, outer_size * (index + 1) / parts);
     });
   }
+  outers_[0].add_to(gradient.memories.data());
   finish(memories, gradient);
   finish_gradient(memories, gradient);
   return total;

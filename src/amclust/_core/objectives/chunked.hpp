@@ -14,6 +14,7 @@ struct BlockOutput {
   std::vector<double>* wins;
   std::vector<Candidate>* candidates;
   float* gradient;       // [d + 1][kp], added to
+  OuterSum* outer;       // the part of the gradient that is rows times coefficients
   float* bias_gradient;  // [kp], added to
 };
 
@@ -38,6 +39,7 @@ class ChunkedObjective : public Objective {
  private:
   std::vector<std::unique_ptr<Workspace>> workspaces_;
   std::vector<Gradient> parts_;
+  std::vector<OuterSum> outers_;
 };
 
 // How a batch is cut: a function of its size alone.

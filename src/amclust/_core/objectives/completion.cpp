@@ -26,11 +26,11 @@ void Completion::block(const Batch& batch, int first, int n, const Memories& mem
   auto& work = static_cast<CompletionWorkspace&>(workspace);
   MovingBlock& moving = work.moving;
   const Kernels& kernel = kernels();
-  const int lanes = kernel.lanes, d = data_.features;
+  const int lanes = kernel.lanes, d = data_.features, ld = memories.ld;
   const int most_hidden = batch.hidden ? batch.n_hidden : hidden_count(settings_.hidden_fraction, d);
-  moving.rows.resize(static_cast<std::size_t>(kBlockRows) * d);
+  moving.rows.resize(static_cast<std::size_t>(kBlockRows) * ld);
   if (data_.has_missing) moving.missing.resize(static_cast<std::size_t>(kBlockRows) * d);
-  data_.load(batch.rows + first, n, settings_.fill.data(), moving.rows.data(), moving.missing.data());
+  data_.load(batch.rows + first, n, settings_.fill.data(), moving.rows.data(), ld, moving.missing.data());
 
   // Draw first: a row's hidden coordinates start at the mask value in `rows`, their true values go to `target`.
   struct Hidden {
@@ -64,20 +64,20 @@ void Completion::block(const Batch& batch, int first, int n, const Memories& mem
   // The tiles' coordinates must be known before the products, which see the masked rows: extract, mask, multiply.
   std::vector<float> targets(static_cast<std::size_t>(n) * room);
   for (int i = 0; i < n; ++i) {
-    float* x = moving.rows.data() + static_cast<std::ptrdiff_t>(i) * d;
+    float* x = moving.rows.data() + static_cast<std::ptrdiff_t>(i) * ld;
     for (int h = 0; h < hidden[i].count; ++h) {
       const std::int32_t j = work.drawn[static_cast<std::size_t>(i) * room + h];
       targets[static_cast<std::size_t>(i) * room + h] = x[j];
       x[j] = settings_.fill[j];
     }
   }
-  kernel.products(moving.rows.data(), n, d, memories.values.data(), memories.kp, moving.products.data());
+  memories.panel.products(moving.rows.data(), n, moving.products.data());
   const int rounded = padded(n, lanes);
   std::fill(moving.products.data() + static_cast<std::ptrdiff_t>(n) * memories.kp,
             moving.products.data() + static_cast<std::ptrdiff_t>(rounded) * memories.kp, 0.0f);
   if (memories.metric == Metric::cosine) {
     std::fill(moving.norm.data(), moving.norm.data() + kBlockRows, 1.0f);
-    kernel.norms(moving.rows.data(), n, d, moving.norm.data());
+    kernel.norms(moving.rows.data(), ld, n, moving.norm.data());
   }
 
   for (int tile = 0; tile < n; tile += lanes) {
@@ -110,7 +110,7 @@ void Completion::block(const Batch& batch, int first, int n, const Memories& mem
     }
     moving.run(memories, tile, used, n_moving, batch.weights ? batch.weights + first + tile : nullptr, out);
   }
-  kernel.outer(moving.rows.data(), n, d, moving.products.data(), memories.kp, out.gradient);
+  out.outer->add(moving.rows.data(), n, moving.products.data());
   note_candidates(batch, first, n, moving.badness.data(), *out.candidates);
 }
 

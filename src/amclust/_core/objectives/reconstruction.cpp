@@ -24,12 +24,13 @@ void move_all(const Batch& batch, int first, int n, const Memories& memories, co
     const int used = std::min(lanes, n - tile);
     moving.clear(memories, d);
     for (int l = 0; l < used; ++l) {
-      const std::size_t row = static_cast<std::size_t>(tile + l) * d;
+      const std::size_t row = static_cast<std::size_t>(tile + l) * memories.ld;
+      const std::size_t hole = static_cast<std::size_t>(tile + l) * d;
       for (int j = 0; j < d; ++j) {
         const std::size_t o = static_cast<std::size_t>(j) * lanes + l;
         moving.feature[o] = j;
         moving.start[o] = moving.target[o] = moving.rows[row + j];
-        moving.loss_weight[o] = data.has_missing && moving.missing[row + j] ? 0.0f : share[tile + l];
+        moving.loss_weight[o] = data.has_missing && moving.missing[hole + j] ? 0.0f : share[tile + l];
       }
     }
     moving.run(memories, tile, used, d, batch.weights ? batch.weights + first + tile : nullptr, out);
@@ -47,10 +48,10 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
   auto& work = static_cast<ReconstructionWorkspace&>(workspace);
   MovingBlock& moving = work.moving;
   const Kernels& kernel = kernels();
-  const int lanes = kernel.lanes, d = data_.features, k = memories.k, kp = memories.kp, b = kBlockRows;
-  moving.rows.resize(static_cast<std::size_t>(b) * d);
+  const int lanes = kernel.lanes, d = data_.features, ld = memories.ld, k = memories.k, kp = memories.kp, b = kBlockRows;
+  moving.rows.resize(static_cast<std::size_t>(b) * ld);
   if (data_.has_missing) moving.missing.resize(static_cast<std::size_t>(b) * d);
-  data_.load(batch.rows + first, n, settings_.fill.data(), moving.rows.data(), moving.missing.data());
+  data_.load(batch.rows + first, n, settings_.fill.data(), moving.rows.data(), ld, moving.missing.data());
   moving.prepare(memories, by_coordinates(memories) ? d : 1);
 
   std::vector<float> share(n);
@@ -66,10 +67,10 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
 
   const float* values = memories.values.data();
   std::fill(moving.products.data(), moving.products.data() + static_cast<std::ptrdiff_t>(b) * kp, 0.0f);
-  kernel.products(moving.rows.data(), n, d, values, kp, moving.products.data());
+  memories.panel.products(moving.rows.data(), n, moving.products.data());
   if (by_coordinates(memories)) {
     move_all(batch, first, n, memories, data_, share, moving, out);
-    kernel.outer(moving.rows.data(), n, d, moving.products.data(), kp, out.gradient);
+    out.outer->add(moving.rows.data(), n, moving.products.data());
     note_candidates(batch, first, n, moving.badness.data(), *out.candidates);
     return;
   }
@@ -91,7 +92,7 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
   work.rows_of_memories.resize(static_cast<std::size_t>(k) * d);
   memories.get(work.rows_of_memories.data());
   std::fill(moving.norm.data(), moving.norm.data() + b, 1.0f);
-  kernel.norms(moving.rows.data(), n, d, moving.norm.data());
+  kernel.norms(moving.rows.data(), ld, n, moving.norm.data());
 
   std::vector<std::int32_t> winner(b);
   const auto tile_at = [&](int tile) {
@@ -112,11 +113,11 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
   for (int i = 0; i < b; ++i)
     for (int m = 0; m < k; ++m)
       work.coef_t[static_cast<std::size_t>(m) * b + i] = i < n ? work.coef[static_cast<std::size_t>(i) * kp + m] : 0.0f;
-  kernel.outer(work.rows_of_memories.data(), k, d, work.coef_t.data(), b, work.state_t.data());
+  kernel.outer(work.rows_of_memories.data(), d, k, d, work.coef_t.data(), b, work.state_t.data());
   work.scale_bar.zero();
   std::fill(moving.badness.data(), moving.badness.data() + b, 0.0f);
   for (int i = 0; i < n; ++i) {
-    const float* x = moving.rows.data() + static_cast<std::ptrdiff_t>(i) * d;
+    const float* x = moving.rows.data() + static_cast<std::ptrdiff_t>(i) * ld;
     const std::uint8_t* missing = data_.has_missing ? moving.missing.data() + static_cast<std::ptrdiff_t>(i) * d : nullptr;
     float loss = 0.0f, scale_bar = 0.0f;
     for (int j = 0; j < d; ++j) {
@@ -133,7 +134,7 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
   }
 
   // Back: coefficients, then the recursion, then the products and the memories' inner products.
-  kernel.products(work.rows_of_memories.data(), k, d, work.state_t.data(), b, work.coef_bar_t.data());
+  kernel.products(work.rows_of_memories.data(), d, k, d, work.state_t.data(), b, work.coef_bar_t.data());
   work.coef_bar.zero();
   for (int i = 0; i < n; ++i)
     for (int m = 0; m < k; ++m)
@@ -150,17 +151,17 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
     adjoint.lanes_used = std::min(lanes, n - tile);
     kernel.free_backward(net, tile_at(tile), adjoint);
   }
-  kernel.outer(moving.rows.data(), n, d, work.products_bar.data(), kp, out.gradient);
+  out.outer->add(moving.rows.data(), n, work.products_bar.data());
   const auto add_temp = [&] {
     for (std::size_t i = 0; i < work.temp.size(); ++i) out.gradient[i] += work.temp[i];
   };
-  kernel.products(work.state_t.data(), d, b, work.coef.data(), kp, work.temp.data());
+  kernel.products(work.state_t.data(), b, d, b, work.coef.data(), kp, work.temp.data());
   add_temp();
   work.square.zero();
   for (int m = 0; m < k; ++m)
     for (int o = 0; o < k; ++o)
       work.square[static_cast<std::size_t>(m) * kp + o] = work.gram_gradient[static_cast<std::size_t>(m) * k + o];
-  kernel.products(values, d, kp, work.square.data(), kp, work.temp.data());
+  kernel.products(values, kp, d, kp, work.square.data(), kp, work.temp.data());
   add_temp();
   note_candidates(batch, first, n, moving.badness.data(), *out.candidates);
 }

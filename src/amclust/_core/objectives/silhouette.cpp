@@ -7,16 +7,18 @@
 namespace amclust {
 
 struct Silhouette::Part {
-  Buffer matrix;                // [d + 1][kp]
+  OuterSum outer;
   Buffer size, square, bias;    // [kp]
   double value = 0.0;
   std::vector<double> wins;
   std::vector<Candidate> candidates;
 
   void reset(const Memories& memories) {
-    matrix.resize(memories.values.size());
-    for (Buffer* buffer : {&size, &square, &bias}) buffer->resize(memories.kp);
-    for (Buffer* buffer : {&matrix, &size, &square, &bias}) buffer->zero();
+    outer.reset(memories.shape);
+    for (Buffer* buffer : {&size, &square, &bias}) {
+      buffer->resize(memories.kp);
+      buffer->zero();
+    }
   }
 };
 
@@ -25,9 +27,9 @@ Silhouette::Silhouette(const Dataset& data, const ObjectiveSettings& settings) :
 Silhouette::~Silhouette() = default;
 
 void Silhouette::resize(const Batch& batch, const Memories& memories, int parts, int members) {
-  const std::size_t rows = padded(batch.size, kBlockRows), d = memories.d, kp = memories.kp;
-  if (rows_.size() < rows * d) {
-    rows_.resize(rows * d);
+  const std::size_t rows = padded(batch.size, kBlockRows), d = memories.d, ld = memories.ld, kp = memories.kp;
+  if (rows_.size() < rows * ld) {
+    rows_.resize(rows * ld);
     for (Buffer* buffer : {&norm_, &weight_, &value_}) buffer->resize(rows);
     if (data_.has_missing) missing_.resize(rows * d);
   }
@@ -43,7 +45,7 @@ void Silhouette::resize(const Batch& batch, const Memories& memories, int parts,
 
 Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) {
   const Kernels& kernel = kernels();
-  const int d = memories.d, k = memories.k, kp = memories.kp;
+  const int d = memories.d, ld = memories.ld, k = memories.k, kp = memories.kp;
   const int per_part = part_rows(batch.size), parts = (batch.size + per_part - 1) / per_part;
   const float logit_factor = memories.metric == Metric::euclidean ? 2.0f * memories.beta : memories.beta;
   const double total_weight = batch.total_weight;
@@ -59,17 +61,22 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
         work(*parts_[index], member, first, std::min(kBlockRows, end - first));
     });
   };
-  const auto row = [d](Buffer& buffer, int i) { return buffer.data() + static_cast<std::ptrdiff_t>(i) * d; };
+  const auto row = [ld](Buffer& buffer, int i) { return buffer.data() + static_cast<std::ptrdiff_t>(i) * ld; };
   const auto result = [kp](Buffer& buffer, int i) { return buffer.data() + static_cast<std::ptrdiff_t>(i) * kp; };
   const auto add_parts = [&](Buffer Part::*what, Buffer& out) {
     out.zero();
-    const std::size_t size = out.size();
-    team.run(size > 4096 ? parts : 1, [&](int index, int) {
-      const std::size_t count = size > 4096 ? parts : 1;
-      for (int p = 0; p < parts; ++p)
-        for (std::size_t i = size * index / count; i < size * (index + 1) / count; ++i)
-          out[i] += ((*parts_[p]).*what)[i];
+    for (int p = 0; p < parts; ++p)
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] += ((*parts_[p]).*what)[i];
+  };
+  const auto add_outer = [&](Buffer& out) {
+    OuterSum& total = parts_[0]->outer;
+    const std::size_t size = total.size(), slices = size > 4096 ? parts : 1;
+    team.run(static_cast<int>(slices), [&](int index, int) {
+      for (int p = 1; p < parts; ++p)
+        total.absorb(parts_[p]->outer, size * index / slices, size * (index + 1) / slices);
     });
+    out.zero();
+    total.add_to(out.data());
   };
 
   // 1. Memberships, and the sums they weight.
@@ -82,13 +89,13 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
   for_blocks([&](Part& part, int member, int first, int n) {
     float* x = row(rows_, first);
     std::uint8_t* missing = data_.has_missing ? missing_.data() + static_cast<std::ptrdiff_t>(first) * d : nullptr;
-    data_.load(batch.rows + first, n, settings_.fill.data(), x, missing);
+    data_.load(batch.rows + first, n, settings_.fill.data(), x, ld, missing);
     if (missing) fillers_[member].fill(memories, x, missing, n);
-    kernel.norms(x, n, d, norm_.data() + first);
+    kernel.norms(x, ld, n, norm_.data() + first);
     for (int i = first; i < first + n; ++i) weight_[i] = batch.weights ? batch.weights[i] : 1.0f;
     float* p = result(memberships_, first);
     float* scaled = result(products_, first);
-    kernel.products(x, n, d, memories.values.data(), kp, p);
+    memories.panel.products(x, n, p);
     kernel.logits(p, n, kp, memories.bias.data(), logit_factor, p);
     float badness[kBlockRows];
     for (int i = 0; i < n; ++i) {
@@ -108,12 +115,12 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
         part.square[m] += scaled[at] * norm;
       }
     }
-    kernel.outer(x, n, d, scaled, kp, part.matrix.data());
+    part.outer.add(x, n, scaled);
   });
 
   Evaluation out;
   out.wins.assign(k, 0.0);
-  add_parts(&Part::matrix, centre_);
+  add_outer(centre_);
   add_parts(&Part::size, size_);
   add_parts(&Part::square, mean_square_);
   std::vector<float> inverse_size(kp, 0.0f), centre_norm(kp, 0.0f);
@@ -128,10 +135,12 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
       centre_norm[m] += c * c;
     }
 
+  panel_.refresh(memories.shape, centre_.data());
+
   // 2. The silhouette of every row, and how it changes with distances, sizes and the memberships themselves.
   for (int p = 0; p < parts; ++p) parts_[p]->reset(memories);
   for_blocks([&](Part& part, int member, int first, int n) {
-    kernel.products(row(rows_, first), n, d, centre_.data(), kp, result(products_, first));
+    panel_.products(row(rows_, first), n, result(products_, first));
     SilhouetteBlock block{};
     block.n = n;
     block.k = k;
@@ -151,7 +160,7 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
     part.value += block.loss;
     for (int i = 0; i < n; ++i)
       for (int m = 0; m < kp; ++m) part.square[m] += block.distance_gradient[static_cast<std::size_t>(i) * kp + m];
-    kernel.outer(row(rows_, first), n, d, block.distance_gradient, kp, part.matrix.data());
+    part.outer.add(row(rows_, first), n, block.distance_gradient);
   });
 
   double value = 0.0, scatter = 0.0;
@@ -164,7 +173,7 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
   out.loss = -value / total_weight + anchor * scatter;
 
   // Back through the statistics: gradients by the sums  sum p x,  sum p |x|^2  and  sum p.
-  add_parts(&Part::matrix, centre_bar_);
+  add_outer(centre_bar_);
   add_parts(&Part::size, size_bar_);
   add_parts(&Part::square, mean_square_bar_);
   const float sign = static_cast<float>(-1.0 / total_weight), pull = static_cast<float>(anchor);
@@ -182,12 +191,14 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
     mean_square_bar_[m] = by_square * inverse_size[m] + pull;
   }
 
+  panel_.refresh(memories.shape, centre_bar_.data());
+
   // 3. Through the memberships to the memories.
   for (int p = 0; p < parts; ++p) parts_[p]->reset(memories);
   for_blocks([&](Part& part, int, int first, int n) {
     float* g = result(products_, first);
     const float* direct = result(membership_bar_, first);
-    kernel.products(row(rows_, first), n, d, centre_bar_.data(), kp, g);
+    panel_.products(row(rows_, first), n, g);
     for (int i = 0; i < n; ++i) {
       const float weight = weight_[first + i], norm = norm_[first + i];
       for (int m = 0; m < kp; ++m) {
@@ -202,9 +213,9 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
         part.bias[m] += u;
         u *= logit_factor;
       }
-    kernel.outer(row(rows_, first), n, d, g, kp, part.matrix.data());
+    part.outer.add(row(rows_, first), n, g);
   });
-  add_parts(&Part::matrix, gradient.memories);
+  add_outer(gradient.memories);
   add_parts(&Part::bias, gradient.bias);
   finish_gradient(memories, gradient);
   return out;

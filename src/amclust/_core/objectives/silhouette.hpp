@@ -33,6 +33,7 @@ class Silhouette final : public Objective {
   std::vector<Filler> fillers_;
   std::vector<Buffer> scratch_;
   // Statistics of the batch and their gradients; [d][kp] or [kp].
+  Panel panel_;
   Buffer centre_, centre_bar_, size_, mean_square_, size_bar_, mean_square_bar_;
 };
 

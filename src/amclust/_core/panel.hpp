@@ -1,0 +1,49 @@
+// k vectors of d coordinates against which blocks of rows are multiplied, and sums of such products' transposes. Which
+// way the vectors are stored decides how the lanes are used: over the vectors, [d][kp] (no waste where k fills the
+// lanes, no sums across lanes), or over the features, [k][ld] (no waste for any k, worth it for long rows).
+#pragma once
+
+#include "buffer.hpp"
+#include "kernels/kernels.hpp"
+
+namespace amclust {
+
+struct PanelShape {
+  int k = 0, kp = 0, d = 0, ld = 0;
+  bool by_features = false;
+
+  PanelShape() = default;
+  // rows: how many rows are multiplied before the vectors change, and with them the second way of storing them.
+  PanelShape(int k, int d, double rows);
+};
+
+class Panel {
+ public:
+  // `vectors` [d][kp] must outlive the panel's use, and be given again after each change.
+  void refresh(const PanelShape& shape, const float* vectors);
+  // out [n][kp] = rows [n][ld] times the vectors
+  void products(const float* rows, int n, float* out) const;
+
+ private:
+  PanelShape shape_;
+  const float* vectors_ = nullptr;
+  Buffer by_features_;
+};
+
+// sum over rows of row^T times coefficients
+class OuterSum {
+ public:
+  void reset(const PanelShape& shape);
+  void add(const float* rows, int n, const float* coef);
+  // out [d][kp] += the sum
+  void add_to(float* out) const;
+  // this += other
+  void absorb(const OuterSum& other, std::size_t begin, std::size_t end);
+  std::size_t size() const { return sum_.size(); }
+
+ private:
+  PanelShape shape_;
+  Buffer sum_;
+};
+
+}  // namespace amclust

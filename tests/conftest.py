@@ -1,0 +1,19 @@
+import pytest
+
+from amclust import _native
+
+
+def available_instruction_sets():
+    best = _native.instruction_set()
+    names = [name for name in ("avx512", "avx2", "baseline") if _native.use_instruction_set(name)]
+    _native.use_instruction_set(best)
+    return names
+
+
+@pytest.fixture(params=available_instruction_sets())
+def instruction_set(request):
+    """Run a test once with the kernels of every instruction set that this machine has."""
+    before = _native.instruction_set()
+    _native.use_instruction_set(request.param)
+    yield request.param
+    _native.use_instruction_set(before)

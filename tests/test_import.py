@@ -1,0 +1,18 @@
+import json
+import subprocess
+import sys
+
+
+def loaded_by(statement):
+    """Names of the packages that a fresh interpreter has loaded after the statement."""
+    code = f"{statement}; import json, sys; json.dump(sorted(sys.modules), sys.stdout)"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return {name.partition(".")[0] for name in json.loads(out.stdout)}
+
+
+def test_import_is_light():
+    loaded = loaded_by("import amclust")
+    assert "sklearn" in loaded
+    heavy = {"torch", "matplotlib", "pandas", "polars"}
+    assert not loaded & heavy - loaded_by("import sklearn.cluster")
+    assert not loaded & {"torch", "matplotlib"}
