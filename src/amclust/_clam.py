@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 # The anchor's weight: how much scatter inside the clusters one unit of silhouette is worth.
 ANCHOR = 1.0
+# How much a memory's distance from the centre of its cluster is worth, likewise.
+TIE = 0.3
 
 
 class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -405,6 +407,7 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             "objective": objective,
             "mask_prob": float(self.mask_prob),
             "anchor": ANCHOR,
+            "tie": TIE,
             "step_size": float(self.step_size),
             "n_steps": int(self.n_steps),
             "log_weights": fixed,

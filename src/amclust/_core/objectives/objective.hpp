@@ -47,7 +47,8 @@ struct ObjectiveSettings {
   double hidden_fraction = 0.15;
   std::vector<float> fill;  // where hidden and missing coordinates start, in the core's units
   double anchor = 0.0;      // silhouette: weight of the scatter inside the soft clusters
-  double scatter_unit = 1.0;  // ... which is measured in this (mean squared distance to the own centre)
+  double tie = 0.0;         // silhouette: weight of the memories' distance from the soft centres
+  double scatter_unit = 1.0;  // ... both are measured in this (mean squared distance to the own centre)
 };
 
 class Objective {

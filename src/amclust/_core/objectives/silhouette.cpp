@@ -50,6 +50,7 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
   const float logit_factor = memories.metric == Metric::euclidean ? 2.0f * memories.beta : memories.beta;
   const double total_weight = batch.total_weight;
   const double anchor = settings_.anchor / (total_weight * settings_.scatter_unit);
+  const double tie = settings_.tie / (total_weight * settings_.scatter_unit);
   resize(batch, memories, parts, team.size());
   gradient.memories.resize(memories.values.size());
   gradient.bias.resize(kp);
@@ -123,7 +124,7 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
   add_outer(centre_);
   add_parts(&Part::size, size_);
   add_parts(&Part::square, mean_square_);
-  std::vector<float> inverse_size(kp, 0.0f), centre_norm(kp, 0.0f);
+  std::vector<float> inverse_size(kp, 0.0f), centre_norm(kp, 0.0f), offset(kp, 0.0f);
   for (int m = 0; m < k; ++m) {
     inverse_size[m] = 1.0f / std::max(size_[m], 1e-12f);
     mean_square_[m] *= inverse_size[m];
@@ -133,6 +134,8 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
       float& c = centre_[static_cast<std::size_t>(j) * kp + m];
       c *= inverse_size[m];
       centre_norm[m] += c * c;
+      const float difference = memories.values[static_cast<std::size_t>(j) * kp + m] - c;
+      offset[m] += difference * difference;
     }
 
   panel_.refresh(memories.shape, centre_.data());
@@ -163,31 +166,36 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
     part.outer.add(row(rows_, first), n, block.distance_gradient);
   });
 
-  double value = 0.0, scatter = 0.0;
+  double value = 0.0, scatter = 0.0, distance = 0.0;
   for (int p = 0; p < parts; ++p) {
     value += parts_[p]->value;
     for (int m = 0; m < k; ++m) out.wins[m] += parts_[p]->wins[m];
     out.candidates.insert(out.candidates.end(), parts_[p]->candidates.begin(), parts_[p]->candidates.end());
   }
   for (int m = 0; m < k; ++m) scatter += static_cast<double>(size_[m]) * (mean_square_[m] - centre_norm[m]);
-  out.loss = -value / total_weight + anchor * scatter;
+  for (int m = 0; m < k; ++m) distance += static_cast<double>(size_[m]) * offset[m];
+  out.loss = -value / total_weight + anchor * scatter + tie * distance;
 
   // Back through the statistics: gradients by the sums  sum p x,  sum p |x|^2  and  sum p.
   add_outer(centre_bar_);
   add_parts(&Part::size, size_bar_);
   add_parts(&Part::square, mean_square_bar_);
-  const float sign = static_cast<float>(-1.0 / total_weight), pull = static_cast<float>(anchor);
+  const float sign = static_cast<float>(-1.0 / total_weight), pull = static_cast<float>(anchor), hold = static_cast<float>(tie);
   std::vector<float> dot(kp, 0.0f);
   for (int j = 0; j < d; ++j)
     for (int m = 0; m < kp; ++m) {
       const std::size_t at = static_cast<std::size_t>(j) * kp + m;
       const float by_centre = -2.0f * sign * centre_bar_[at];
       dot[m] += by_centre * centre_[at];
-      centre_bar_[at] = by_centre * inverse_size[m] - 2.0f * pull * centre_[at];
+      const float away = memories.values[at] - centre_[at];
+      centre_bar_[at] = by_centre * inverse_size[m] - 2.0f * pull * centre_[at] - 2.0f * hold * away;
+      // By the memory itself; added to the gradient at the end, when the centre is no longer needed.
+      centre_[at] = 2.0f * hold * size_[m] * away;
     }
   for (int m = 0; m < k; ++m) {
     const float by_square = sign * mean_square_bar_[m];
-    size_bar_[m] = sign * size_bar_[m] - (dot[m] + by_square * mean_square_[m]) * inverse_size[m] + pull * centre_norm[m];
+    size_bar_[m] = sign * size_bar_[m] - (dot[m] + by_square * mean_square_[m]) * inverse_size[m] + pull * centre_norm[m] +
+                   hold * (memories.square_norms[m] - centre_norm[m]);
     mean_square_bar_[m] = by_square * inverse_size[m] + pull;
   }
 
@@ -216,6 +224,7 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
     part.outer.add(row(rows_, first), n, g);
   });
   add_outer(gradient.memories);
+  for (std::size_t i = 0; i < gradient.memories.size(); ++i) gradient.memories[i] += centre_[i];
   add_parts(&Part::bias, gradient.bias);
   finish_gradient(memories, gradient);
   return out;
