@@ -22,6 +22,7 @@ def run_settings(memories, **changes):
         "mask_prob": 0.2,
         "fill": np.zeros(d, np.float32),
         "anchor": 0.3,
+        "tie": 0.3,
         "scatter_unit": 1.0,
         "beta": 0.5,
         "step_size": 0.3,

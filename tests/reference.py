@@ -75,8 +75,9 @@ def filled(X, missing, fill, net):
     return torch.where(missing, state, X)
 
 
-def silhouette(X, missing, fill, weights, net, anchor, scatter_unit):
-    """Minus the soft silhouette, plus the scatter inside the soft clusters.
+def silhouette(X, missing, fill, weights, net, anchor, tie, scatter_unit):
+    """Minus the soft silhouette, plus the scatter inside the soft clusters (the anchor) and the
+    distance of the memories from the clusters' centres (the tie).
 
     Missing values are filled by the memories and then held constant. One copy of a row, of weight
     at most 1, is left out of its own cluster.
@@ -95,6 +96,7 @@ def silhouette(X, missing, fill, weights, net, anchor, scatter_unit):
     not_itself = torch.diag(torch.full((len(size),), torch.inf, dtype=X.dtype))
     outside = (r2.sqrt()[:, None] + not_itself).min(-1).values
     value = (outside - inside) / torch.maximum(inside, outside)
-    scatter = (size * (mean_square - (centre**2).sum(1))).sum() / weights.sum()
     soft = weighted_mean((p * (1 - own / size) * value).sum(1), weights)
-    return -soft + anchor * scatter / scatter_unit
+    scatter = mean_square - (centre**2).sum(1)
+    distance = ((net.patterns - centre) ** 2).sum(1)
+    return -soft + weighted_mean(anchor * scatter + tie * distance, size) / scatter_unit

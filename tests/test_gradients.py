@@ -11,11 +11,22 @@ from amclust import _native
 torch = pytest.importorskip("torch")
 import reference  # noqa: E402 (needs torch)
 
-STEP_SIZE, ANCHOR, SCATTER_UNIT = 0.3, 0.4, 2.0
+STEP_SIZE = 0.3
+ANCHOR, TIE, SCATTER_UNIT = 0.4, 0.7, 2.0
 
 # The core computes in float32, the reference in float64: a gradient is a sum over rows and steps of
-# terms that partly cancel, so it is right to some 1e-5 of its largest entry, not of each entry.
-TOLERANCE = 1e-4
+# terms that partly cancel, so it is right to a small part of its largest entry, not of each entry.
+# The worst case here is at 1e-4; a term left out of an adjoint shows at this tolerance.
+TOLERANCE = 5e-4
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_torch_thread():
+    """Keep torch from spinning on threads that these small tensors do not need."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 class Shape(NamedTuple):
@@ -94,6 +105,7 @@ def evaluate(case, objective, threads=1):
         objective=objective,
         fill=case.fill,
         anchor=ANCHOR,
+        tie=TIE,
         scatter_unit=SCATTER_UNIT,
         beta=case.beta,
         step_size=STEP_SIZE,
@@ -137,7 +149,7 @@ def autograd(case, objective):
     elif objective == "reconstruction":
         loss = reference.reconstruction(X, missing, fill, weights, net)
     else:
-        loss = reference.silhouette(X, missing, fill, weights, net, ANCHOR, SCATTER_UNIT)
+        loss = reference.silhouette(X, missing, fill, weights, net, ANCHOR, TIE, SCATTER_UNIT)
     loss.backward()
     return loss.item(), net.memories.grad.numpy(), net.log_weights.grad.numpy()
 

@@ -60,7 +60,8 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         What is minimised. "silhouette" maximises a differentiable silhouette, anchored by the
         scatter inside the clusters. "completion" is the loss of the paper: hide some entries of
         every row and compare what the network completes. "reconstruction" hides nothing. "auto"
-        is "silhouette" (with a single cluster, "reconstruction").
+        is "silhouette" for complete rows and "completion" where values are missing (with a
+        single cluster, "reconstruction").
 
     beta : "auto" or float, default="auto"
         Inverse temperature. Large: a row falls to its nearest memory. Small: memories attract
@@ -299,7 +300,7 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         rng = check_random_state(self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init).astype(np.int64)
         sample_seed = int(rng.randint(np.iinfo(np.int32).max))
-        settings = self._settings()
+        settings = self._settings(problem)
         units = problem.units
         seedings = seed_runs(problem, self._init(units), seeds, sample_seed)
         progress = reporter(self.verbose, self.n_init, self.max_epochs)
@@ -348,7 +349,7 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         return self
 
     def _partial_fit(self, problem, first):
-        settings = self._settings()
+        settings = self._settings(problem)
         if first:
             seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             beta = self._beta_inward(problem.units)
@@ -386,11 +387,17 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             self.__dict__.update(before)
             raise
 
-    def _settings(self) -> dict[str, Any]:
+    def _objective(self, problem: Problem) -> str:
+        """Return the objective by name; "auto" is decided here."""
+        if self.objective != "auto":
+            return self.objective
+        if self.n_clusters == 1:
+            return "reconstruction"
+        return "completion" if problem.data.has_missing and self.n_features_in_ > 1 else "silhouette"
+
+    def _settings(self, problem: Problem) -> dict[str, Any]:
         """Return what all runs have in common, as the core takes it."""
-        objective = self.objective
-        if objective == "auto":
-            objective = "silhouette" if self.n_clusters > 1 else "reconstruction"
+        objective = self._objective(problem)
         if objective == "silhouette" and self.n_clusters < 2:
             msg = "objective='silhouette' needs n_clusters of at least 2, got 1."
             raise ValueError(msg)

@@ -233,7 +233,7 @@ class NetworkMethods:
         if len(np.unique(labels)) < 2:
             return -1.0
         (value,) = _native.silhouette(
-            data, rows, self._fill, weights, labels[None], self.n_clusters, n_threads(self.n_jobs)
+            data, rows, weights, labels[None], self.n_clusters, n_threads(self.n_jobs)
         )
         return float(value)
 

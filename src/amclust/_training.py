@@ -173,9 +173,7 @@ def judge_runs(
             counts = np.bincount(labels_of_run, minlength=p.n_clusters)
         run.living = int(np.count_nonzero(counts))
     if p.n_clusters > 1:
-        scores = _native.silhouette(
-            p.data, rows, p.units.fill, weights, labels, p.n_clusters, p.threads
-        )
+        scores = _native.silhouette(p.data, rows, weights, labels, p.n_clusters, p.threads)
         for run, score in zip(runs, scores, strict=True):
             run.silhouette = float(score)
 

@@ -7,82 +7,159 @@
 #include <limits>
 
 namespace amclust {
+namespace {
 
-std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* which, int n, const float* fill,
-                                     const float* weights, const std::int32_t* labels, int labelings, int k,
-                                     float* row_values, Team& team, Control& control) {
-  const Kernels& kernel = kernels();
-  const int d = data.features, ld = padded(d, kernel.lanes);
-  constexpr int kQueries = 16;  // a multiple of every lane count
-  constexpr int kOthers = 64;
-  Buffer rows(static_cast<std::size_t>(n) * ld);
-  std::vector<std::uint8_t> missing(data.has_missing ? static_cast<std::size_t>(n) * d : 0);
-  data.load(which, n, fill, rows.data(), ld, missing.data());
+constexpr int kQueries = 16;  // a multiple of every lane count
+constexpr int kOthers = 64;
 
-  std::vector<double> sizes(static_cast<std::size_t>(labelings) * k, 0.0);
-  for (int r = 0; r < labelings; ++r)
+// Distances between blocks of rows. With missing values, rows are stored as value, square and presence, all zero where
+// missing, and a distance is three products over a count.
+class Distances {
+ public:
+  Distances(const Dataset& data, const std::int64_t* which, int n)
+      : d_(data.features), ld_(padded(d_, kernels().lanes)), missing_(data.has_missing) {
+    const std::size_t size = static_cast<std::size_t>(n) * ld_;
+    rows_.resize(size);
+    if (!missing_) {
+      data.load(which, n, nullptr, rows_.data(), ld_, nullptr);
+      return;
+    }
+    square_.resize(size);
+    present_.resize(size);
+    std::vector<std::uint8_t> holes(static_cast<std::size_t>(n) * d_);
+    const std::vector<float> zero(d_, 0.0f);
+    data.load(which, n, zero.data(), rows_.data(), ld_, holes.data());
     for (int i = 0; i < n; ++i)
-      sizes[static_cast<std::size_t>(r) * k + labels[static_cast<std::size_t>(r) * n + i]] += weights ? weights[i] : 1.0;
+      for (int j = 0; j < d_; ++j) {
+        const std::size_t at = static_cast<std::size_t>(i) * ld_ + j;
+        square_[at] = rows_[at] * rows_[at];
+        present_[at] = holes[static_cast<std::size_t>(i) * d_ + j] ? 0.0f : 1.0f;
+      }
+  }
 
+  // A block of rows as columns, to be held against others.
+  struct Columns {
+    Buffer value, square, present;
+  };
+  Columns columns(int first, int count) const {
+    Columns out;
+    transpose(rows_, first, count, out.value);
+    if (missing_) {
+      transpose(square_, first, count, out.square);
+      transpose(present_, first, count, out.present);
+    }
+    return out;
+  }
+
+  // out [count][kQueries]; presence likewise gets 0 where two rows have no feature in common.
+  void between(const Columns& columns, int other, int count, float* out, Buffer& temp, float* meet) const {
+    const Kernels& kernel = kernels();
+    const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(other) * ld_;
+    const int size = count * kQueries;
+    if (!missing_) {
+      kernel.distances(rows_.data() + at, ld_, count, d_, columns.value.data(), kQueries, out);
+      for (int i = 0; i < size; ++i) out[i] = std::sqrt(out[i]);
+      return;
+    }
+    const auto multiply = [&](const Buffer& rows, const Buffer& with, float* result) {
+      kernel.products(rows.data() + at, ld_, count, d_, with.data(), kQueries, result);
+    };
+    multiply(square_, columns.present, out);
+    multiply(present_, columns.square, temp.data());
+    for (int i = 0; i < size; ++i) out[i] += temp[i];
+    multiply(rows_, columns.value, temp.data());
+    multiply(present_, columns.present, meet);
+    for (int i = 0; i < size; ++i) {
+      const float square = std::max(0.0f, out[i] - 2.0f * temp[i]);
+      out[i] = meet[i] > 0.0f ? std::sqrt(square * static_cast<float>(d_) / meet[i]) : 0.0f;
+      meet[i] = meet[i] > 0.0f ? 1.0f : 0.0f;
+    }
+  }
+
+ private:
+  void transpose(const Buffer& from, int first, int count, Buffer& to) const {
+    to.resize(static_cast<std::size_t>(d_) * kQueries);
+    for (int c = 0; c < count; ++c)
+      for (int j = 0; j < d_; ++j)
+        to[static_cast<std::size_t>(j) * kQueries + c] = from[static_cast<std::size_t>(first + c) * ld_ + j];
+  }
+  int d_, ld_;
+  bool missing_;
+  Buffer rows_, square_, present_;
+};
+
+// From the summed distances of one row to every cluster and the weight of the rows it met there.
+double silhouette_of(const float* total, const float* met, int stride, int k, int own, double own_copy) {
+  double inside = 0.0, outside = std::numeric_limits<double>::infinity();
+  for (int m = 0; m < k; ++m) {
+    const double weight = met[static_cast<std::ptrdiff_t>(m) * stride];
+    const double sum = total[static_cast<std::ptrdiff_t>(m) * stride];
+    if (m == own) {
+      const double rest = weight - own_copy;
+      if (rest <= 1e-6 * weight) return 0.0;  // alone in its cluster
+      inside = sum / rest;
+    } else if (weight > 0.0) {
+      outside = std::min(outside, sum / weight);
+    }
+  }
+  const double larger = std::max(inside, outside);
+  return std::isfinite(outside) && larger > 0.0 ? (outside - inside) / larger : 0.0;
+}
+
+}  // namespace
+
+std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* which, int n, const float* weights,
+                                     const std::int32_t* labels, int labelings, int k, Team& team, Control& control) {
+  const Distances distances(data, which, n);
   const int panels = (n + kQueries - 1) / kQueries;
   std::vector<double> sums(static_cast<std::size_t>(panels) * labelings, 0.0);
   team.run(panels, [&](int panel, int) {
     if (control.stopped()) return;
     const int first = panel * kQueries, queries = std::min(kQueries, n - first);
-    Buffer columns(static_cast<std::size_t>(d) * kQueries), block(static_cast<std::size_t>(kOthers) * kQueries);
-    Buffer totals(static_cast<std::size_t>(labelings) * k * kQueries);
-    for (int c = 0; c < queries; ++c)
-      for (int j = 0; j < d; ++j)
-        columns[static_cast<std::size_t>(j) * kQueries + c] = rows[static_cast<std::size_t>(first + c) * ld + j];
+    const Distances::Columns columns = distances.columns(first, queries);
+    constexpr std::size_t kBlock = std::size_t{kOthers} * kQueries;
+    Buffer block(kBlock), temp(kBlock), meet(kBlock);
+    const std::size_t size = static_cast<std::size_t>(labelings) * k * kQueries;
+    Buffer totals(size), met(size);
+    std::fill(meet.data(), meet.data() + kBlock, 1.0f);
     for (int other = 0; other < n; other += kOthers) {
       const int count = std::min(kOthers, n - other);
-      kernel.distances(rows.data() + static_cast<std::ptrdiff_t>(other) * ld, ld, count, d, columns.data(), kQueries,
-                       block.data());
+      distances.between(columns, other, count, block.data(), temp, meet.data());
       for (int i = 0; i < count; ++i) {
-        float* distance = block.data() + static_cast<std::ptrdiff_t>(i) * kQueries;
         const float weight = weights ? weights[other + i] : 1.0f;
-        for (int c = 0; c < kQueries; ++c) distance[c] = weight * std::sqrt(distance[c]);
+        const float* distance = block.data() + static_cast<std::ptrdiff_t>(i) * kQueries;
+        const float* here = meet.data() + static_cast<std::ptrdiff_t>(i) * kQueries;
         for (int r = 0; r < labelings; ++r) {
           const std::int32_t label = labels[static_cast<std::size_t>(r) * n + other + i];
           float* total = totals.data() + (static_cast<std::ptrdiff_t>(r) * k + label) * kQueries;
-          for (int c = 0; c < kQueries; ++c) total[c] += distance[c];
+          float* weight_met = met.data() + (static_cast<std::ptrdiff_t>(r) * k + label) * kQueries;
+          for (int c = 0; c < kQueries; ++c) total[c] += weight * distance[c];
+          for (int c = 0; c < kQueries; ++c) weight_met[c] += weight * here[c];
         }
       }
     }
-    for (int r = 0; r < labelings; ++r) {
-      const double* size = sizes.data() + static_cast<std::ptrdiff_t>(r) * k;
+    for (int r = 0; r < labelings; ++r)
       for (int c = 0; c < queries; ++c) {
-        const int i = first + c;
-        const std::int32_t own = labels[static_cast<std::size_t>(r) * n + i];
-        const double weight = weights ? weights[i] : 1.0, rest = size[own] - std::min(1.0, weight);
-        double inside = 0.0, outside = std::numeric_limits<double>::infinity(), value = 0.0;
-        for (int m = 0; m < k; ++m) {
-          const double total = totals[(static_cast<std::size_t>(r) * k + m) * kQueries + c];
-          if (m == own) {
-            inside = rest > 0.0 ? total / rest : 0.0;
-          } else if (size[m] > 0.0) {
-            outside = std::min(outside, total / size[m]);
-          }
-        }
-        if (rest > 1e-9 * size[own] && std::isfinite(outside) && std::max(inside, outside) > 0.0)
-          value = (outside - inside) / std::max(inside, outside);
+        const std::size_t at = static_cast<std::size_t>(r) * k * kQueries + c;
+        const double weight = weights ? weights[first + c] : 1.0;
+        const double value = silhouette_of(&totals[at], &met[at], kQueries, k,
+                                           labels[static_cast<std::size_t>(r) * n + first + c], std::min(1.0, weight));
         sums[static_cast<std::size_t>(panel) * labelings + r] += weight * value;
-        if (row_values) row_values[static_cast<std::size_t>(r) * n + i] = static_cast<float>(value);
       }
-    }
   });
 
   std::vector<double> out(labelings, 0.0);
   for (int r = 0; r < labelings; ++r) {
     double total = 0.0, weight = 0.0;
-    int living = 0;
+    std::vector<bool> living(k, false);
     for (int panel = 0; panel < panels; ++panel) total += sums[static_cast<std::size_t>(panel) * labelings + r];
-    for (int m = 0; m < k; ++m) {
-      const double size = sizes[static_cast<std::size_t>(r) * k + m];
-      weight += size;
-      living += size > 0.0;
+    for (int i = 0; i < n; ++i) {
+      const double one = weights ? weights[i] : 1.0;
+      weight += one;
+      if (one > 0.0) living[labels[static_cast<std::size_t>(r) * n + i]] = true;
     }
-    out[r] = living < 2 ? std::numeric_limits<double>::quiet_NaN() : total / weight;
+    const bool two = std::count(living.begin(), living.end(), true) > 1;
+    out[r] = two ? total / weight : std::numeric_limits<double>::quiet_NaN();
   }
   return out;
 }

@@ -215,7 +215,7 @@ nb::dict infer_rows(const HeldDataset& held, const std::optional<RowNumbers>& ro
   return results;
 }
 
-nb::object silhouette_scores(const HeldDataset& held, const RowNumbers& rows, const FloatVector& fill,
+nb::object silhouette_scores(const HeldDataset& held, const RowNumbers& rows,
                              const std::optional<FloatVector>& weights, const IntMatrix& labels, int k, int threads) {
   const TrainingRows which = training_rows(held.data, rows, weights);
   if (static_cast<std::int64_t>(labels.shape(1)) != which.size)
@@ -225,8 +225,8 @@ nb::object silhouette_scores(const HeldDataset& held, const RowNumbers& rows, co
   std::vector<double> values;
   run(nb::none(), [&](Control& control) {
     Team team(team_size(threads, which.size * which.size * held.data.features));
-    values = exact_silhouette(held.data, which.rows, static_cast<int>(which.size), fill.data(), which.weights,
-                              labels.data(), static_cast<int>(labels.shape(0)), k, nullptr, team, control);
+    values = exact_silhouette(held.data, which.rows, static_cast<int>(which.size), which.weights,
+                              labels.data(), static_cast<int>(labels.shape(0)), k, team, control);
   });
   return array(std::move(values));
 }
@@ -286,7 +286,7 @@ NB_MODULE(_native, m) {
         "threads"_a = 1);
   m.def("infer", &infer_rows, "data"_a, "rows"_a.none(), "fill"_a, "memories"_a, "log_weights"_a, "beta"_a,
         "step_size"_a, "n_steps"_a, "want"_a, "threads"_a);
-  m.def("silhouette", &silhouette_scores, "data"_a, "rows"_a, "fill"_a, "weights"_a.none(), "labels"_a, "k"_a,
+  m.def("silhouette", &silhouette_scores, "data"_a, "rows"_a, "weights"_a.none(), "labels"_a, "k"_a,
         "threads"_a);
   m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "fraction"_a, "missing"_a);
   m.attr("EPOCH_ROWS") = kEpochRows;

@@ -82,6 +82,7 @@ struct SilhouetteBlock {
   const float* norm;         // [n] squared norms
   const float* weight;       // [n]
   const float* size;         // [kp] total membership
+  float size_floor;          // a cluster below this is empty: nobody's neighbour
   const float* mean_square;  // [kp] mean squared norm of the soft cluster
   float* distance_gradient;  // [n][kp] out: dL/d(squared distance of row to cluster)
   float* direct_gradient;    // [n][kp] out: dL/d(membership), the part that is not through the statistics

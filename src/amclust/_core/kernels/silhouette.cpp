@@ -34,21 +34,25 @@ void silhouette_tile(SilhouetteBlock& block, int row) {
   IVec first_at = {}, second_at = {};
   for (int m = 0; m < k; ++m) {
     r2[m] = vmax(norm - 2.0f * r2[m] + block.mean_square[m], splat(1e-12f));
+    distance_bar[m] = Vec{};
+    if (block.size[m] < block.size_floor) continue;
     const IVec nearest = r2[m] < first, next = r2[m] < second;
     second_at = (nearest & first_at) | (~nearest & ((next & (IVec{} + m)) | (~next & second_at)));
     second = select(nearest, first, select(next, r2[m], second));
     first_at = (nearest & (IVec{} + m)) | (~nearest & first_at);
     first = select(nearest, r2[m], first);
-    distance_bar[m] = Vec{};
   }
   const Vec first_root = vsqrt(first), second_root = vsqrt(second);
 
   Vec value = {}, first_bar = {}, second_bar = {};
   for (int m = 0; m < k; ++m) {
-    const Vec w = splat(block.size[m]);
-    const Vec inverse_w = 1.0f / vmax(w, splat(1e-20f));
+    if (block.size[m] < block.size_floor) {
+      direct_bar[m] = Vec{};
+      continue;
+    }
+    const Vec w = splat(block.size[m]), inverse_w = 1.0f / w;
     const Vec ep = own * p[m];
-    const Vec inverse_rest = 1.0f / vmax(w - ep, 1e-4f * w + 1e-20f);
+    const Vec inverse_rest = 1.0f / vmax(w - ep, 1e-4f * w);
     const Vec factor = w * inverse_rest;
     const Vec keep = vmax(1.0f - ep * inverse_w, Vec{});
     const IVec is_first = first_at == m;

@@ -124,9 +124,10 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
   add_outer(centre_);
   add_parts(&Part::size, size_);
   add_parts(&Part::square, mean_square_);
+  const float size_floor = static_cast<float>(1e-6 * total_weight);
   std::vector<float> inverse_size(kp, 0.0f), centre_norm(kp, 0.0f), offset(kp, 0.0f);
   for (int m = 0; m < k; ++m) {
-    inverse_size[m] = 1.0f / std::max(size_[m], 1e-12f);
+    inverse_size[m] = 1.0f / std::max(size_[m], size_floor);
     mean_square_[m] *= inverse_size[m];
   }
   for (int j = 0; j < d; ++j)
@@ -153,6 +154,7 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
     block.norm = norm_.data() + first;
     block.weight = weight_.data() + first;
     block.size = size_.data();
+    block.size_floor = size_floor;
     block.mean_square = mean_square_.data();
     block.distance_gradient = result(distance_bar_, first);
     block.direct_gradient = result(membership_bar_, first);
