@@ -33,15 +33,19 @@ def memberships(v, net):
     return torch.softmax(net.log_weights + net.beta * attraction, dim=1)
 
 
-def dynamics(v, net, moves):
-    """Carry states on, `moves` (n, d) is 1 where a coordinate may move."""
+def dynamics(v, net, moves=None):
+    """Carry states on; `moves` (n, d) is 1 where a coordinate may move, None: everywhere.
+
+    Free states stay on the sphere ("cosine"); where some coordinates are held, only the others
+    follow the pull.
+    """
     for _ in range(net.n_steps):
         pull = memberships(v, net) @ net.patterns
-        if net.metric == "euclidean":
-            v = v + net.step_size * moves * (pull - v)
-        else:
-            v = v + net.step_size * moves * pull
+        if moves is None and net.metric == "cosine":
+            v = v + net.step_size * pull
             v = v / v.norm(dim=1, keepdim=True)
+        else:
+            v = v + net.step_size * (1.0 if moves is None else moves) * (pull - v)
     return v
 
 
@@ -60,7 +64,7 @@ def completion(X, missing, hidden, fill, weights, net):
 def reconstruction(X, missing, fill, weights, net):
     """Everything moves; the observed entries are compared."""
     start = torch.where(missing, fill, X)
-    state = dynamics(start, net, torch.ones_like(start))
+    state = dynamics(start, net)
     squares = torch.where(missing, 0.0, (state - X) ** 2)
     return weighted_mean(squares.sum(1) / (~missing).sum(1), weights)
 
@@ -69,9 +73,6 @@ def filled(X, missing, fill, net):
     """Missing entries where the dynamics carries them, the observed ones as they were."""
     start = torch.where(missing, fill, X)
     state = dynamics(start, net, missing.double())
-    if net.metric == "cosine":  # the steps scaled the observed entries too: undo that
-        observed = torch.where(missing, 0.0, X)
-        state = state * ((observed**2).sum(1) / (observed * state).sum(1))[:, None]
     return torch.where(missing, state, X)
 
 
@@ -80,7 +81,8 @@ def silhouette(X, missing, fill, weights, net, anchor, tie, scatter_unit):
     distance of the memories from the clusters' centres (the tie).
 
     Missing values are filled by the memories and then held constant. One copy of a row, of weight
-    at most 1, is left out of its own cluster.
+    at most 1, is left out of its own cluster. A cluster with next to no weight is nobody's cluster
+    and nobody's neighbour.
     """
     with torch.no_grad():
         X = filled(X, missing, fill, net)
@@ -93,9 +95,10 @@ def silhouette(X, missing, fill, weights, net, anchor, tie, scatter_unit):
     r2 = square_norm[:, None] - 2 * X @ centre.T + mean_square
     own = weights.clamp(max=1)[:, None] * p
     inside = (r2 * size / (size - own)).sqrt()
-    not_itself = torch.diag(torch.full((len(size),), torch.inf, dtype=X.dtype))
-    outside = (r2.sqrt()[:, None] + not_itself).min(-1).values
-    value = (outside - inside) / torch.maximum(inside, outside)
+    empty = size < 1e-6 * weights.sum()
+    no_neighbour = torch.eye(len(size), dtype=torch.bool) | empty
+    outside = torch.where(no_neighbour, torch.inf, r2.sqrt()[:, None]).min(-1).values
+    value = torch.where(empty, 0.0, (outside - inside) / torch.maximum(inside, outside))
     soft = weighted_mean((p * (1 - own / size) * value).sum(1), weights)
     scatter = mean_square - (centre**2).sum(1)
     distance = ((net.patterns - centre) ** 2).sum(1)

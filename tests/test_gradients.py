@@ -75,7 +75,7 @@ def make_case(shape, metric, weighted, holes):
         missing[missing.all(axis=1)] = False
     X[missing] = np.nan
     if metric == "cosine":
-        X /= np.sqrt(np.nansum(X**2, axis=1, keepdims=True))
+        X /= np.sqrt(d * np.nanmean(X**2, axis=1, keepdims=True))
         memories /= np.linalg.norm(memories, axis=1, keepdims=True)
     hidden = np.full((n, n_hidden), -1, np.int32)
     for row, observed in zip(hidden, ~missing, strict=True):

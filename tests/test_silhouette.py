@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from native import dataset
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.metrics import silhouette_score
+from sklearn.metrics import silhouette_samples, silhouette_score
+from sklearn.metrics.pairwise import nan_euclidean_distances
 
 from amclust import _native
 
@@ -14,7 +15,6 @@ def native_silhouette(X, labels, k, weights=None, rows=None, threads=1, metric="
     return _native.silhouette(
         dataset(X, metric),
         np.arange(len(X)) if rows is None else rows,
-        np.zeros(X.shape[1], np.float32),
         weights,
         labels,
         k,
@@ -96,8 +96,31 @@ def test_cosine_takes_distances_on_the_sphere():
     assert_allclose(found, [expected], rtol=1e-5, atol=1e-6)
 
 
+def test_missing_values_are_left_out_of_distances(instruction_set):
+    X = make_rows(150, 7)
+    X[np.random.default_rng(6).random(X.shape) < 0.3] = np.nan
+    X[:, 2] = 1.0  # every two rows have a feature in common
+    labels = np.arange(150) % 4
+    expected = silhouette_score(nan_euclidean_distances(X), labels, metric="precomputed")
+    assert_allclose(native_silhouette(X, labels, 4), [expected], rtol=1e-4, atol=1e-6)
+
+
+def test_rows_without_a_common_feature_do_not_meet():
+    X = make_rows(12, 2)
+    labels = (X[:, 0] > 0).astype(int)
+    stranger = np.array([[np.nan, 5.0]])
+    X[:, 1] = np.nan
+    with_stranger = np.vstack([X, stranger])
+    # The others are scored as if it were not there; it meets nobody and scores 0. (Distances over
+    # one of two features are scaled up, which cancels.)
+    expected = silhouette_samples(X[:, :1], labels).sum() / 13
+    found = native_silhouette(with_stranger, np.append(labels, 0), 2)
+    assert_allclose(found, [expected], rtol=1e-5)
+
+
 def test_silhouette_does_not_depend_on_the_threads():
     X = make_rows(400, 5)
+    X[::3, 1] = np.nan
     labels = np.arange(400) % 7
     one = native_silhouette(X, labels, 7)
     for threads in (2, 4):

@@ -8,15 +8,9 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
@@ -45,7 +39,7 @@ ANCHOR = 1.0
 TIE = 0.3
 
 
-class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     """Clustering with a dense associative memory.
 
     `n_clusters` memories are learned by gradient descent so that the attractor dynamics of a
@@ -100,7 +94,7 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     max_epochs : int, default=200
         Most epochs of a run. On more than 16,384 rows an epoch is a part of the data of that size.
 
-    learning_rate : float, default=0.05
+    learning_rate : float, default=0.1
         Initial learning rate of Adam, in units of the columns' root mean square deviation.
 
     patience : int, default=5
@@ -205,7 +199,11 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         "tol": [Interval(Real, 0, None, closed="left")],
         "early_stopping": ["boolean"],
         "selection": [StrOptions({"silhouette", "loss"})],
-        "n_jobs": [None, Integral],
+        "n_jobs": [
+            None,
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+        ],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -226,7 +224,7 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         n_init=10,
         batch_size=1024,
         max_epochs=200,
-        learning_rate=0.05,
+        learning_rate=0.1,
         patience=5,
         lr_factor=0.8,
         min_lr=1e-5,
@@ -263,8 +261,10 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self.metric != "mahalanobis"
+        tags.input_tags.allow_nan = self.metric != "mahalanobis"
+        # Not a classifier, but scikit-learn looks here for the shape of predict_proba.
+        tags.classifier_tags = ClassifierTags(multi_class=self.n_clusters != 2)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -440,10 +440,6 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             if not sample_weight.any():
                 msg = "sample_weight must have at least one positive weight, got only zeros."
                 raise ValueError(msg)
-        if self.metric == "mahalanobis":
-            if units is None:
-                self._whitening = Whitening.of(self._whitenable(X))
-            X = self._whitening.apply(self._whitenable(X))
         data = make_dataset(X)
         threads = n_threads(self.n_jobs)
         rows, weights = None, sample_weight
@@ -452,6 +448,11 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         elif sample_weight is not None and (sample_weight == 0).any():
             rows = np.flatnonzero(sample_weight)
             weights = np.ascontiguousarray(sample_weight[rows])
+        if self.metric == "mahalanobis":
+            X = self._whitenable(X)
+            if units is None:
+                self._whitening = Whitening.of(X if rows is None else X[rows], weights)
+            data = make_dataset(self._whitening.apply(X))
         stats = _native.statistics(data, rows, weights, threads)
         names = getattr(self, "feature_names_in_", None)
         check_statistics(stats, names, data.rows, self.metric, fitting=units is None)

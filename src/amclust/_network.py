@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClusterMixin, TransformerMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from amclust import _native
 from amclust._config import n_threads
@@ -15,7 +16,7 @@ from amclust._units import Units, make_dataset
 from amclust._validation import check_numeric_columns, check_statistics
 
 
-class NetworkMethods:
+class NetworkMethods(TransformerMixin, ClusterMixin):
     """Labels, memberships, energy and recall from the fitted memories."""
 
     def predict(self, X):
@@ -200,7 +201,7 @@ class NetworkMethods:
             completed[rows] = np.where(missing[rows], values, dense[rows])
         if sparse.issparse(X):
             return type(X)(completed)
-        return completed if frame is None else _like(frame, completed)
+        return completed if frame is None else _filled_frame(frame, completed, missing.any(axis=0))
 
     def score(self, X, y=None, sample_weight=None):
         """Return the silhouette of the partition of the rows (higher is better).
@@ -225,7 +226,9 @@ class NetworkMethods:
         X = self._validate(X)
         data = self._dataset(X)
         rows = np.arange(data.rows)
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float32)
+        weights = sample_weight
+        if weights is not None:
+            weights = _check_sample_weight(weights, X, dtype=np.float32, ensure_non_negative=True)
         if len(rows) > EXACT_SILHOUETTE_ROWS:
             rows = np.sort(np.random.default_rng(0).permutation(rows)[:SAMPLED_SILHOUETTE_ROWS])
             weights = None if weights is None else np.ascontiguousarray(weights[rows])
@@ -317,8 +320,13 @@ class NetworkMethods:
         return self._whitening.undo(points) if self.metric == "mahalanobis" else points
 
 
-def _like(frame, values):
-    """Return the values as a data frame like the given one."""
-    if hasattr(frame, "index"):
-        return frame.__class__(values, index=frame.index, columns=frame.columns)
-    return frame.__class__(values, schema=list(frame.columns))
+def _filled_frame(frame, values, columns):
+    """Return a copy of a data frame with some columns replaced; the others keep their types."""
+    if hasattr(frame, "isetitem"):  # pandas
+        filled = frame.copy()
+        for j in np.flatnonzero(columns):
+            filled.isetitem(int(j), values[:, j])
+        return filled
+    names = frame.columns  # polars
+    made = frame.__class__(values, schema=list(names))
+    return frame.with_columns([made[names[j]] for j in np.flatnonzero(columns)])

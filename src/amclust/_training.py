@@ -167,11 +167,9 @@ def judge_runs(
     labels = np.stack([_ask(p, run, settings, "labels", rows) for run in runs])
     sampled = len(rows) < p.n_rows
     for run, labels_of_run in zip(runs, labels, strict=True):
-        if sampled:
-            counts = _ask(p, run, settings, "counts", p.rows)
-        else:
-            counts = np.bincount(labels_of_run, minlength=p.n_clusters)
-        run.living = int(np.count_nonzero(counts))
+        run.living = len(np.unique(labels_of_run))
+        if sampled and run.living < p.n_clusters:  # the others may live outside the sample
+            run.living = int(np.count_nonzero(_ask(p, run, settings, "counts", p.rows)))
     if p.n_clusters > 1:
         scores = _native.silhouette(p.data, rows, weights, labels, p.n_clusters, p.threads)
         for run, score in zip(runs, scores, strict=True):

@@ -67,9 +67,11 @@ def choose_units(stats: dict[str, Any], metric: str, mask_value: str | float) ->
 
 
 def make_dataset(X: Any) -> Any:
-    """Wrap a validated matrix for the core, without copying it."""
+    """Wrap a validated matrix for the core, without copying it (unless CSR entries are unsorted)."""
     if sparse.issparse(X):
-        X.sort_indices()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         return _native.sparse_dataset(X.data, X.indices, X.indptr, X.shape[1])
     return _native.dense_dataset(X)
 
@@ -82,15 +84,24 @@ class Whitening(NamedTuple):
     backward: NDArray[np.float64]
 
     @classmethod
-    def of(cls, X: FloatArray) -> Whitening:
-        """Whiten by the Ledoit-Wolf covariance, which is invertible for any shape of table."""
-        from sklearn.covariance import ledoit_wolf
-
-        covariance, _ = ledoit_wolf(X)
+    def of(cls, X: FloatArray, weights: NDArray[np.float32] | None) -> Whitening:
+        """Whiten by the covariance of weighted rows, shrunk (Ledoit and Wolf, 2004) so that it can
+        be inverted for any shape of table. A row of weight 2 counts like two rows.
+        """
+        w = np.ones(len(X)) if weights is None else weights.astype(np.float64)
+        n, d = w.sum(), X.shape[1]
+        mean = w @ X / n
+        centred = X - mean
+        covariance = (centred * w[:, None]).T @ centred / n
+        level = np.trace(covariance) / d
+        distance = np.sum(covariance**2) - d * level**2
+        noise = (w @ np.sum(centred**2, axis=1) ** 2 / n - np.sum(covariance**2)) / n
+        shrinkage = min(1.0, noise / distance) if distance > 0 else 1.0
+        covariance = (1 - shrinkage) * covariance + shrinkage * level * np.eye(d)
         values, vectors = np.linalg.eigh(covariance)
-        values = np.maximum(values, max(values.max(), 1e-300) * 1e-10)
+        values = np.maximum(values, values.max() * 1e-10) if values.max() > 0 else np.ones(d)
         return cls(
-            X.mean(axis=0, dtype=np.float64),
+            mean,
             (vectors / np.sqrt(values)) @ vectors.T,
             (vectors * np.sqrt(values)) @ vectors.T,
         )

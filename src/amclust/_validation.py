@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 
+# Squares of larger numbers do not fit float32, in which the core computes.
+LARGEST = 1e18
+
+
 def check_numeric_columns(X: Any) -> None:
     """Refuse a data frame with columns that are not numbers, and list them."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
@@ -56,6 +60,15 @@ def check_statistics(
         msg = (
             f"Input X contains infinity in row {stats['infinite_row']}, {where}. "
             "Values must be finite, or NaN where missing."
+        )
+        raise ValueError(msg)
+    extreme = np.maximum(np.abs(stats["min"]), np.abs(stats["max"]))
+    extreme[~np.isfinite(extreme)] = 0.0  # columns without an observed value
+    if extreme.max(initial=0.0) > LARGEST:
+        worst = int(extreme.argmax())
+        msg = (
+            f"Values must be at most {LARGEST:g} in size, got {extreme[worst]:g} in "
+            f"{name_column(worst, feature_names)}. Rescale this column."
         )
         raise ValueError(msg)
     if stats["empty_row"] >= 0:

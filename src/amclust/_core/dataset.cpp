@@ -65,12 +65,16 @@ void mark_missing(float* x, int d, const float* fill, std::uint8_t* missing) {
   }
 }
 
-// Unit length over the observed coordinates; returns the length.
+// Unit length; returns the length there was. Missing coordinates are taken to be as long as the observed ones.
 float normalise(float* x, int d) {
   double square = 0.0;
-  for (int j = 0; j < d; ++j)
-    if (!std::isnan(x[j])) square += static_cast<double>(x[j]) * x[j];
-  const float length = static_cast<float>(std::sqrt(square));
+  int observed = 0;
+  for (int j = 0; j < d; ++j) {
+    if (std::isnan(x[j])) continue;
+    square += static_cast<double>(x[j]) * x[j];
+    ++observed;
+  }
+  const float length = observed ? static_cast<float>(std::sqrt(square * d / observed)) : 0.0f;
   const float inverse = length > 0.0f ? 1.0f / length : 0.0f;
   for (int j = 0; j < d; ++j) x[j] *= inverse;
   return length;

@@ -41,9 +41,7 @@ void Filler::tile(const Memories& memories, float* rows, const std::uint8_t* mis
   ensure(state_, size);
   ensure(products_, static_cast<std::size_t>(lanes) * kp);
   ensure(gathered_, static_cast<std::size_t>(lanes) * ld);
-  ensure(norm_, lanes);
   ensure(loss_, lanes);
-  ensure(state_scale_, lanes);
   const Network net = memories.network();
   ensure(scratch_, kernel.moving_scratch(net, q));
   std::fill(start_.data(), start_.data() + size, 0.0f);
@@ -62,16 +60,23 @@ void Filler::tile(const Memories& memories, float* rows, const std::uint8_t* mis
     }
   }
   memories.panel.products(gathered_.data(), lanes, products_.data());
-  kernel.norms(gathered_.data(), ld, lanes, norm_.data());
-  const MovingTile tile{feature_.data(), start_.data(), zero_.data(),  zero_.data(),   q,
-                        products_.data(), state_.data(), state_scale_.data(), norm_.data(), loss_.data(),
-                        winner_.data(),  nullptr,       nullptr,       scratch_.data(), used};
+  MovingTile tile{};
+  tile.feature = feature_.data();
+  tile.start = start_.data();
+  tile.target = tile.loss_weight = zero_.data();
+  tile.n_moving = q;
+  tile.products = products_.data();
+  tile.state = state_.data();
+  tile.loss = loss_.data();
+  tile.winner = winner_.data();
+  tile.scratch = scratch_.data();
+  tile.lanes_used = used;
   kernel.moving(net, tile);
   for (int l = 0; l < used; ++l) {
     float* x = rows + static_cast<std::ptrdiff_t>(which[l]) * ld;
     for (int at = 0; at < q; ++at) {
       const std::int32_t j = feature_[static_cast<std::size_t>(at) * lanes + l];
-      if (j < d) x[j] = state_[static_cast<std::size_t>(at) * lanes + l] / state_scale_[l];
+      if (j < d) x[j] = state_[static_cast<std::size_t>(at) * lanes + l];
     }
   }
 }

@@ -19,7 +19,7 @@ class Filler {
   void tile(const Memories& memories, float* rows, const std::uint8_t* missing, const int* which, int used);
 
   std::vector<std::int32_t> feature_, winner_;
-  Buffer start_, zero_, state_, products_, norm_, loss_, state_scale_, scratch_, gathered_;
+  Buffer start_, zero_, state_, products_, loss_, scratch_, gathered_;
 };
 
 }  // namespace amclust

@@ -36,7 +36,7 @@ class Schedule {
   bool improving() const { return plateaus_ == 0; }
 
  private:
-  static constexpr int kPlateaus = 3;
+  static constexpr int kPlateaus = 2;
   const RunSettings& settings_;
   double rate_, best_ = std::numeric_limits<double>::infinity();
   int waited_ = 0, plateaus_ = 0;

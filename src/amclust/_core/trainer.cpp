@@ -84,6 +84,7 @@ class BatchStream {
       : rows_(rows), batch_(static_cast<int>(std::min<std::int64_t>(batch_size, rows.size))), seed_(seed),
         order_(seed, 0, static_cast<std::uint64_t>(rows.size)) {
     index_.resize(batch_);
+    ids_.resize(batch_);
     if (rows.weights) weights_.resize(batch_);
     double total = static_cast<double>(rows.size);
     if (rows.weights) {
@@ -109,11 +110,12 @@ class BatchStream {
     for (int i = 0; i < n; ++i) {
       const std::int64_t position =
           whole() ? i : static_cast<std::int64_t>(order_[static_cast<std::uint64_t>(at_ + i)]);
+      ids_[i] = position;
       index_[i] = rows_.rows ? rows_.rows[position] : position;
       if (rows_.weights) weights_[i] = rows_.weights[position];
     }
     at_ += n;
-    return {index_.data(), rows_.weights ? weights_.data() : nullptr, n, mean_weight_ * n, epoch};
+    return {index_.data(), ids_.data(), rows_.weights ? weights_.data() : nullptr, n, mean_weight_ * n, epoch};
   }
 
  private:
@@ -124,7 +126,7 @@ class BatchStream {
   std::uint32_t pass_ = 0;
   std::int64_t at_ = 0;
   double mean_weight_ = 1.0;
-  std::vector<std::int64_t> index_;
+  std::vector<std::int64_t> index_, ids_;
   std::vector<float> weights_;
 };
 

@@ -138,7 +138,7 @@ nb::dict evaluate(const HeldDataset& held, const RowNumbers& rows, const std::op
   for (int m = 0; m < k; ++m) memories.log_weights[m] = s.log_weights.empty() ? 0.0f : s.log_weights[m];
   double total = 0.0;
   for (std::int64_t i = 0; i < which.size; ++i) total += which.weights ? which.weights[i] : 1.0;
-  Batch batch{which.rows, which.weights, static_cast<int>(which.size), total, 0};
+  Batch batch{which.rows, which.rows, which.weights, static_cast<int>(which.size), total, 0};
   if (hidden) {
     batch.hidden = hidden->data();
     batch.n_hidden = static_cast<int>(hidden->shape(1));

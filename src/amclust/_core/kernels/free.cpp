@@ -20,14 +20,18 @@ void free_forward(const Network& net, const FreeTile& tile) {
   GramHistory h(memory + 5 * static_cast<std::ptrdiff_t>(k), k, net.n_steps);
   rows_to_lanes(tile.products, net.kp, k, products);
   const Vec norm0 = tile.norm ? load(tile.norm) : splat(1.0f);
-  gram_forward(net, SharedGram{net.gram, k}, products, products, norm0, h);
+  const SharedGram gram{net.gram, k};
+  if (net.metric == Metric::cosine)
+    gram_forward<true>(net, gram, products, products, norm0, h);
+  else
+    gram_forward<false>(net, gram, products, products, norm0, h);
 
   lanes_to_rows(h.a + static_cast<std::ptrdiff_t>(net.n_steps) * k, k, tile.coef, net.kp);
   store(tile.scale, h.c[net.n_steps]);
   if (tile.winner) {
     float* square_norms = reinterpret_cast<float*>(memory + k);
     for (int m = 0; m < k; ++m) square_norms[m] = net.gram[static_cast<std::ptrdiff_t>(m) * k + m];
-    const IVec winner = gram_winner(net, products, products, square_norms, h);
+    const IVec winner = gram_winner(net, products, square_norms, h);
     for (int l = 0; l < W; ++l) tile.winner[l] = winner[l];
   }
   if (tile.trajectory_coef) {
@@ -52,8 +56,12 @@ void free_backward(const Network& net, const FreeTile& tile, const FreeAdjoint& 
 
   rows_to_lanes(adjoint.coef_adjoint, net.kp, k, a_bar);
   const Vec norm0 = tile.norm ? load(tile.norm) : splat(1.0f);
-  gram_backward(net, SharedGram{net.gram, k}, products, products, norm0, a_bar, load(adjoint.scale_adjoint), h,
-                bias_bar, products_bar, moved_bar);
+  const SharedGram gram{net.gram, k};
+  const Vec c_bar = load(adjoint.scale_adjoint);
+  if (net.metric == Metric::cosine)
+    gram_backward<true>(net, gram, products, products, norm0, a_bar, c_bar, h, bias_bar, products_bar, moved_bar);
+  else
+    gram_backward<false>(net, gram, products, products, norm0, a_bar, c_bar, h, bias_bar, products_bar, moved_bar);
   for (int m = 0; m < k; ++m) products_bar[m] += moved_bar[m];
   lanes_to_rows(products_bar, k, adjoint.products_gradient, net.kp);
   gram_gradient(h, k, net.n_steps, s);

@@ -4,7 +4,8 @@
 //
 // so its products with the memories need only the memories' inner products G = R R^T over the moving coordinates:
 // k^2 operations a step instead of 2 k d. One lane is one row. G is either shared by all rows (every coordinate moves)
-// or each lane's own (only its hidden coordinates move).
+// or each lane's own (only its hidden coordinates move). On the sphere the state is normalised after every step, but
+// only where all coordinates move: visible coordinates stay as they are.
 #pragma once
 
 #include "kernels.hpp"
@@ -70,8 +71,14 @@ struct GramHistory {
   }
 };
 
-// products: start state times memories, all coordinates; moved: the same over the moving coordinates only.
-template <class Gram>
+// d(logit) / d(product of state and memory)
+inline float logit_factor(const Network& net) {
+  return net.metric == Metric::euclidean ? 2.0f * net.beta : net.beta;
+}
+
+// products: start state times memories, all coordinates; moved: the same over the moving coordinates only. Sphere: all
+// move, and the state is normalised.
+template <bool Sphere, class Gram>
 inline void gram_forward(const Network& net, const Gram& gram, const Vec* products, const Vec* moved, Vec norm0,
                          GramHistory& h) {
   const int k = net.k;
@@ -86,8 +93,8 @@ inline void gram_forward(const Network& net, const Gram& gram, const Vec* produc
     Vec* p = h.p + static_cast<std::ptrdiff_t>(t) * k;
     const Vec c = h.c[t];
     Vec total;
-    if (net.metric == Metric::euclidean) {
-      const Vec f = splat(2.0f * net.beta);
+    const Vec f = splat(logit_factor(net));
+    if constexpr (!Sphere) {
       for (int m = 0; m < k; ++m)
         p[m] = splat(net.bias[m]) + f * (products[m] + (c - 1.0f) * moved[m] + ga[m]);
       softmax_lanes(p, k, total);
@@ -95,7 +102,6 @@ inline void gram_forward(const Network& net, const Gram& gram, const Vec* produc
       h.c[t + 1] = (1.0f - alpha) * c;
       gram_times(gram, next, k, gnext);
     } else {
-      const Vec f = splat(net.beta);
       for (int m = 0; m < k; ++m) p[m] = splat(net.bias[m]) + f * (c * products[m] + ga[m]);
       softmax_lanes(p, k, total);
       for (int m = 0; m < k; ++m) next[m] = a[m] + alpha * p[m];
@@ -112,14 +118,13 @@ inline void gram_forward(const Network& net, const Gram& gram, const Vec* produc
   }
 }
 
-// The memory nearest to the final state.
-inline IVec gram_winner(const Network& net, const Vec* products, const Vec* moved, const float* square_norms,
-                        GramHistory& h) {
+// The memory nearest to the final state, where all coordinates moved.
+inline IVec gram_winner(const Network& net, const Vec* products, const float* square_norms, GramHistory& h) {
   const Vec* ga = h.ga + static_cast<std::ptrdiff_t>(net.n_steps) * net.k;
   const Vec c = h.c[net.n_steps];
   for (int m = 0; m < net.k; ++m)
     h.z[m] = net.metric == Metric::euclidean
-                 ? 2.0f * (products[m] + (c - 1.0f) * moved[m] + ga[m]) - square_norms[m]
+                 ? 2.0f * (c * products[m] + ga[m]) - square_norms[m]
                  : c * products[m] + ga[m];
   return argmax_lanes(h.z, net.k);
 }
@@ -127,7 +132,7 @@ inline IVec gram_winner(const Network& net, const Vec* products, const Vec* move
 // Adjoint of gram_forward. In: adjoints of the final coefficients (a_bar, overwritten) and of the final scale.
 // Out: gradients of the bias, of `products` and of `moved` (all set); h.left, such that the gradient of G,
 // symmetrised, is S = sum_t left_t a_t^T + a_t left_t^T over t = 1 ... n_steps.
-template <class Gram>
+template <bool Sphere, class Gram>
 inline void gram_backward(const Network& net, const Gram& gram, const Vec* products, const Vec* moved, Vec norm0,
                           Vec* a_bar, Vec c_bar, GramHistory& h, Vec* bias_bar, Vec* products_bar, Vec* moved_bar) {
   const int k = net.k;
@@ -141,8 +146,8 @@ inline void gram_backward(const Network& net, const Gram& gram, const Vec* produ
     const Vec* gnext = h.ga + static_cast<std::ptrdiff_t>(t + 1) * k;
     Vec* left = h.left + static_cast<std::ptrdiff_t>(t) * k;
     const Vec c = h.c[t];
-    if (net.metric == Metric::euclidean) {
-      const Vec f = splat(2.0f * net.beta);
+    const Vec f = splat(logit_factor(net));
+    if constexpr (!Sphere) {
       for (int m = 0; m < k; ++m) h.z[m] = alpha * a_bar[m];
       softmax_adjoint_lanes(p, h.z, k, h.u);
       for (int m = 0; m < k; ++m) {
@@ -169,7 +174,6 @@ inline void gram_backward(const Network& net, const Gram& gram, const Vec* produ
         pair[m] += square_bar * norm * norm * next[m];
         a_bar[m] = a_bar[m] * inverse + square_bar * 2.0f * (c * moved[m] + norm * gnext[m]);
       }
-      const Vec f = splat(net.beta);
       for (int m = 0; m < k; ++m) h.z[m] = alpha * a_bar[m];
       softmax_adjoint_lanes(p, h.z, k, h.u);
       for (int m = 0; m < k; ++m) {

@@ -37,8 +37,6 @@ struct MovingTile {
   int n_moving;
   float* products;      // [lanes][kp], in: start state times memories; out (training): gradient of these products
   float* state;         // [n_moving][lanes], out: where the coordinates end
-  float* state_scale;   // [lanes], out: factor of the coordinates that did not move (1, but for cosine)
-  const float* norm;    // [lanes], squared norm of the whole start state (cosine)
   float* loss;          // [lanes], out
   std::int32_t* winner; // [lanes], out: the memory nearest to the final state
   float* gradient;      // [d + 1][kp], added to; null: forward only

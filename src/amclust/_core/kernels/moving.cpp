@@ -11,7 +11,6 @@ namespace {
 using amclust::MovingTile;
 
 bool use_gram(const Network& net, int q) {
-  if (net.metric == Metric::cosine) return true;
   const double k = net.k, t = net.n_steps;
   return (1.5 * q + 3.0 * t) * k < 6.0 * q * t;
 }
@@ -207,9 +206,8 @@ void by_coefficients(const Network& net, const MovingTile& tile, Scratch& s) {
   Vec* gram_bar = s.history + GramHistory::size(k, net.n_steps);
   project(s.rh, q, k, tile.start, s.moved);
   gram_of(s.rh, q, k, s.gram);
-  const Vec norm0 = tile.norm ? load(tile.norm) : splat(1.0f);
   const LaneGram gram{s.gram, k};
-  gram_forward(net, gram, s.products, s.moved, norm0, h);
+  gram_forward<false>(net, gram, s.products, s.moved, Vec{}, h);
 
   const Vec c = h.c[net.n_steps];
   const Vec* a = h.a + static_cast<std::ptrdiff_t>(net.n_steps) * k;
@@ -217,16 +215,14 @@ void by_coefficients(const Network& net, const MovingTile& tile, Scratch& s) {
     const std::ptrdiff_t o = static_cast<std::ptrdiff_t>(j) * W;
     store(tile.state + o, c * load(tile.start + o) + combine(s.rh + static_cast<std::ptrdiff_t>(j) * k, k, a));
   }
-  store(tile.state_scale, net.metric == Metric::cosine ? c : splat(1.0f));
   const IVec winner = argmax_lanes(h.p + static_cast<std::ptrdiff_t>(net.n_steps - 1) * k, k);
   for (int l = 0; l < W; ++l) tile.winner[l] = winner[l];
   compare(tile, s.g);
   if (!tile.gradient) return;
 
   project(s.rh, q, k, at(s.g), s.a_bar);
-  Vec c_bar = {};
-  for (int j = 0; j < q; ++j) c_bar += s.g[j] * load(tile.start + static_cast<std::ptrdiff_t>(j) * W);
-  gram_backward(net, gram, s.products, s.moved, norm0, s.a_bar, c_bar, h, s.bias_bar, s.products_bar, s.moved_bar);
+  gram_backward<false>(net, gram, s.products, s.moved, Vec{}, s.a_bar, Vec{}, h, s.bias_bar, s.products_bar,
+                       s.moved_bar);
   gram_gradient(h, k, net.n_steps, gram_bar);
   // The gram is done with, its place holds the gradients of up to three coordinates (k <= k^2 / 3 may fail: k < 3).
   Vec small[3 * 3];
@@ -245,10 +241,10 @@ void by_coefficients(const Network& net, const MovingTile& tile, Scratch& s) {
   finish(net, tile, s.bias_bar, s.products_bar);
 }
 
-// The state is kept coordinate by coordinate (Euclidean only).
+// The state is kept coordinate by coordinate.
 void by_coordinates(const Network& net, const MovingTile& tile, Scratch& s) {
   const int k = net.k, q = tile.n_moving, steps = net.n_steps;
-  const Vec f = splat(2.0f * net.beta), alpha = splat(net.step_size);
+  const Vec f = splat(logit_factor(net)), alpha = splat(net.step_size);
   Vec* p = s.history;                                      // [steps][k]
   Vec* u = p + static_cast<std::ptrdiff_t>(steps) * k;     // [steps][k]
   Vec* v = u + static_cast<std::ptrdiff_t>(steps) * k;     // [steps + 1][q]
@@ -273,7 +269,6 @@ void by_coordinates(const Network& net, const MovingTile& tile, Scratch& s) {
   }
   for (int j = 0; j < q; ++j)
     store(tile.state + static_cast<std::ptrdiff_t>(j) * W, v[static_cast<std::ptrdiff_t>(steps) * q + j]);
-  store(tile.state_scale, splat(1.0f));
   const IVec winner = argmax_lanes(p + static_cast<std::ptrdiff_t>(steps - 1) * k, k);
   for (int l = 0; l < W; ++l) tile.winner[l] = winner[l];
   compare(tile, s.g);

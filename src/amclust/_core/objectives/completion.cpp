@@ -51,7 +51,7 @@ void Completion::block(const Batch& batch, int first, int n, const Memories& mem
         if (given[h] >= 0) drawn[count++] = given[h];
     } else {
       count = hidden_count(settings_.hidden_fraction, d - holes);
-      Random random(settings_.seed, Purpose::mask, batch.epoch, static_cast<std::uint32_t>(batch.rows[first + i]));
+      Random random(settings_.seed, Purpose::mask, batch.epoch, static_cast<std::uint32_t>(batch.ids[first + i]));
       work.sampler.draw(random, count, d - holes, holes ? missing : nullptr, drawn);
     }
     hidden[i] = {count, holes};
@@ -75,10 +75,6 @@ void Completion::block(const Batch& batch, int first, int n, const Memories& mem
   const int rounded = padded(n, lanes);
   std::fill(moving.products.data() + static_cast<std::ptrdiff_t>(n) * memories.kp,
             moving.products.data() + static_cast<std::ptrdiff_t>(rounded) * memories.kp, 0.0f);
-  if (memories.metric == Metric::cosine) {
-    std::fill(moving.norm.data(), moving.norm.data() + kBlockRows, 1.0f);
-    kernel.norms(moving.rows.data(), ld, n, moving.norm.data());
-  }
 
   for (int tile = 0; tile < n; tile += lanes) {
     const int used = std::min(lanes, n - tile);

@@ -11,7 +11,6 @@ void MovingBlock::prepare(const Memories& memories, int n_moving) {
   norm.resize(kBlockRows);
   badness.resize(kBlockRows);
   winner.resize(kernel.lanes);
-  state_scale.resize(kernel.lanes);
   loss.resize(kernel.lanes);
   if (feature.size() < size) feature.resize(size);
   for (Buffer* buffer : {&start, &target, &loss_weight, &state})
@@ -36,8 +35,6 @@ void MovingBlock::run(const Memories& memories, int tile, int used, int n_moving
   m.n_moving = n_moving;
   m.products = products.data() + static_cast<std::ptrdiff_t>(tile) * memories.kp;
   m.state = state.data();
-  m.state_scale = state_scale.data();
-  m.norm = norm.data() + tile;
   m.loss = loss.data();
   m.winner = winner.data();
   m.gradient = out.gradient;

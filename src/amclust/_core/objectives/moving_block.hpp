@@ -10,7 +10,7 @@ struct MovingBlock {
   std::vector<std::uint8_t> missing;
   // One tile, [n_moving][lanes].
   std::vector<std::int32_t> feature, winner;
-  Buffer start, target, loss_weight, state, state_scale, loss, scratch;
+  Buffer start, target, loss_weight, state, loss, scratch;
 
   // Room for tiles of n_moving coordinates.
   void prepare(const Memories& memories, int n_moving);

@@ -16,6 +16,7 @@ namespace amclust {
 
 struct Batch {
   const std::int64_t* rows;  // row numbers in the dataset
+  const std::int64_t* ids;   // what tells rows apart in draws: their places among the training rows
   const float* weights;      // of these rows; null: all 1
   int size;
   double total_weight;  // what the loss is divided by

@@ -19,7 +19,7 @@ class Reconstruction final : public ChunkedObjective {
  private:
   // With more memories than twice the features, moving d coordinates is cheaper than moving k coefficients.
   static bool by_coordinates(const Memories& memories) {
-    return memories.metric == Metric::euclidean && memories.k > 2 * memories.d;
+    return memories.metric == Metric::euclidean && memories.k > 2 * memories.d;  // the sphere needs all products
   }
   const Dataset& data_;
   ObjectiveSettings settings_;
