@@ -35,15 +35,8 @@ void visit_stored(const Dataset& data, std::int64_t row, Visit&& visit) {
                           : visit_sparse<float, std::int32_t>(data, row, visit);
 }
 
-// Rows come in random order: ask for the next one while this one is worked on.
-template <class Value>
-void prefetch(const Value* x, int d) {
-  constexpr int kLine = 64 / sizeof(Value);
-  for (int j = 0; j < d; j += kLine) __builtin_prefetch(x + j);
-}
-
 void load_dense(const double* x, int d, const float* offset, const float* scale, float* out) {
-  for (int j = 0; j < d; ++j) out[j] = static_cast<float>((x[j] - offset[j]) * scale[j]);
+  kernels().affine_double(x, offset, scale, d, out);
 }
 
 void load_dense(const float* x, int d, const float* offset, const float* scale, float* out) {
@@ -51,10 +44,9 @@ void load_dense(const float* x, int d, const float* offset, const float* scale, 
 }
 
 template <class Value>
-void load_dense_row(const Dataset& data, const std::int64_t* which, int i, int n, float* out) {
-  const Value* base = static_cast<const Value*>(data.dense.data);
-  if (i + 1 < n) prefetch(base + which[i + 1] * data.dense.stride, data.features);
-  load_dense(base + which[i] * data.dense.stride, data.features, data.offset.data(), data.scale.data(), out);
+void load_dense_row(const Dataset& data, std::int64_t which, float* out) {
+  const Value* x = static_cast<const Value*>(data.dense.data) + which * data.dense.stride;
+  load_dense(x, data.features, data.offset.data(), data.scale.data(), out);
 }
 
 void mark_missing(float* x, int d, const float* fill, std::uint8_t* missing) {
@@ -100,9 +92,9 @@ void Dataset::load(const std::int64_t* which, int n, const float* fill, float* o
       visit_stored(*this, which[i],
                    [&](int j, double value) { x[j] = static_cast<float>((value - shift[j]) * factor[j]); });
     } else if (dense.is_double) {
-      load_dense_row<double>(*this, which, i, n, x);
+      load_dense_row<double>(*this, which[i], x);
     } else {
-      load_dense_row<float>(*this, which, i, n, x);
+      load_dense_row<float>(*this, which[i], x);
     }
     float length = 1.0f;
     if (metric == Metric::cosine) length = normalise(x, d);

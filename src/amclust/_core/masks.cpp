@@ -19,12 +19,19 @@ void MaskSampler::draw(Random& random, int count, int observed, const std::uint8
   }
   std::uint8_t* taken = taken_.data();
   int found = 0;
-  for (int top = observed - count; top < observed; ++top) {
-    const std::int32_t drawn = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(top + 1)));
-    const std::int32_t pick = taken[drawn] ? top : drawn;
+  const auto take = [&](std::uint32_t drawn, int top) {
+    const std::int32_t pick = taken[drawn] ? top : static_cast<std::int32_t>(drawn);
     taken[pick] = 1;
     out[found++] = pick;
+  };
+  int top = observed - count;
+  for (; top + 1 < observed; top += 2) {
+    std::uint32_t drawn[2];
+    random.below(static_cast<std::uint32_t>(top + 1), static_cast<std::uint32_t>(top + 2), drawn);
+    take(drawn[0], top);
+    take(drawn[1], top + 1);
   }
+  if (top < observed) take(random.below(static_cast<std::uint32_t>(top + 1)), top);
   for (int i = 0; i < count; ++i) taken[out[i]] = 0;
   if (missing)
     for (int i = 0; i < count; ++i) out[i] = eligible_[out[i]];

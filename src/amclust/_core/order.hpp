@@ -39,7 +39,7 @@ class RandomOrder {
   }
   std::uint64_t n_, mask_;
   int half_;
-  std::uint32_t keys_[6];
+  std::uint32_t keys_[4];
 };
 
 }  // namespace amclust

@@ -18,9 +18,7 @@ void Panel::refresh(const PanelShape& shape, const float* vectors) {
   vectors_ = vectors;
   if (!shape.by_features) return;
   by_features_.resize(static_cast<std::size_t>(shape.k) * shape.ld);
-  for (int j = 0; j < shape.d; ++j)
-    for (int m = 0; m < shape.k; ++m)
-      by_features_[static_cast<std::size_t>(m) * shape.ld + j] = vectors[static_cast<std::size_t>(j) * shape.kp + m];
+  kernels().to_rows(vectors, shape.d, shape.k, shape.kp, shape.ld, by_features_.data());
 }
 
 void Panel::products(const float* rows, int n, float* out) const {
@@ -49,9 +47,7 @@ void OuterSum::add_to(float* out) const {
     for (std::size_t i = 0; i < sum_.size(); ++i) out[i] += sum_[i];
     return;
   }
-  for (int j = 0; j < shape_.d; ++j)
-    for (int m = 0; m < shape_.k; ++m)
-      out[static_cast<std::size_t>(j) * shape_.kp + m] += sum_[static_cast<std::size_t>(m) * shape_.ld + j];
+  kernels().add_from_rows(sum_.data(), shape_.d, shape_.k, shape_.kp, shape_.ld, out);
 }
 
 void OuterSum::absorb(const OuterSum& other, std::size_t begin, std::size_t end) {

@@ -36,6 +36,12 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
   }
+  // Two numbers uniform in 0 ... first - 1 and 0 ... second - 1 from one word.
+  void below(std::uint32_t first, std::uint32_t second, std::uint32_t out[2]) {
+    const std::uint64_t word = bits();
+    out[0] = static_cast<std::uint32_t>(((word >> 32) * first) >> 32);
+    out[1] = static_cast<std::uint32_t>(((word & 0xFFFFFFFFull) * second) >> 32);
+  }
   // Uniform in 0 ... n - 1 (multiply and shift; the bias is under n / 2^32).
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(((bits() >> 32) * n) >> 32); }
   // Uniform in [0, 1).

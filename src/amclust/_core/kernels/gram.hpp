@@ -198,7 +198,10 @@ inline void gram_gradient_block(const GramHistory& h, int k, int n_steps, int m,
     const Vec* a = h.a + static_cast<std::ptrdiff_t>(t) * k;
     const Vec* left = h.left + static_cast<std::ptrdiff_t>(t) * k;
     for (int i = 0; i < MU; ++i)
-      for (int j = 0; j < NU; ++j) acc[i][j] += left[m + i] * a[n + j] + a[m + i] * left[n + j];
+      for (int j = 0; j < NU; ++j) {
+        acc[i][j] += left[m + i] * a[n + j];
+        acc[i][j] += a[m + i] * left[n + j];
+      }
   }
   for (int i = 0; i < MU; ++i)
     for (int j = 0; j < NU; ++j) {

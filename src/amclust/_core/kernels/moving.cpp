@@ -15,8 +15,15 @@ bool use_gram(const Network& net, int q) {
   return (1.5 * q + 3.0 * t) * k < 6.0 * q * t;
 }
 
+// Vectors from one coordinate's memories to the next one's: k, padded so that blocks of W (or, last, of four) fit.
+int stride_of(int k) {
+  const int rest = k % W;
+  if (W == 8 && rest > 0 && rest <= 4) return k - rest + 4;
+  return (k + W - 1) / W * W;
+}
+
 struct Scratch {
-  Vec *rh, *moved, *products, *a_bar, *bias_bar, *products_bar, *moved_bar, *g, *gram, *history;
+  Vec *rh, *moved, *products, *a_bar, *bias_bar, *products_bar, *moved_bar, *g, *gram, *out, *history;
 
   Scratch(float* memory, int k, int q) {
     Vec* at = reinterpret_cast<Vec*>(memory);
@@ -25,7 +32,8 @@ struct Scratch {
       at += count;
       return here;
     };
-    rh = take(static_cast<std::size_t>(q) * k);
+    const int stride = stride_of(k);
+    rh = take(static_cast<std::size_t>(q) * stride);
     moved = take(k);
     products = take(k);
     a_bar = take(k);
@@ -34,72 +42,76 @@ struct Scratch {
     moved_bar = take(k);
     g = take(q);
     gram = take(static_cast<std::size_t>(k) * k);
+    out = take(3 * static_cast<std::size_t>(stride));  // gradients of three coordinates, zero in the padding
+    for (int i = 0; i < 3 * stride; ++i) out[i] = Vec{};
     history = at;
   }
 };
 
 std::size_t moving_scratch(const Network& net, int q) {
-  const std::size_t k = net.k, t = net.n_steps;
+  const std::size_t k = net.k, t = net.n_steps, stride = stride_of(net.k);
   const std::size_t coordinates = 2 * t * k + 2 * (t + 1) * q + k;
   const std::size_t coefficients = GramHistory::size(net.k, net.n_steps) + k * k;
-  return (static_cast<std::size_t>(q) * k + 6 * k + q + k * k + (coordinates > coefficients ? coordinates : coefficients)) *
-         W;
+  const std::size_t common = q * stride + 6 * k + q + k * k + 3 * stride;
+  return (common + (coordinates > coefficients ? coordinates : coefficients)) * W;
 }
 
+// rh[j][m] lane l = memory m at the j-th moving feature of row l
 void gather(const Network& net, const MovingTile& tile, Vec* rh) {
   const float* rows[W];
-  Vec block[W];
-  for (int j = 0; j < tile.n_moving; ++j) {
+  const int stride = stride_of(net.k);
+  for (int j = 0; j < tile.n_moving; ++j, rh += stride) {
     const std::int32_t* feature = tile.feature + static_cast<std::ptrdiff_t>(j) * W;
-    for (int m0 = 0; m0 < net.k; m0 += W) {
-      for (int l = 0; l < W; ++l) rows[l] = net.memories + static_cast<std::ptrdiff_t>(feature[l]) * net.kp + m0;
-      const int used = net.k - m0 < W ? net.k - m0 : W;
-#if AMCLUST_LANES == 8 && defined(__AVX__)
-      used <= 4 ? load_transposed_four(rows, block) : load_transposed(rows, block);
-#else
-      load_transposed(rows, block);
-#endif
-      for (int m = 0; m < used; ++m) rh[static_cast<std::ptrdiff_t>(j) * net.k + m0 + m] = block[m];
+    for (int l = 0; l < W; ++l) rows[l] = net.memories + static_cast<std::ptrdiff_t>(feature[l]) * net.kp;
+    int m = 0;
+    for (; m + W <= stride; m += W) {
+      load_transposed(rows, rh + m);
+      for (int l = 0; l < W; ++l) rows[l] += W;
     }
+#if AMCLUST_LANES == 8 && defined(__AVX__)
+    if (m < stride) load_transposed_four(rows, rh + m);
+#endif
   }
 }
 
-// gradient[feature[l]][m] += values[m][l] for one moving coordinate.
+// gradient[feature[l]][m] += values[m][l] for one moving coordinate; values are zero in the padding.
 void scatter(const Network& net, const MovingTile& tile, int j, const Vec* values) {
   float* rows[W];
   Vec block[W];
+  const int stride = stride_of(net.k);
   const std::int32_t* feature = tile.feature + static_cast<std::ptrdiff_t>(j) * W;
-  for (int m0 = 0; m0 < net.k; m0 += W) {
-    const int used = net.k - m0 < W ? net.k - m0 : W;
-    for (int m = 0; m < W; ++m) block[m] = m < used ? values[m0 + m] : Vec{};
-    for (int l = 0; l < W; ++l) rows[l] = tile.gradient + static_cast<std::ptrdiff_t>(feature[l]) * net.kp + m0;
-#if AMCLUST_LANES == 8 && defined(__AVX__)
-    used <= 4 ? add_transposed_four(rows, block) : add_transposed(rows, block);
-#else
+  for (int l = 0; l < W; ++l) rows[l] = tile.gradient + static_cast<std::ptrdiff_t>(feature[l]) * net.kp;
+  int m = 0;
+  for (; m + W <= stride; m += W) {
+    for (int i = 0; i < W; ++i) block[i] = values[m + i];
     add_transposed(rows, block);
-#endif
+    for (int l = 0; l < W; ++l) rows[l] += W;
   }
+#if AMCLUST_LANES == 8 && defined(__AVX__)
+  if (m < stride) add_transposed_four(rows, values + m);
+#endif
 }
 
 // out[m] = sum_j rh[j][m] v[j]
 template <int N>
-inline void project_block(const Vec* rh, int q, int k, const float* v, Vec* out) {
+inline void project_block(const Vec* rh, int q, int stride, const float* v, Vec* out) {
   Vec acc[N] = {};
   for (int j = 0; j < q; ++j) {
     const Vec x = load(v + static_cast<std::ptrdiff_t>(j) * W);
-    for (int i = 0; i < N; ++i) acc[i] += rh[static_cast<std::ptrdiff_t>(j) * k + i] * x;
+    for (int i = 0; i < N; ++i) acc[i] += rh[static_cast<std::ptrdiff_t>(j) * stride + i] * x;
   }
   for (int i = 0; i < N; ++i) out[i] = acc[i];
 }
 
 inline void project(const Vec* rh, int q, int k, const float* v, Vec* out) {
+  const int stride = stride_of(k);
   int m = 0;
-  for (; m + 8 <= k; m += 8) project_block<8>(rh + m, q, k, v, out + m);
-  for (; m + 4 <= k; m += 4) project_block<4>(rh + m, q, k, v, out + m);
+  for (; m + 8 <= k; m += 8) project_block<8>(rh + m, q, stride, v, out + m);
+  for (; m + 4 <= k; m += 4) project_block<4>(rh + m, q, stride, v, out + m);
   switch (k - m) {
-    case 3: project_block<3>(rh + m, q, k, v, out + m); break;
-    case 2: project_block<2>(rh + m, q, k, v, out + m); break;
-    case 1: project_block<1>(rh + m, q, k, v, out + m); break;
+    case 3: project_block<3>(rh + m, q, stride, v, out + m); break;
+    case 2: project_block<2>(rh + m, q, stride, v, out + m); break;
+    case 1: project_block<1>(rh + m, q, stride, v, out + m); break;
     default: break;
   }
 }
@@ -107,16 +119,24 @@ inline void project(const Vec* rh, int q, int k, const float* v, Vec* out) {
 inline float* at(Vec* v) { return reinterpret_cast<float*>(v); }
 inline const float* at(const Vec* v) { return reinterpret_cast<const float*>(v); }
 
-// sum_m coef[m] rh[j][m] for one coordinate
-inline Vec combine(const Vec* rh_j, int k, const Vec* coef) {
-  Vec even = {}, odd = {};
-  int m = 0;
-  for (; m + 2 <= k; m += 2) {
-    even += coef[m] * rh_j[m];
-    odd += coef[m + 1] * rh_j[m + 1];
-  }
-  if (m < k) even += coef[m] * rh_j[m];
-  return even + odd;
+// out[j] = keep * v[j] + sum_m coef[m] rh[j][m]
+template <int N>
+inline void combine_block(const Vec* rh, int stride, int k, const Vec* coef, Vec keep, const float* v, float* out) {
+  Vec acc[N];
+  for (int i = 0; i < N; ++i) acc[i] = keep * load(v + i * W);
+  for (int m = 0; m < k; ++m)
+    for (int i = 0; i < N; ++i) acc[i] += coef[m] * rh[static_cast<std::ptrdiff_t>(i) * stride + m];
+  for (int i = 0; i < N; ++i) store(out + i * W, acc[i]);
+}
+
+inline void combine(const Vec* rh, int q, int k, const Vec* coef, Vec keep, const float* v, float* out) {
+  const int stride = stride_of(k);
+  int j = 0;
+  for (; j + 6 <= q; j += 6, rh += 6 * stride, v += 6 * W, out += 6 * W)
+    combine_block<6>(rh, stride, k, coef, keep, v, out);
+  for (; j + 2 <= q; j += 2, rh += 2 * stride, v += 2 * W, out += 2 * W)
+    combine_block<2>(rh, stride, k, coef, keep, v, out);
+  if (j < q) combine_block<1>(rh, stride, k, coef, keep, v, out);
 }
 
 // Loss of the final state and its gradient g = dL/dv.
@@ -141,8 +161,9 @@ void finish(const Network& net, const MovingTile& tile, const Vec* bias_bar, Vec
 template <int MU, int NU>
 inline void gram_block(const Vec* rh, int q, int k, int m, int n, Vec* out) {
   Vec acc[MU][NU] = {};
+  const int stride = stride_of(k);
   for (int j = 0; j < q; ++j) {
-    const Vec* r = rh + static_cast<std::ptrdiff_t>(j) * k;
+    const Vec* r = rh + static_cast<std::ptrdiff_t>(j) * stride;
     for (int i = 0; i < MU; ++i)
       for (int o = 0; o < NU; ++o) acc[i][o] += r[m + i] * r[n + o];
   }
@@ -174,17 +195,18 @@ template <int J, int M>
 inline void coordinate_gradient(const Vec* rh, const Vec* s, const Vec* moved_bar, const Vec* coef, const float* start,
                                 const Vec* g, int k, int m, Vec* out) {
   Vec acc[J][M];
+  const int stride = stride_of(k);
   for (int j = 0; j < J; ++j)
     for (int i = 0; i < M; ++i) acc[j][i] = moved_bar[m + i] * load(start + j * W) + coef[m + i] * g[j];
   for (int n = 0; n < k; ++n) {
     const Vec* row = s + static_cast<std::ptrdiff_t>(n) * k + m;  // symmetric
     for (int j = 0; j < J; ++j) {
-      const Vec r = rh[static_cast<std::ptrdiff_t>(j) * k + n];
+      const Vec r = rh[static_cast<std::ptrdiff_t>(j) * stride + n];
       for (int i = 0; i < M; ++i) acc[j][i] += row[i] * r;
     }
   }
   for (int j = 0; j < J; ++j)
-    for (int i = 0; i < M; ++i) out[static_cast<std::ptrdiff_t>(j) * k + m + i] = acc[j][i];
+    for (int i = 0; i < M; ++i) out[static_cast<std::ptrdiff_t>(j) * stride + m + i] = acc[j][i];
 }
 
 template <int J>
@@ -209,12 +231,8 @@ void by_coefficients(const Network& net, const MovingTile& tile, Scratch& s) {
   const LaneGram gram{s.gram, k};
   gram_forward<false>(net, gram, s.products, s.moved, Vec{}, h);
 
-  const Vec c = h.c[net.n_steps];
   const Vec* a = h.a + static_cast<std::ptrdiff_t>(net.n_steps) * k;
-  for (int j = 0; j < q; ++j) {
-    const std::ptrdiff_t o = static_cast<std::ptrdiff_t>(j) * W;
-    store(tile.state + o, c * load(tile.start + o) + combine(s.rh + static_cast<std::ptrdiff_t>(j) * k, k, a));
-  }
+  combine(s.rh, q, k, a, h.c[net.n_steps], tile.start, tile.state);
   const IVec winner = argmax_lanes(h.p + static_cast<std::ptrdiff_t>(net.n_steps - 1) * k, k);
   for (int l = 0; l < W; ++l) tile.winner[l] = winner[l];
   compare(tile, s.g);
@@ -224,21 +242,52 @@ void by_coefficients(const Network& net, const MovingTile& tile, Scratch& s) {
   gram_backward<false>(net, gram, s.products, s.moved, Vec{}, s.a_bar, Vec{}, h, s.bias_bar, s.products_bar,
                        s.moved_bar);
   gram_gradient(h, k, net.n_steps, gram_bar);
-  // The gram is done with, its place holds the gradients of up to three coordinates (k <= k^2 / 3 may fail: k < 3).
-  Vec small[3 * 3];
-  Vec* out = k < 3 ? small : s.gram;
+  const int stride = stride_of(k);
   int j = 0;
   for (; j + 3 <= q; j += 3) {
-    coordinate_gradients<3>(s.rh + static_cast<std::ptrdiff_t>(j) * k, gram_bar, s.moved_bar, a,
-                            tile.start + static_cast<std::ptrdiff_t>(j) * W, s.g + j, k, out);
-    for (int i = 0; i < 3; ++i) scatter(net, tile, j + i, out + static_cast<std::ptrdiff_t>(i) * k);
+    coordinate_gradients<3>(s.rh + static_cast<std::ptrdiff_t>(j) * stride, gram_bar, s.moved_bar, a,
+                            tile.start + static_cast<std::ptrdiff_t>(j) * W, s.g + j, k, s.out);
+    for (int i = 0; i < 3; ++i) scatter(net, tile, j + i, s.out + static_cast<std::ptrdiff_t>(i) * stride);
   }
   for (; j < q; ++j) {
-    coordinate_gradients<1>(s.rh + static_cast<std::ptrdiff_t>(j) * k, gram_bar, s.moved_bar, a,
-                            tile.start + static_cast<std::ptrdiff_t>(j) * W, s.g + j, k, out);
-    scatter(net, tile, j, out);
+    coordinate_gradients<1>(s.rh + static_cast<std::ptrdiff_t>(j) * stride, gram_bar, s.moved_bar, a,
+                            tile.start + static_cast<std::ptrdiff_t>(j) * W, s.g + j, k, s.out);
+    scatter(net, tile, j, s.out);
   }
   finish(net, tile, s.bias_bar, s.products_bar);
+}
+
+// Gradient of N memories at J coordinates, from all steps. `products` takes the start of every coordinate, the logits
+// see only the visible ones: the first term takes the others back.
+template <int J, int N>
+inline void step_gradient(const Vec* p, const Vec* u, const Vec* pull, const Vec* v, const Vec* products_bar, int k,
+                          int q, int steps, Vec* out) {
+  Vec acc[J][N];
+  for (int j = 0; j < J; ++j)
+    for (int i = 0; i < N; ++i) acc[j][i] = -products_bar[i] * v[j];
+  for (int t = 0; t < steps; ++t, p += k, u += k, pull += q, v += q) {
+    for (int i = 0; i < N; ++i)
+      for (int j = 0; j < J; ++j) acc[j][i] += p[i] * pull[j];
+    for (int i = 0; i < N; ++i)
+      for (int j = 0; j < J; ++j) acc[j][i] += u[i] * v[j];
+  }
+  const int stride = stride_of(k);
+  for (int j = 0; j < J; ++j)
+    for (int i = 0; i < N; ++i) out[static_cast<std::ptrdiff_t>(j) * stride + i] = acc[j][i];
+}
+
+template <int J>
+inline void step_gradients(const Vec* p, const Vec* u, const Vec* pull, const Vec* v, const Vec* products_bar, int k,
+                           int q, int steps, Vec* out) {
+  int m = 0;
+  for (; m + 4 <= k; m += 4)
+    step_gradient<J, 4>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
+  switch (k - m) {
+    case 3: step_gradient<J, 3>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m); break;
+    case 2: step_gradient<J, 2>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m); break;
+    case 1: step_gradient<J, 1>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m); break;
+    default: break;
+  }
 }
 
 // The state is kept coordinate by coordinate.
@@ -264,8 +313,8 @@ void by_coordinates(const Network& net, const MovingTile& tile, Scratch& s) {
     project(s.rh, q, k, at(vt), pt);
     for (int m = 0; m < k; ++m) pt[m] = base[m] + f * pt[m];
     softmax_lanes(pt, k, total);
-    for (int j = 0; j < q; ++j)
-      next[j] = (1.0f - alpha) * vt[j] + alpha * combine(s.rh + static_cast<std::ptrdiff_t>(j) * k, k, pt);
+    for (int m = 0; m < k; ++m) z[m] = alpha * pt[m];
+    combine(s.rh, q, k, z, 1.0f - alpha, at(vt), at(next));
   }
   for (int j = 0; j < q; ++j)
     store(tile.state + static_cast<std::ptrdiff_t>(j) * W, v[static_cast<std::ptrdiff_t>(steps) * q + j]);
@@ -287,33 +336,18 @@ void by_coordinates(const Network& net, const MovingTile& tile, Scratch& s) {
       ut[m] *= f;
     }
     if (t == 0) break;
-    for (int j = 0; j < q; ++j)
-      s.g[j] = (1.0f - alpha) * s.g[j] + combine(s.rh + static_cast<std::ptrdiff_t>(j) * k, k, ut);
+    combine(s.rh, q, k, ut, 1.0f - alpha, at(s.g), at(s.g));
   }
   for (int m = 0; m < k; ++m) s.products_bar[m] = f * s.bias_bar[m];
-  for (int j = 0; j < q; ++j) {
-    // `products` takes the start of every coordinate, the logits see only the visible ones: take the others back.
-    const Vec v0 = v[j];
-    int m = 0;
-    for (; m + 4 <= k; m += 4) {
-      Vec acc[4];
-      for (int i = 0; i < 4; ++i) acc[i] = -s.products_bar[m + i] * v0;
-      for (int t = 0; t < steps; ++t) {
-        const Vec h = pull[static_cast<std::ptrdiff_t>(t) * q + j], x = v[static_cast<std::ptrdiff_t>(t) * q + j];
-        const Vec* pt = p + static_cast<std::ptrdiff_t>(t) * k + m;
-        const Vec* ut = u + static_cast<std::ptrdiff_t>(t) * k + m;
-        for (int i = 0; i < 4; ++i) acc[i] += pt[i] * h + ut[i] * x;
-      }
-      for (int i = 0; i < 4; ++i) z[m + i] = acc[i];
-    }
-    for (; m < k; ++m) {
-      Vec acc = -s.products_bar[m] * v0;
-      for (int t = 0; t < steps; ++t)
-        acc += p[static_cast<std::ptrdiff_t>(t) * k + m] * pull[static_cast<std::ptrdiff_t>(t) * q + j] +
-               u[static_cast<std::ptrdiff_t>(t) * k + m] * v[static_cast<std::ptrdiff_t>(t) * q + j];
-      z[m] = acc;
-    }
-    scatter(net, tile, j, z);
+  const int stride = stride_of(k);
+  int j = 0;
+  for (; j + 3 <= q; j += 3) {
+    step_gradients<3>(p, u, pull + j, v + j, s.products_bar, k, q, steps, s.out);
+    for (int i = 0; i < 3; ++i) scatter(net, tile, j + i, s.out + static_cast<std::ptrdiff_t>(i) * stride);
+  }
+  for (; j < q; ++j) {
+    step_gradients<1>(p, u, pull + j, v + j, s.products_bar, k, q, steps, s.out);
+    scatter(net, tile, j, s.out);
   }
   finish(net, tile, s.bias_bar, s.products_bar);
 }

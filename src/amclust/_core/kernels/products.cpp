@@ -207,6 +207,44 @@ void affine(const float* row, const float* offset, const float* scale, int d, fl
   for (; j < d; ++j) out[j] = (row[j] - offset[j]) * scale[j];
 }
 
+void affine_double(const double* row, const float* offset, const float* scale, int d, float* out) {
+  typedef double DoubleVec __attribute__((vector_size(W * 8)));
+  int j = 0;
+  for (; j + W <= d; j += W) {
+    DoubleVec x;
+    __builtin_memcpy(&x, row + j, sizeof x);
+    x -= __builtin_convertvector(load(offset + j), DoubleVec);
+    store(out + j, __builtin_convertvector(x * __builtin_convertvector(load(scale + j), DoubleVec), Vec));
+  }
+  for (; j < d; ++j) out[j] = static_cast<float>((row[j] - offset[j]) * scale[j]);
+}
+
+// Blocks of W x W; both matrices are padded to whole blocks, kp and ld, but for the last features of [d][kp].
+void to_rows(const float* in, int d, int k, int kp, int ld, float* out) {
+  Vec block[W];
+  for (int m0 = 0; m0 < k; m0 += W)
+    for (int j0 = 0; j0 < d; j0 += W) {
+      for (int j = 0; j < W; ++j)
+        block[j] = j0 + j < d ? load(in + static_cast<std::ptrdiff_t>(j0 + j) * kp + m0) : Vec{};
+      transpose(block);
+      for (int m = 0; m < W && m0 + m < k; ++m) store(out + static_cast<std::ptrdiff_t>(m0 + m) * ld + j0, block[m]);
+    }
+}
+
+void add_from_rows(const float* in, int d, int k, int kp, int ld, float* out) {
+  Vec block[W];
+  for (int m0 = 0; m0 < k; m0 += W)
+    for (int j0 = 0; j0 < d; j0 += W) {
+      for (int m = 0; m < W; ++m)
+        block[m] = m0 + m < k ? load(in + static_cast<std::ptrdiff_t>(m0 + m) * ld + j0) : Vec{};
+      transpose(block);
+      for (int j = 0; j < W && j0 + j < d; ++j) {
+        float* o = out + static_cast<std::ptrdiff_t>(j0 + j) * kp + m0;
+        store(o, load(o) + block[j]);
+      }
+    }
+}
+
 void memory_norms(const float* memories, int d, int kp, float* out) {
   for (int c = 0; c < kp; c += W) {
     Vec acc[4] = {};
@@ -242,6 +280,9 @@ void AMCLUST_ENTRY(fill_products)(amclust::Kernels& table) {
   table.distances = distances;
   table.norms = norms;
   table.affine = affine;
+  table.affine_double = affine_double;
+  table.to_rows = to_rows;
+  table.add_from_rows = add_from_rows;
   table.memory_norms = memory_norms;
   table.subtract_scaled = subtract_scaled;
 }

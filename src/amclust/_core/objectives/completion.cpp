@@ -12,7 +12,12 @@ struct CompletionWorkspace : ChunkedObjective::Workspace {
   explicit CompletionWorkspace(int features) : sampler(features) {}
   MovingBlock moving;
   MaskSampler sampler;
+  struct Hidden {
+    int count, missing;
+  };
+  std::vector<Hidden> hidden;
   std::vector<std::int32_t> drawn;
+  std::vector<float> targets;
 };
 
 }  // namespace
@@ -33,10 +38,9 @@ void Completion::block(const Batch& batch, int first, int n, const Memories& mem
   data_.load(batch.rows + first, n, settings_.fill.data(), moving.rows.data(), ld, moving.missing.data());
 
   // Draw first: a row's hidden coordinates start at the mask value in `rows`, their true values go to `target`.
-  struct Hidden {
-    int count, missing;
-  };
-  std::vector<Hidden> hidden(n);
+  using Hidden = CompletionWorkspace::Hidden;
+  std::vector<Hidden>& hidden = work.hidden;
+  hidden.resize(n);
   const int room = std::max(1, most_hidden);
   work.drawn.resize(static_cast<std::size_t>(n) * room);
   for (int i = 0; i < n; ++i) {
@@ -62,7 +66,8 @@ void Completion::block(const Batch& batch, int first, int n, const Memories& mem
   moving.prepare(memories, most_moving);
 
   // The tiles' coordinates must be known before the products, which see the masked rows: extract, mask, multiply.
-  std::vector<float> targets(static_cast<std::size_t>(n) * room);
+  std::vector<float>& targets = work.targets;
+  targets.resize(static_cast<std::size_t>(n) * room);
   for (int i = 0; i < n; ++i) {
     float* x = moving.rows.data() + static_cast<std::ptrdiff_t>(i) * ld;
     for (int h = 0; h < hidden[i].count; ++h) {
