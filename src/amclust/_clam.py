@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
-from amclust import _native
-from amclust._config import n_threads
-from amclust._network import NetworkMethods
-from amclust._progress import finish, reporter
-from amclust._training import (
-    Problem,
-    TrainedRun,
-    choose_run,
-    judge_runs,
-    run_table,
-    seed_runs,
-    train_runs,
-)
-from amclust._units import Units, Whitening, choose_units, make_dataset
-from amclust._validation import check_statistics, check_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-# The anchor's weight: how much scatter inside the clusters one unit of silhouette is worth.
-ANCHOR = 1.0
-# How much a memory's distance from the centre of its cluster is worth, likewise.
-TIE = 0.3
+from amclust._fitting import FittingMethods
 
 
-class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
+class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     """Clustering with a dense associative memory.
 
     `n_clusters` memories are learned by gradient descent so that the attractor dynamics of a
@@ -178,14 +151,17 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     (3,)
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "objective": [StrOptions({"auto", "silhouette", "completion", "reconstruction"})],
         "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "n_steps": [Interval(Integral, 1, None, closed="left")],
         "step_size": [Interval(Real, 0, 1, closed="right")],
         "mask_prob": [Interval(Real, 0, 1, closed="neither")],
-        "mask_value": [StrOptions({"mean", "min", "max"}), Interval(Real, None, None, closed="neither")],
+        "mask_value": [
+            StrOptions({"mean", "min", "max"}),
+            Interval(Real, None, None, closed="neither"),
+        ],
         "weights": [None, StrOptions({"learn"}), "array-like"],
         "metric": [StrOptions({"euclidean", "cosine", "mahalanobis"})],
         "init": [StrOptions({"k-means++", "random"}), "array-like"],
@@ -210,31 +186,31 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        objective="auto",
-        beta="auto",
-        n_steps=10,
-        step_size=0.3,
-        mask_prob=0.15,
-        mask_value="mean",
-        weights=None,
-        metric="euclidean",
-        init="k-means++",
-        n_init=10,
-        batch_size=1024,
-        max_epochs=200,
-        learning_rate=0.1,
-        patience=5,
-        lr_factor=0.8,
-        min_lr=1e-5,
-        tol=1e-3,
-        early_stopping=True,
-        selection="silhouette",
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        objective: str = "auto",
+        beta: float | str = "auto",
+        n_steps: int = 10,
+        step_size: float = 0.3,
+        mask_prob: float = 0.15,
+        mask_value: float | str = "mean",
+        weights: Any = None,
+        metric: str = "euclidean",
+        init: Any = "k-means++",
+        n_init: int = 10,
+        batch_size: int = 1024,
+        max_epochs: int = 200,
+        learning_rate: float = 0.1,
+        patience: int = 5,
+        lr_factor: float = 0.8,
+        min_lr: float = 1e-5,
+        tol: float = 1e-3,
+        early_stopping: bool = True,
+        selection: str = "silhouette",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.objective = objective
         self.beta = beta
@@ -259,7 +235,7 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.metric != "mahalanobis"
         tags.input_tags.allow_nan = self.metric != "mahalanobis"
@@ -271,7 +247,7 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     # --- training -------------------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ClAM:
         """Learn the memories.
 
         Parameters
@@ -296,34 +272,12 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             self._fit(problem)
         return self
 
-    def _fit(self, problem):
-        rng = check_random_state(self.random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init).astype(np.int64)
-        sample_seed = int(rng.randint(np.iinfo(np.int32).max))
-        settings = self._settings(problem)
-        units = problem.units
-        seedings = seed_runs(problem, self._init(units), seeds, sample_seed)
-        progress = reporter(self.verbose, self.n_init, self.max_epochs)
-        runs = train_runs(problem, seedings, seeds, self._beta_inward(units), settings, progress)
-        judge_runs(problem, runs, settings, sample_seed)
-        chosen = choose_run(runs, self.selection)
-        self._keep(problem, runs[chosen], seedings[chosen])
-        self.runs_ = run_table(runs, chosen, units)
-        self.labels_ = self._infer(problem.data, ["labels"])["labels"]
-        best = self.runs_[chosen]
-        finish(
-            self.verbose,
-            f"ClAM: chose run {chosen + 1} of {self.n_init}: loss {best['loss']:.5g}, "
-            f"silhouette {best['silhouette']:.4f}, {best['living_clusters']} living clusters",
-        )
-        self._warn(runs, runs[chosen])
-
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ClAM:
         """Go on learning from one more piece of data.
 
         The first call seeds the memories from its rows, and fixes the units and the temperature.
-        Every call goes once through its rows. After `fit`, learning goes on from the memories found.
+        Every call goes once through its rows. After `fit`, learning goes on from what it found.
 
         Parameters
         ----------
@@ -345,183 +299,5 @@ class ClAM(NetworkMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             first = not hasattr(self, "cluster_centers_")
             X = self._validate(X, reset=first)
             problem = self._problem(X, sample_weight, None if first else self._units())
-            self._partial_fit(problem, first)
+            self._partial_fit(problem, first=first)
         return self
-
-    def _partial_fit(self, problem, first):
-        settings = self._settings(problem)
-        if first:
-            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            beta = self._beta_inward(problem.units)
-            (seeding,) = seed_runs(problem, self._init(problem.units), np.array([seed]), seed)
-        else:
-            seed = int(self.runs_["seed"][self.runs_["chosen"]][0])
-            beta = self._beta
-            seeding = {"memories": self._memories, "mean_square": self._spread, "median_gap": 0.0}
-            settings.update(self._optimizer_state())
-        seen = settings.get("steps", 0)
-        settings.update(
-            max_epochs=-(-problem.n_rows // _native.EPOCH_ROWS),
-            early_stopping=False,
-            reseed=False,
-            keep_last=True,
-            # Steps get smaller as more is seen, so that the memories settle.
-            learning_rate=max(self.min_lr, self.learning_rate / np.sqrt(1 + seen / 20)),
-        )
-        # A new piece is shuffled and masked anew: the draws hang on the steps made so far.
-        (run,) = train_runs(problem, [seeding], np.array([seed + seen]), beta, settings, None)
-        run.seed = seed
-        judge_runs(problem, [run], settings, seed)
-        self._keep(problem, run, seeding)
-        self.runs_ = run_table([run], 0, problem.units)
-        self.labels_ = self._infer(problem.data, ["labels"])["labels"]
-
-    @contextmanager
-    def _restored_on_failure(self) -> Iterator[None]:
-        """Leave the estimator as it was when a fit fails or is interrupted."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    def _objective(self, problem: Problem) -> str:
-        """Return the objective by name; "auto" is decided here."""
-        if self.objective != "auto":
-            return self.objective
-        if self.n_clusters == 1:
-            return "reconstruction"
-        return "completion" if problem.data.has_missing and self.n_features_in_ > 1 else "silhouette"
-
-    def _settings(self, problem: Problem) -> dict[str, Any]:
-        """Return what all runs have in common, as the core takes it."""
-        objective = self._objective(problem)
-        if objective == "silhouette" and self.n_clusters < 2:
-            msg = "objective='silhouette' needs n_clusters of at least 2, got 1."
-            raise ValueError(msg)
-        if objective == "completion" and self.n_features_in_ < 2:
-            msg = (
-                "objective='completion' hides a feature and predicts it from the others: X has "
-                "1 feature(s), at least 2 are required."
-            )
-            raise ValueError(msg)
-        fixed = None
-        if self.weights is not None and not isinstance(self.weights, str):
-            fixed = check_weights(self.weights, self.n_clusters)
-        return {
-            "objective": objective,
-            "mask_prob": float(self.mask_prob),
-            "anchor": ANCHOR,
-            "tie": TIE,
-            "step_size": float(self.step_size),
-            "n_steps": int(self.n_steps),
-            "log_weights": fixed,
-            "learn_weights": isinstance(self.weights, str),
-            "batch_size": int(min(self.batch_size, np.iinfo(np.int32).max)),
-            "max_epochs": int(self.max_epochs),
-            "patience": int(self.patience),
-            "learning_rate": float(self.learning_rate),
-            "lr_factor": float(self.lr_factor),
-            "min_lr": float(self.min_lr),
-            "tol": float(self.tol),
-            "early_stopping": bool(self.early_stopping),
-            "reseed": True,
-            "keep_last": False,
-        }
-
-    def _problem(self, X, sample_weight, units=None) -> Problem:
-        """Return the rows as the core takes them, with weights and units (chosen here if not given)."""
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float32, ensure_non_negative=True
-            )
-            if not sample_weight.any():
-                msg = "sample_weight must have at least one positive weight, got only zeros."
-                raise ValueError(msg)
-        data = make_dataset(X)
-        threads = n_threads(self.n_jobs)
-        rows, weights = None, sample_weight
-        if data.rows <= self.batch_size:
-            rows, weights = _native.distinct_rows(data, sample_weight)
-        elif sample_weight is not None and (sample_weight == 0).any():
-            rows = np.flatnonzero(sample_weight)
-            weights = np.ascontiguousarray(sample_weight[rows])
-        if self.metric == "mahalanobis":
-            X = self._whitenable(X)
-            if units is None:
-                self._whitening = Whitening.of(X if rows is None else X[rows], weights)
-            data = make_dataset(self._whitening.apply(X))
-        stats = _native.statistics(data, rows, weights, threads)
-        names = getattr(self, "feature_names_in_", None)
-        check_statistics(stats, names, data.rows, self.metric, fitting=units is None)
-        if units is None:
-            units = choose_units(stats, self.metric, self.mask_value)
-        data.has_missing = stats["missing"] > 0
-        data.set_units(units.metric, units.offset, units.scale)
-        return Problem(data, units, self.n_clusters, rows, weights, threads)
-
-    def _init(self, units: Units) -> str | np.ndarray:
-        if isinstance(self.init, str):
-            return self.init
-        init = np.asarray(self.init, dtype=np.float64)
-        expected = (self.n_clusters, self.n_features_in_)
-        if init.shape != expected:
-            msg = f"init must have shape (n_clusters, n_features) = {expected}, got {init.shape}."
-            raise ValueError(msg)
-        if not np.isfinite(init).all():
-            msg = "init must be finite, got an array with NaN or infinity."
-            raise ValueError(msg)
-        if self.metric == "mahalanobis":
-            init = self._whitening.apply(init)
-        return units.inward(init)
-
-    def _beta_inward(self, units: Units) -> float | None:
-        return None if self.beta == "auto" else float(self.beta) * units.length**2
-
-    def _keep(self, problem: Problem, run: TrainedRun, seeding: dict[str, Any]) -> None:
-        """Set the fitted attributes from a run."""
-        record, units = run.record, problem.units
-        log_weights = record["log_weights"].astype(np.float64)
-        if isinstance(self.weights, str):  # only ratios matter: make the mean weight 1
-            log_weights -= np.log(np.mean(np.exp(log_weights)))
-        self._log_weights = log_weights.astype(np.float32)
-        self._memories, self._beta = record["memories"], run.beta
-        self._offset, self._scale, self._fill = units.offset, units.scale, units.fill
-        self._moments, self._weight_moments = record["moments"], record["weight_moments"]
-        self._steps, self._spread = int(record["steps"]), float(seeding["mean_square"])
-        self.weights_ = np.exp(log_weights)
-        self.beta_ = run.beta / units.length**2
-        self.cluster_centers_ = self._outward(self._memories).astype(self._dtype)
-        self.loss_ = float(record["loss"])
-        self.loss_curve_ = record["loss_curve"]
-        self.n_iter_ = len(self.loss_curve_)
-        self.silhouette_ = run.silhouette
-        self._n_features_out = self.n_clusters
-
-    def _optimizer_state(self) -> dict[str, Any]:
-        return {
-            "log_weights": self._log_weights,
-            "moments": self._moments,
-            "weight_moments": self._weight_moments,
-            "steps": self._steps,
-        }
-
-    def _warn(self, runs: list[TrainedRun], chosen: TrainedRun) -> None:
-        if chosen.record["improving"]:
-            count = sum(run.record["improving"] for run in runs)
-            warnings.warn(
-                f"{count} of {len(runs)} runs, the chosen one among them, were still improving at "
-                f"max_epochs={self.max_epochs}. Consider a larger max_epochs or learning_rate.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        if chosen.living < self.n_clusters:
-            warnings.warn(
-                f"Only {chosen.living} of n_clusters={self.n_clusters} clusters are living in the "
-                "best run: no row falls to the other memories. Consider fewer clusters, a larger "
-                "beta or more restarts.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )

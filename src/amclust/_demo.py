@@ -56,7 +56,9 @@ def measure(
     )
 
 
-def draw_memories(memories: NDArray[Any], shape: tuple[int, int], path: Path) -> None:
+def draw_memories(
+    memories: NDArray[Any], titles: list[str], shape: tuple[int, int], path: Path
+) -> None:
     """Draw memories as images, side by side; the file appears whole or not at all."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -67,10 +69,10 @@ def draw_memories(memories: NDArray[Any], shape: tuple[int, int], path: Path) ->
 
     figure = Figure(figsize=(1.1 * len(memories), 1.5), layout="constrained")
     FigureCanvasAgg(figure)
-    for index, memory in enumerate(memories):
+    for index, (memory, title) in enumerate(zip(memories, titles, strict=True)):
         axes = figure.add_subplot(1, len(memories), index + 1)
         axes.imshow(memory.reshape(shape), cmap="gray_r", vmin=0, vmax=max(16.0, memory.max()))
-        axes.set_title(str(index), fontsize=9)
+        axes.set_title(title, fontsize=9)
         axes.set_axis_off()
     handle, name = tempfile.mkstemp(suffix=path.suffix or ".png", dir=path.parent)
     os.close(handle)
@@ -101,6 +103,8 @@ def run_demo(restarts: int, seed: int, output: Path) -> None:
             f"{outcome.method:<10}{outcome.silhouette:>12.4f}{outcome.nmi:>8.3f}"
             f"{outcome.ari:>8.3f}{outcome.seconds:>10.2f}"
         )
-    order = np.argsort([np.bincount(y[model.labels_ == m], minlength=k).argmax() for m in range(k)])
-    draw_memories(model.cluster_centers_[order], (8, 8), output)
-    print(f"\nthe memories, ordered by the digit most of their rows show: {output}")
+    digits = np.array([np.bincount(y[model.labels_ == m]).argmax() for m in range(k)])
+    order = np.argsort(digits)
+    titles = [f"mostly {digit}" for digit in digits[order]]
+    draw_memories(model.cluster_centers_[order], titles, (8, 8), output)
+    print(f"\nthe memories, by the digit that most of their rows show: {output}")

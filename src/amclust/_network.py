@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClusterMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -12,14 +13,29 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from amclust import _native
 from amclust._config import n_threads
 from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
-from amclust._units import Units, make_dataset
+from amclust._units import Units, Whitening, make_dataset
 from amclust._validation import check_numeric_columns, check_statistics
 
 
 class NetworkMethods(TransformerMixin, ClusterMixin):
     """Labels, memberships, energy and recall from the fitted memories."""
 
-    def predict(self, X):
+    n_clusters: int
+    metric: str
+    n_steps: int
+    step_size: float
+    n_jobs: int | None
+    # Set by a fit. The network in the core's units:
+    _memories: NDArray[np.float32]
+    _log_weights: NDArray[np.float32]
+    _beta: float
+    _offset: NDArray[np.float32]
+    _scale: NDArray[np.float32]
+    _fill: NDArray[np.float32]
+    _whitening: Whitening
+    _dtype: np.dtype[Any]
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the cluster that the dynamics carries each row to.
 
         Parameters
@@ -34,7 +50,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         """
         return self._ask(X, "labels")
 
-    def fit_predict(self, X, y=None, sample_weight=None):
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
         """Fit and return the labels of the rows.
 
         Parameters
@@ -53,9 +69,10 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         labels : ndarray of shape (n_samples,)
             Cluster of each row.
         """
-        return self.fit(X, sample_weight=sample_weight).labels_
+        labels: NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
+        return labels
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Return the distances of rows to the memories.
 
         Parameters
@@ -73,7 +90,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
             return squares
         return np.sqrt(squares) * squares.dtype.type(self._units().length)
 
-    def fit_transform(self, X, y=None, sample_weight=None):
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit and return the distances of the rows to the memories.
 
         Parameters
@@ -94,7 +111,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         """
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the memberships of rows: how strongly each memory attracts them.
 
         Parameters
@@ -109,7 +126,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         """
         return self._ask(X, "memberships")
 
-    def energy(self, X):
+    def energy(self, X: Any) -> NDArray[Any]:
         """Return the energy of rows: low near a memory, high far from all of them.
 
         Parameters
@@ -125,7 +142,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         energy = self._ask(X, "energy")
         return energy * energy.dtype.type(self._units().length ** 2)
 
-    def entropy(self, X):
+    def entropy(self, X: Any) -> NDArray[Any]:
         """Return the entropy of the memberships; 0 means the nearest memory decides alone.
 
         Parameters
@@ -140,7 +157,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         """
         return self._ask(X, "entropy")
 
-    def recall(self, X, *, return_trajectory=False):
+    def recall(self, X: Any, *, return_trajectory: bool = False) -> Any:
         """Let the dynamics act on rows.
 
         Parameters
@@ -164,7 +181,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         trajectory = self._points(self._ask(X, "trajectory"))
         return trajectory[-1].copy(), trajectory
 
-    def complete(self, X):
+    def complete(self, X: Any) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
 
         Parameters
@@ -203,7 +220,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
             return type(X)(completed)
         return completed if frame is None else _filled_frame(frame, completed, missing.any(axis=0))
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the silhouette of the partition of the rows (higher is better).
 
         Parameters
@@ -250,7 +267,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
     def _units(self) -> Units:
         return Units(self._metric, self._offset, self._scale, self._fill)
 
-    def _validate(self, X, *, reset=False):
+    def _validate(self, X: Any, *, reset: bool = False) -> Any:
         if not reset:
             check_is_fitted(self)
         check_numeric_columns(X)
@@ -263,10 +280,11 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
             order="C",
             ensure_all_finite=False,
         )
-        self._dtype = X.dtype if reset else self._dtype
+        if reset:
+            self._dtype = X.dtype
         return X
 
-    def _whitenable(self, X):
+    def _whitenable(self, X: Any) -> NDArray[Any]:
         if sparse.issparse(X):
             msg = "metric='mahalanobis' needs a dense X, got a sparse matrix."
             raise ValueError(msg)
@@ -279,7 +297,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
             raise ValueError(msg)
         return X
 
-    def _dataset(self, X) -> Any:
+    def _dataset(self, X: Any) -> _native.Dataset:
         """Wrap validated rows for the core, in the units of the fit."""
         if self.metric == "mahalanobis":
             X = self._whitening.apply(self._whitenable(X))
@@ -291,8 +309,10 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         data.set_units(self._metric, self._offset, self._scale)
         return data
 
-    def _infer(self, data, want: list[str], rows=None) -> dict[str, Any]:
-        found: dict[str, Any] = _native.infer(
+    def _infer(
+        self, data: _native.Dataset, want: list[str], rows: NDArray[np.int64] | None = None
+    ) -> dict[str, Any]:
+        return _native.infer(
             data,
             rows,
             self._fill,
@@ -304,23 +324,22 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
             want,
             n_threads(self.n_jobs),
         )
-        return found
 
-    def _ask(self, X, what: str):
+    def _ask(self, X: Any, what: str) -> NDArray[Any]:
         X = self._validate(X)
         found = self._infer(self._dataset(X), [what])[what]
         return found if found.dtype == np.int32 else found.astype(X.dtype, copy=False)
 
-    def _points(self, values):
+    def _points(self, values: NDArray[Any]) -> NDArray[Any]:
         """Bring points of the core back to the table, in their own type."""
         return self._outward(values).astype(values.dtype, copy=False)
 
-    def _outward(self, values):
+    def _outward(self, values: NDArray[Any]) -> NDArray[Any]:
         points = self._units().outward(values)
         return self._whitening.undo(points) if self.metric == "mahalanobis" else points
 
 
-def _filled_frame(frame, values, columns):
+def _filled_frame(frame: Any, values: NDArray[Any], columns: NDArray[np.bool_]) -> Any:
     """Return a copy of a data frame with some columns replaced; the others keep their types."""
     if hasattr(frame, "isetitem"):  # pandas
         filled = frame.copy()

@@ -12,7 +12,7 @@ from amclust import _native
 from amclust._temperature import choose_beta
 from amclust._units import Units
 
-# Up to this many rows the silhouette that ranks runs is exact; above, it is taken on a fixed sample.
+# Up to this many rows the silhouette that ranks runs is exact; above, it is of a fixed sample.
 EXACT_SILHOUETTE_ROWS = 10_000
 SAMPLED_SILHOUETTE_ROWS = 2_048
 
@@ -34,7 +34,7 @@ RUN_DTYPE = np.dtype(
 class Problem:
     """The rows to train on, as the core takes them."""
 
-    data: Any  # _native.Dataset
+    data: _native.Dataset
     units: Units
     n_clusters: int
     rows: NDArray[np.int64] | None  # None: all rows
@@ -64,10 +64,12 @@ def seed_runs(
     """Give every run its initial memories, with the scales that set the temperature."""
     p = problem
     if not isinstance(init, str):
-        mean_square, gap = _native.scales(p.data, p.rows, p.weights, init, sample_seed, p.units.fill)
+        mean_square, gap = _native.scales(
+            p.data, p.rows, p.weights, init, sample_seed, p.units.fill
+        )
         one = {"memories": init, "mean_square": mean_square, "median_gap": gap}
         return [dict(one) for _ in seeds]
-    found: list[dict[str, Any]] = _native.seed(
+    found = _native.seed(
         p.data,
         p.rows,
         p.weights,

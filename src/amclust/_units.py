@@ -55,7 +55,7 @@ def choose_units(stats: dict[str, Any], metric: str, mask_value: str | float) ->
     masks = mask_values(mask_value, stats)
     d = len(mean)
     if metric == "cosine":
-        # Directions have no offset; a typical row length turns mask values into parts of a unit row.
+        # Directions have no offset; mask values become parts of a row of typical length.
         length = float(np.sqrt(np.sum(variance + mean**2))) or 1.0
         zeros, ones = np.zeros(d, np.float32), np.ones(d, np.float32)
         return Units("cosine", zeros, ones, np.ascontiguousarray(masks / length, dtype=np.float32))
@@ -66,8 +66,8 @@ def choose_units(stats: dict[str, Any], metric: str, mask_value: str | float) ->
     return Units("euclidean", offset, scale, fill)
 
 
-def make_dataset(X: Any) -> Any:
-    """Wrap a validated matrix for the core, without copying it (unless CSR entries are unsorted)."""
+def make_dataset(X: Any) -> _native.Dataset:
+    """Wrap a validated matrix for the core; only CSR with unsorted entries is copied."""
     if sparse.issparse(X):
         if not X.has_canonical_format:
             X = X.copy()
@@ -85,8 +85,9 @@ class Whitening(NamedTuple):
 
     @classmethod
     def of(cls, X: FloatArray, weights: NDArray[np.float32] | None) -> Whitening:
-        """Whiten by the covariance of weighted rows, shrunk (Ledoit and Wolf, 2004) so that it can
-        be inverted for any shape of table. A row of weight 2 counts like two rows.
+        """Whiten by the covariance of weighted rows; a row of weight 2 counts like two rows.
+
+        It is shrunk (Ledoit and Wolf, 2004), so that it can be inverted for any shape of table.
         """
         w = np.ones(len(X)) if weights is None else weights.astype(np.float64)
         n, d = w.sum(), X.shape[1]

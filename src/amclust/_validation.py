@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-
 # Squares of larger numbers do not fit float32, in which the core computes.
 LARGEST = 1e18
 

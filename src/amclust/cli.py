@@ -18,7 +18,9 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "of restarts, print how they compare and draw the memories.",
         epilog="example: amclust demo --restarts 10 --output memories.png",
     )
-    parser.add_argument("--restarts", type=_positive, default=10, help="restarts of each (default: 10)")
+    parser.add_argument(
+        "--restarts", type=_positive, default=10, help="restarts of each (default: 10)"
+    )
     parser.add_argument("--seed", type=_seed, default=0, help="random seed (default: 0)")
     parser.add_argument(
         "--output",

@@ -128,8 +128,8 @@ int Dataset::compare(std::int64_t a, std::int64_t b) const {
   return 0;
 }
 
-ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* which, std::int64_t n,
-                                   const float* weights, Team& team) {
+ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* weights,
+                                   Team& team) {
   const int d = data.features;
   constexpr double inf = std::numeric_limits<double>::infinity();
   struct Part {
@@ -236,8 +236,7 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
 DistinctRows distinct_rows(const Dataset& data, const float* weights) {
   std::vector<std::int64_t> order(data.rows);
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::int64_t a, std::int64_t b) { return data.compare(a, b) < 0; });
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return data.compare(a, b) < 0; });
   DistinctRows out;
   for (std::size_t i = 0; i < order.size();) {
     double total = 0.0;

@@ -46,9 +46,9 @@ class Dataset {
 
   // Raw values of one row, missing as NaN.
   void raw(std::int64_t row, double* out) const;
-  // n rows into out [n][ld], ld >= features, the rest of a row being zeros. Missing values become fill[j] (already in the core's units); missing [n][features]
-  // (may be null when has_missing is false) marks them. row_scale [n] (may be null) gets the factor that undoes the
-  // normalisation of the spherical metric.
+  // n rows into out [n][ld], ld >= features, the rest of a row being zeros. Missing values become fill[j] (already in
+  // the core's units); missing [n][features] (may be null when has_missing is false) marks them. row_scale [n] (may be
+  // null) gets the factor that undoes the normalisation of the spherical metric.
   void load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,
             float* row_scale = nullptr) const;
 
@@ -57,8 +57,8 @@ class Dataset {
 };
 
 // Statistics of the listed rows (all when `which` is null) with weights (1 when null).
-ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* which, std::int64_t n,
-                                   const float* weights, Team& team);
+ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* weights,
+                                   Team& team);
 
 // Distinct rows in their total order, and for each how much weight its copies have together. Rows of weight 0 are left
 // out. So training sees the same thing whether a row is there twice or has weight 2, and in whatever order rows come.

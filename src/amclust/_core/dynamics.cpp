@@ -70,7 +70,8 @@ class BlockInference {
     for (int i = 0; i < n; ++i) {
       if (out_.labels) out_.labels[first + i] = winner_[i];
       if (out_.counts) counts[winner_[i]] += 1.0;
-      if (out_.state) combine(i, coef_.data() + static_cast<std::ptrdiff_t>(i) * kp, scale_[i], out_.state + (first + i) * d);
+      if (out_.state)
+        combine(i, coef_.data() + static_cast<std::ptrdiff_t>(i) * kp, scale_[i], out_.state + (first + i) * d);
     }
   }
 

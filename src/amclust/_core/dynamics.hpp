@@ -12,16 +12,16 @@ namespace amclust {
 
 // Where to write what is wanted; null for the rest. n: number of rows asked for. All in the core's units.
 struct Inference {
-  std::int32_t* labels = nullptr;   // [n]
-  float* memberships = nullptr;     // [n][k]
-  float* energy = nullptr;          // [n]
-  float* entropy = nullptr;         // [n]
+  std::int32_t* labels = nullptr;     // [n]
+  float* memberships = nullptr;       // [n][k]
+  float* energy = nullptr;            // [n]
+  float* entropy = nullptr;           // [n]
   float* square_distances = nullptr;  // [n][k], at the row (cosine: 1 - cosine similarity)
-  float* state = nullptr;           // [n][d], after n_steps
-  float* trajectory = nullptr;      // [n_steps + 1][n][d]
-  float* filled = nullptr;          // [n][d], the row with its missing values filled, before any step
-  float* row_scale = nullptr;       // [n], length of the row (cosine)
-  double* counts = nullptr;         // [k], how many rows carry each label
+  float* state = nullptr;             // [n][d], after n_steps
+  float* trajectory = nullptr;        // [n_steps + 1][n][d]
+  float* filled = nullptr;            // [n][d], the row with its missing values filled, before any step
+  float* row_scale = nullptr;         // [n], length of the row (cosine)
+  double* counts = nullptr;           // [k], how many rows carry each label
 };
 
 // which: row numbers, null for all. `fill` is where missing values start.

@@ -56,8 +56,7 @@ void Memories::refresh(bool with_gram) {
   kernels().outer(value, kp, d, kp, value, kp, full.data());
   gram.resize(static_cast<std::size_t>(k) * k);
   for (int m = 0; m < k; ++m)
-    for (int n = 0; n < k; ++n)
-      gram[static_cast<std::size_t>(m) * k + n] = full[static_cast<std::size_t>(m) * kp + n];
+    for (int n = 0; n < k; ++n) gram[static_cast<std::size_t>(m) * k + n] = full[static_cast<std::size_t>(m) * kp + n];
 }
 
 Network Memories::network() const {

@@ -53,7 +53,8 @@ class Panel {
       const float* x = sample_.row(picks[c]);
       for (int j = 0; j < sample_.d; ++j) columns_[static_cast<std::size_t>(j) * width_ + c] = x[j];
     }
-    kernels().distances(sample_.rows.data(), sample_.ld, sample_.n, sample_.d, columns_.data(), width_, distances_.data());
+    kernels().distances(sample_.rows.data(), sample_.ld, sample_.n, sample_.d, columns_.data(), width_,
+                        distances_.data());
   }
   float at(int row, int pick) const { return distances_[static_cast<std::size_t>(row) * width_ + pick]; }
 

@@ -70,7 +70,7 @@ class Optimizer {
       for (int m = 0; m < memories.k; ++m)
         for (int j = 0; j < memories.d; ++j, ++rows) {
           float& here = (*buffer)[static_cast<std::size_t>(j) * memories.kp + m];
-          out ? *rows = here : here = *rows;
+          out ? * rows = here : here = *rows;
         }
   }
   Buffer first_, second_, weight_first_, weight_second_;
@@ -81,7 +81,9 @@ class Optimizer {
 class BatchStream {
  public:
   BatchStream(const TrainingRows& rows, int batch_size, std::uint64_t seed)
-      : rows_(rows), batch_(static_cast<int>(std::min<std::int64_t>(batch_size, rows.size))), seed_(seed),
+      : rows_(rows),
+        batch_(static_cast<int>(std::min<std::int64_t>(batch_size, rows.size))),
+        seed_(seed),
         order_(seed, 0, static_cast<std::uint64_t>(rows.size)) {
     index_.resize(batch_);
     ids_.resize(batch_);
@@ -213,8 +215,8 @@ RunRecord train_one(const Dataset& data, const TrainingRows& rows, int k, const 
                  single ? before_log_weights : memories.log_weights);
     control.report({run, epoch, loss});
     if (living < k && !candidates.empty()) {
-      const int moved = reseed(data, settings.objective, wins, std::move(candidates),
-                               static_cast<std::uint32_t>(epoch), memories, optimizer);
+      const int moved = reseed(data, settings.objective, wins, std::move(candidates), static_cast<std::uint32_t>(epoch),
+                               memories, optimizer);
       record.reseeded += moved;
       if (moved) memories.refresh(objective->needs_gram(memories));
     }
@@ -239,8 +241,8 @@ RunRecord train_one(const Dataset& data, const TrainingRows& rows, int k, const 
 
 }  // namespace
 
-std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, int k,
-                             const std::vector<RunSettings>& runs, int threads, Control& control) {
+std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, int k, const std::vector<RunSettings>& runs,
+                             int threads, Control& control) {
   std::vector<RunRecord> records(runs.size());
   if (runs.size() == 1) {
     Team team(threads);

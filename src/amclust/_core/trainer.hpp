@@ -51,7 +51,7 @@ struct TrainingRows {
 };
 
 // Threads share out the runs, or the batches' parts when there is one run.
-std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, int k,
-                             const std::vector<RunSettings>& runs, int threads, Control& control);
+std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, int k, const std::vector<RunSettings>& runs,
+                             int threads, Control& control);
 
 }  // namespace amclust

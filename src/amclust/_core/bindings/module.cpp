@@ -96,8 +96,8 @@ nb::list seed(const HeldDataset& held, const std::optional<RowNumbers>& rows, co
     one["mean_square"] = seeding.mean_square;
     one["median_gap"] = seeding.median_gap;
     if (seeding.distinct >= k)
-      one["memories"] =
-          array(std::move(seeding.memories), {static_cast<std::size_t>(k), static_cast<std::size_t>(held.data.features)});
+      one["memories"] = array(std::move(seeding.memories),
+                              {static_cast<std::size_t>(k), static_cast<std::size_t>(held.data.features)});
     out.append(one);
   }
   return out;
@@ -132,8 +132,7 @@ nb::dict evaluate(const HeldDataset& held, const RowNumbers& rows, const std::op
                   nb::dict settings, const std::optional<IntMatrix>& hidden, int threads) {
   const TrainingRows which = training_rows(held.data, rows, weights);
   const RunSettings s = run_settings(settings, held.data, k);
-  Memories memories(k, held.data.features, s.metric, s.beta, s.step_size, s.n_steps,
-                    static_cast<double>(which.size));
+  Memories memories(k, held.data.features, s.metric, s.beta, s.step_size, s.n_steps, static_cast<double>(which.size));
   memories.set(s.memories.data());
   for (int m = 0; m < k; ++m) memories.log_weights[m] = s.log_weights.empty() ? 0.0f : s.log_weights[m];
   double total = 0.0;
@@ -159,7 +158,8 @@ nb::dict evaluate(const HeldDataset& held, const RowNumbers& rows, const std::op
   nb::dict out;
   out["loss"] = evaluation.loss;
   out["wins"] = array(std::move(evaluation.wins));
-  out["memories"] = array(std::move(by_memory), {static_cast<std::size_t>(k), static_cast<std::size_t>(held.data.features)});
+  out["memories"] =
+      array(std::move(by_memory), {static_cast<std::size_t>(k), static_cast<std::size_t>(held.data.features)});
   out["log_weights"] = array(std::vector<float>(gradient.bias.data(), gradient.bias.data() + k));
   return out;
 }
@@ -215,8 +215,8 @@ nb::dict infer_rows(const HeldDataset& held, const std::optional<RowNumbers>& ro
   return results;
 }
 
-nb::object silhouette_scores(const HeldDataset& held, const RowNumbers& rows,
-                             const std::optional<FloatVector>& weights, const IntMatrix& labels, int k, int threads) {
+nb::object silhouette_scores(const HeldDataset& held, const RowNumbers& rows, const std::optional<FloatVector>& weights,
+                             const IntMatrix& labels, int k, int threads) {
   const TrainingRows which = training_rows(held.data, rows, weights);
   if (static_cast<std::int64_t>(labels.shape(1)) != which.size)
     throw std::invalid_argument("labels must have one column per row");
@@ -225,8 +225,8 @@ nb::object silhouette_scores(const HeldDataset& held, const RowNumbers& rows,
   std::vector<double> values;
   run(nb::none(), [&](Control& control) {
     Team team(team_size(threads, which.size * which.size * held.data.features));
-    values = exact_silhouette(held.data, which.rows, static_cast<int>(which.size), which.weights,
-                              labels.data(), static_cast<int>(labels.shape(0)), k, team, control);
+    values = exact_silhouette(held.data, which.rows, static_cast<int>(which.size), which.weights, labels.data(),
+                              static_cast<int>(labels.shape(0)), k, team, control);
   });
   return array(std::move(values));
 }
@@ -267,7 +267,8 @@ NB_MODULE(_native, m) {
           "set_units",
           [](HeldDataset& h, const std::string& metric, const FloatVector& offset, const FloatVector& scale) {
             const std::size_t d = static_cast<std::size_t>(h.data.features);
-            if (offset.size() != d || scale.size() != d) throw std::invalid_argument("one offset and scale per feature");
+            if (offset.size() != d || scale.size() != d)
+              throw std::invalid_argument("one offset and scale per feature");
             h.data.metric = metric == "cosine" ? Metric::cosine : Metric::euclidean;
             h.data.offset.assign(offset.data(), offset.data() + d);
             h.data.scale.assign(scale.data(), scale.data() + d);
@@ -286,8 +287,7 @@ NB_MODULE(_native, m) {
         "threads"_a = 1);
   m.def("infer", &infer_rows, "data"_a, "rows"_a.none(), "fill"_a, "memories"_a, "log_weights"_a, "beta"_a,
         "step_size"_a, "n_steps"_a, "want"_a, "threads"_a);
-  m.def("silhouette", &silhouette_scores, "data"_a, "rows"_a, "weights"_a.none(), "labels"_a, "k"_a,
-        "threads"_a);
+  m.def("silhouette", &silhouette_scores, "data"_a, "rows"_a, "weights"_a.none(), "labels"_a, "k"_a, "threads"_a);
   m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "fraction"_a, "missing"_a);
   m.attr("EPOCH_ROWS") = kEpochRows;
   m.def("instruction_set", [] { return std::string(kernels().name); });

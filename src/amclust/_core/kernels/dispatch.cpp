@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstring>
 
-
 const amclust::Kernels* kernel_table_baseline();
 #if defined(AMCLUST_HAVE_AVX2)
 const amclust::Kernels* kernel_table_avx2();

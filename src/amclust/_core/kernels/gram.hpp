@@ -42,10 +42,17 @@ inline void gram_times(const Gram& gram, const Vec* a, int k, Vec* out) {
   for (; m + 8 <= k; m += 8) gram_rows<8>(gram, a, k, m, out);
   for (; m + 4 <= k; m += 4) gram_rows<4>(gram, a, k, m, out);
   switch (k - m) {
-    case 3: gram_rows<3>(gram, a, k, m, out); break;
-    case 2: gram_rows<2>(gram, a, k, m, out); break;
-    case 1: gram_rows<1>(gram, a, k, m, out); break;
-    default: break;
+    case 3:
+      gram_rows<3>(gram, a, k, m, out);
+      break;
+    case 2:
+      gram_rows<2>(gram, a, k, m, out);
+      break;
+    case 1:
+      gram_rows<1>(gram, a, k, m, out);
+      break;
+    default:
+      break;
   }
 }
 
@@ -72,9 +79,7 @@ struct GramHistory {
 };
 
 // d(logit) / d(product of state and memory)
-inline float logit_factor(const Network& net) {
-  return net.metric == Metric::euclidean ? 2.0f * net.beta : net.beta;
-}
+inline float logit_factor(const Network& net) { return net.metric == Metric::euclidean ? 2.0f * net.beta : net.beta; }
 
 // products: start state times memories, all coordinates; moved: the same over the moving coordinates only. Sphere: all
 // move, and the state is normalised.
@@ -95,8 +100,7 @@ inline void gram_forward(const Network& net, const Gram& gram, const Vec* produc
     Vec total;
     const Vec f = splat(logit_factor(net));
     if constexpr (!Sphere) {
-      for (int m = 0; m < k; ++m)
-        p[m] = splat(net.bias[m]) + f * (products[m] + (c - 1.0f) * moved[m] + ga[m]);
+      for (int m = 0; m < k; ++m) p[m] = splat(net.bias[m]) + f * (products[m] + (c - 1.0f) * moved[m] + ga[m]);
       softmax_lanes(p, k, total);
       for (int m = 0; m < k; ++m) next[m] = (1.0f - alpha) * a[m] + alpha * p[m];
       h.c[t + 1] = (1.0f - alpha) * c;
@@ -123,9 +127,8 @@ inline IVec gram_winner(const Network& net, const Vec* products, const float* sq
   const Vec* ga = h.ga + static_cast<std::ptrdiff_t>(net.n_steps) * net.k;
   const Vec c = h.c[net.n_steps];
   for (int m = 0; m < net.k; ++m)
-    h.z[m] = net.metric == Metric::euclidean
-                 ? 2.0f * (c * products[m] + ga[m]) - square_norms[m]
-                 : c * products[m] + ga[m];
+    h.z[m] =
+        net.metric == Metric::euclidean ? 2.0f * (c * products[m] + ga[m]) - square_norms[m] : c * products[m] + ga[m];
   return argmax_lanes(h.z, net.k);
 }
 

@@ -35,24 +35,24 @@ struct MovingTile {
   const float* target;
   const float* loss_weight;
   int n_moving;
-  float* products;      // [lanes][kp], in: start state times memories; out (training): gradient of these products
-  float* state;         // [n_moving][lanes], out: where the coordinates end
-  float* loss;          // [lanes], out
-  std::int32_t* winner; // [lanes], out: the memory nearest to the final state
-  float* gradient;      // [d + 1][kp], added to; null: forward only
-  float* bias_gradient; // [kp], added to
-  float* scratch;       // moving_scratch() floats
+  float* products;       // [lanes][kp], in: start state times memories; out (training): gradient of these products
+  float* state;          // [n_moving][lanes], out: where the coordinates end
+  float* loss;           // [lanes], out
+  std::int32_t* winner;  // [lanes], out: the memory nearest to the final state
+  float* gradient;       // [d + 1][kp], added to; null: forward only
+  float* bias_gradient;  // [kp], added to
+  float* scratch;        // moving_scratch() floats
   int lanes_used;
 };
 
 // Rows whose coordinates all move. The state stays in the span of its start and the memories,
 // v_t = scale_t x + coef_t R, so the recursion runs on k coefficients and not on d coordinates.
 struct FreeTile {
-  const float* products;  // [lanes][kp] rows times memories
-  const float* norm;      // [lanes] squared norms of the rows (cosine)
-  float* coef;            // [lanes][kp] out, after n_steps
-  float* scale;           // [lanes] out
-  float* history;         // free_scratch() floats: kept between forward and backward of the same tile
+  const float* products;    // [lanes][kp] rows times memories
+  const float* norm;        // [lanes] squared norms of the rows (cosine)
+  float* coef;              // [lanes][kp] out, after n_steps
+  float* scale;             // [lanes] out
+  float* history;           // free_scratch() floats: kept between forward and backward of the same tile
   float* trajectory_coef;   // [n_steps + 1][lanes][kp] or null
   float* trajectory_scale;  // [n_steps + 1][lanes] or null
   std::int32_t* winner;     // [lanes] out

@@ -109,10 +109,17 @@ inline void project(const Vec* rh, int q, int k, const float* v, Vec* out) {
   for (; m + 8 <= k; m += 8) project_block<8>(rh + m, q, stride, v, out + m);
   for (; m + 4 <= k; m += 4) project_block<4>(rh + m, q, stride, v, out + m);
   switch (k - m) {
-    case 3: project_block<3>(rh + m, q, stride, v, out + m); break;
-    case 2: project_block<2>(rh + m, q, stride, v, out + m); break;
-    case 1: project_block<1>(rh + m, q, stride, v, out + m); break;
-    default: break;
+    case 3:
+      project_block<3>(rh + m, q, stride, v, out + m);
+      break;
+    case 2:
+      project_block<2>(rh + m, q, stride, v, out + m);
+      break;
+    case 1:
+      project_block<1>(rh + m, q, stride, v, out + m);
+      break;
+    default:
+      break;
   }
 }
 
@@ -180,10 +187,17 @@ void gram_of(const Vec* rh, int q, int k, Vec* out) {
     int n = m;
     for (; n + 4 <= k; n += 4) gram_block<3, 4>(rh, q, k, m, n, out);
     switch (k - n) {
-      case 3: gram_block<3, 3>(rh, q, k, m, n, out); break;
-      case 2: gram_block<3, 2>(rh, q, k, m, n, out); break;
-      case 1: gram_block<3, 1>(rh, q, k, m, n, out); break;
-      default: break;
+      case 3:
+        gram_block<3, 3>(rh, q, k, m, n, out);
+        break;
+      case 2:
+        gram_block<3, 2>(rh, q, k, m, n, out);
+        break;
+      case 1:
+        gram_block<3, 1>(rh, q, k, m, n, out);
+        break;
+      default:
+        break;
     }
   }
   if (k - m == 2) gram_block<2, 2>(rh, q, k, m, m, out);
@@ -210,15 +224,22 @@ inline void coordinate_gradient(const Vec* rh, const Vec* s, const Vec* moved_ba
 }
 
 template <int J>
-inline void coordinate_gradients(const Vec* rh, const Vec* s, const Vec* moved_bar, const Vec* coef,
-                                 const float* start, const Vec* g, int k, Vec* out) {
+inline void coordinate_gradients(const Vec* rh, const Vec* s, const Vec* moved_bar, const Vec* coef, const float* start,
+                                 const Vec* g, int k, Vec* out) {
   int m = 0;
   for (; m + 4 <= k; m += 4) coordinate_gradient<J, 4>(rh, s, moved_bar, coef, start, g, k, m, out);
   switch (k - m) {
-    case 3: coordinate_gradient<J, 3>(rh, s, moved_bar, coef, start, g, k, m, out); break;
-    case 2: coordinate_gradient<J, 2>(rh, s, moved_bar, coef, start, g, k, m, out); break;
-    case 1: coordinate_gradient<J, 1>(rh, s, moved_bar, coef, start, g, k, m, out); break;
-    default: break;
+    case 3:
+      coordinate_gradient<J, 3>(rh, s, moved_bar, coef, start, g, k, m, out);
+      break;
+    case 2:
+      coordinate_gradient<J, 2>(rh, s, moved_bar, coef, start, g, k, m, out);
+      break;
+    case 1:
+      coordinate_gradient<J, 1>(rh, s, moved_bar, coef, start, g, k, m, out);
+      break;
+    default:
+      break;
   }
 }
 
@@ -280,13 +301,19 @@ template <int J>
 inline void step_gradients(const Vec* p, const Vec* u, const Vec* pull, const Vec* v, const Vec* products_bar, int k,
                            int q, int steps, Vec* out) {
   int m = 0;
-  for (; m + 4 <= k; m += 4)
-    step_gradient<J, 4>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
+  for (; m + 4 <= k; m += 4) step_gradient<J, 4>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
   switch (k - m) {
-    case 3: step_gradient<J, 3>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m); break;
-    case 2: step_gradient<J, 2>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m); break;
-    case 1: step_gradient<J, 1>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m); break;
-    default: break;
+    case 3:
+      step_gradient<J, 3>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
+      break;
+    case 2:
+      step_gradient<J, 2>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
+      break;
+    case 1:
+      step_gradient<J, 1>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
+      break;
+    default:
+      break;
   }
 }
 
@@ -294,9 +321,9 @@ inline void step_gradients(const Vec* p, const Vec* u, const Vec* pull, const Ve
 void by_coordinates(const Network& net, const MovingTile& tile, Scratch& s) {
   const int k = net.k, q = tile.n_moving, steps = net.n_steps;
   const Vec f = splat(logit_factor(net)), alpha = splat(net.step_size);
-  Vec* p = s.history;                                      // [steps][k]
-  Vec* u = p + static_cast<std::ptrdiff_t>(steps) * k;     // [steps][k]
-  Vec* v = u + static_cast<std::ptrdiff_t>(steps) * k;     // [steps + 1][q]
+  Vec* p = s.history;                                          // [steps][k]
+  Vec* u = p + static_cast<std::ptrdiff_t>(steps) * k;         // [steps][k]
+  Vec* v = u + static_cast<std::ptrdiff_t>(steps) * k;         // [steps + 1][q]
   Vec* pull = v + static_cast<std::ptrdiff_t>(steps + 1) * q;  // [steps][q]: alpha dL/dv after each step
   Vec* z = pull + static_cast<std::ptrdiff_t>(steps + 1) * q;
 

@@ -61,24 +61,24 @@ inline void outer_block(const float* rows, int ld, int n, const float* coef, int
 }
 
 // Walks the output of a row kernel in register blocks: six rows by two vectors, or the remainders.
-#define AMCLUST_FOR_BLOCKS(kernel)                                                                        \
-  for (int c = 0; c < kp; c += 2 * W) {                                                                   \
-    const bool two = c + 2 * W <= kp;                                                                     \
-    const float* m = memories + c;                                                                        \
-    for (int i = 0; i < n;) {                                                                             \
-      const float* x = rows + static_cast<std::ptrdiff_t>(i) * ld;                                        \
-      float* o = out + static_cast<std::ptrdiff_t>(i) * kp + c;                                           \
-      if (n - i >= 6) {                                                                                   \
-        two ? kernel<6, 2>(x, ld, d, m, kp, o) : kernel<6, 1>(x, ld, d, m, kp, o);                        \
-        i += 6;                                                                                           \
-      } else if (n - i >= 2) {                                                                            \
-        two ? kernel<2, 2>(x, ld, d, m, kp, o) : kernel<2, 1>(x, ld, d, m, kp, o);                        \
-        i += 2;                                                                                           \
-      } else {                                                                                            \
-        two ? kernel<1, 2>(x, ld, d, m, kp, o) : kernel<1, 1>(x, ld, d, m, kp, o);                        \
-        i += 1;                                                                                           \
-      }                                                                                                   \
-    }                                                                                                     \
+#define AMCLUST_FOR_BLOCKS(kernel)                                                 \
+  for (int c = 0; c < kp; c += 2 * W) {                                            \
+    const bool two = c + 2 * W <= kp;                                              \
+    const float* m = memories + c;                                                 \
+    for (int i = 0; i < n;) {                                                      \
+      const float* x = rows + static_cast<std::ptrdiff_t>(i) * ld;                 \
+      float* o = out + static_cast<std::ptrdiff_t>(i) * kp + c;                    \
+      if (n - i >= 6) {                                                            \
+        two ? kernel<6, 2>(x, ld, d, m, kp, o) : kernel<6, 1>(x, ld, d, m, kp, o); \
+        i += 6;                                                                    \
+      } else if (n - i >= 2) {                                                     \
+        two ? kernel<2, 2>(x, ld, d, m, kp, o) : kernel<2, 1>(x, ld, d, m, kp, o); \
+        i += 2;                                                                    \
+      } else {                                                                     \
+        two ? kernel<1, 2>(x, ld, d, m, kp, o) : kernel<1, 1>(x, ld, d, m, kp, o); \
+        i += 1;                                                                    \
+      }                                                                            \
+    }                                                                              \
   }
 
 void products(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out) {
@@ -138,10 +138,17 @@ void dots(const float* rows, int ld, int n, const float* memories, int k, int kp
   for (; m + 4 <= k; m += 4) dot_columns<4>(rows, ld, n, memories + static_cast<std::ptrdiff_t>(m) * ld, kp, out + m);
   const float* rest = memories + static_cast<std::ptrdiff_t>(m) * ld;
   switch (k - m) {
-    case 3: dot_columns<3>(rows, ld, n, rest, kp, out + m); break;
-    case 2: dot_columns<2>(rows, ld, n, rest, kp, out + m); break;
-    case 1: dot_columns<1>(rows, ld, n, rest, kp, out + m); break;
-    default: break;
+    case 3:
+      dot_columns<3>(rows, ld, n, rest, kp, out + m);
+      break;
+    case 2:
+      dot_columns<2>(rows, ld, n, rest, kp, out + m);
+      break;
+    case 1:
+      dot_columns<1>(rows, ld, n, rest, kp, out + m);
+      break;
+    default:
+      break;
   }
   for (int i = 0; i < n; ++i)
     for (int c = k; c < kp; ++c) out[static_cast<std::ptrdiff_t>(i) * kp + c] = 0.0f;
@@ -179,10 +186,17 @@ void outer_dots(const float* rows, int ld, int n, const float* coef, int k, int 
   for (; m + 4 <= k; m += 4) outer_dot_rows<4>(rows, ld, n, coef + m, kp, out + static_cast<std::ptrdiff_t>(m) * ld);
   float* rest = out + static_cast<std::ptrdiff_t>(m) * ld;
   switch (k - m) {
-    case 3: outer_dot_rows<3>(rows, ld, n, coef + m, kp, rest); break;
-    case 2: outer_dot_rows<2>(rows, ld, n, coef + m, kp, rest); break;
-    case 1: outer_dot_rows<1>(rows, ld, n, coef + m, kp, rest); break;
-    default: break;
+    case 3:
+      outer_dot_rows<3>(rows, ld, n, coef + m, kp, rest);
+      break;
+    case 2:
+      outer_dot_rows<2>(rows, ld, n, coef + m, kp, rest);
+      break;
+    case 1:
+      outer_dot_rows<1>(rows, ld, n, coef + m, kp, rest);
+      break;
+    default:
+      break;
   }
 }
 

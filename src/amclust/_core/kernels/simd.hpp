@@ -139,10 +139,13 @@ inline void load_transposed_four(const float* const rows[8], Vec out[8]) {
 
 // rows[l][m] += in[m][l] for m < 4, lane by lane since rows may be the same.
 inline void add_transposed_four(float* const rows[8], const Vec in[8]) {
-  const __m256 a = _mm256_unpacklo_ps((__m256)in[0], (__m256)in[1]), b = _mm256_unpackhi_ps((__m256)in[0], (__m256)in[1]);
-  const __m256 c = _mm256_unpacklo_ps((__m256)in[2], (__m256)in[3]), d = _mm256_unpackhi_ps((__m256)in[2], (__m256)in[3]);
-  const __m256 v[4] = {_mm256_shuffle_ps(a, c, _MM_SHUFFLE(1, 0, 1, 0)), _mm256_shuffle_ps(a, c, _MM_SHUFFLE(3, 2, 3, 2)),
-                       _mm256_shuffle_ps(b, d, _MM_SHUFFLE(1, 0, 1, 0)), _mm256_shuffle_ps(b, d, _MM_SHUFFLE(3, 2, 3, 2))};
+  const __m256 a = _mm256_unpacklo_ps((__m256)in[0], (__m256)in[1]),
+               b = _mm256_unpackhi_ps((__m256)in[0], (__m256)in[1]);
+  const __m256 c = _mm256_unpacklo_ps((__m256)in[2], (__m256)in[3]),
+               d = _mm256_unpackhi_ps((__m256)in[2], (__m256)in[3]);
+  const __m256 v[4] = {
+      _mm256_shuffle_ps(a, c, _MM_SHUFFLE(1, 0, 1, 0)), _mm256_shuffle_ps(a, c, _MM_SHUFFLE(3, 2, 3, 2)),
+      _mm256_shuffle_ps(b, d, _MM_SHUFFLE(1, 0, 1, 0)), _mm256_shuffle_ps(b, d, _MM_SHUFFLE(3, 2, 3, 2))};
   for (int i = 0; i < 4; ++i) {
     _mm_storeu_ps(rows[i], _mm_add_ps(_mm_loadu_ps(rows[i]), _mm256_castps256_ps128(v[i])));
     _mm_storeu_ps(rows[i + 4], _mm_add_ps(_mm_loadu_ps(rows[i + 4]), _mm256_extractf128_ps(v[i], 1)));

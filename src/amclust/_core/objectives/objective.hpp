@@ -19,8 +19,8 @@ struct Batch {
   const std::int64_t* ids;   // what tells rows apart in draws: their places among the training rows
   const float* weights;      // of these rows; null: all 1
   int size;
-  double total_weight;  // what the loss is divided by
-  std::uint32_t epoch;  // tells the draws of one epoch from those of another
+  double total_weight;                   // what the loss is divided by
+  std::uint32_t epoch;                   // tells the draws of one epoch from those of another
   const std::int32_t* hidden = nullptr;  // given masks [size][n_hidden] instead of drawn ones (tests)
   int n_hidden = 0;
 };
@@ -46,9 +46,9 @@ struct ObjectiveSettings {
   std::string name;
   std::uint64_t seed = 0;
   double hidden_fraction = 0.15;
-  std::vector<float> fill;  // where hidden and missing coordinates start, in the core's units
-  double anchor = 0.0;      // silhouette: weight of the scatter inside the soft clusters
-  double tie = 0.0;         // silhouette: weight of the memories' distance from the soft centres
+  std::vector<float> fill;    // where hidden and missing coordinates start, in the core's units
+  double anchor = 0.0;        // silhouette: weight of the scatter inside the soft clusters
+  double tie = 0.0;           // silhouette: weight of the memories' distance from the soft centres
   double scatter_unit = 1.0;  // ... both are measured in this (mean squared distance to the own centre)
 };
 

@@ -48,7 +48,8 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
   auto& work = static_cast<ReconstructionWorkspace&>(workspace);
   MovingBlock& moving = work.moving;
   const Kernels& kernel = kernels();
-  const int lanes = kernel.lanes, d = data_.features, ld = memories.ld, k = memories.k, kp = memories.kp, b = kBlockRows;
+  const int lanes = kernel.lanes, d = data_.features, ld = memories.ld, k = memories.k, kp = memories.kp,
+            b = kBlockRows;
   moving.rows.resize(static_cast<std::size_t>(b) * ld);
   if (data_.has_missing) moving.missing.resize(static_cast<std::size_t>(b) * d);
   data_.load(batch.rows + first, n, settings_.fill.data(), moving.rows.data(), ld, moving.missing.data());
@@ -118,7 +119,8 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
   std::fill(moving.badness.data(), moving.badness.data() + b, 0.0f);
   for (int i = 0; i < n; ++i) {
     const float* x = moving.rows.data() + static_cast<std::ptrdiff_t>(i) * ld;
-    const std::uint8_t* missing = data_.has_missing ? moving.missing.data() + static_cast<std::ptrdiff_t>(i) * d : nullptr;
+    const std::uint8_t* missing =
+        data_.has_missing ? moving.missing.data() + static_cast<std::ptrdiff_t>(i) * d : nullptr;
     float loss = 0.0f, scale_bar = 0.0f;
     for (int j = 0; j < d; ++j) {
       float& state = work.state_t[static_cast<std::size_t>(j) * b + i];

@@ -8,7 +8,7 @@ namespace amclust {
 
 struct Silhouette::Part {
   OuterSum outer;
-  Buffer size, square, bias;    // [kp]
+  Buffer size, square, bias;  // [kp]
   double value = 0.0;
   std::vector<double> wins;
   std::vector<Candidate> candidates;
@@ -64,7 +64,7 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
   };
   const auto row = [ld](Buffer& buffer, int i) { return buffer.data() + static_cast<std::ptrdiff_t>(i) * ld; };
   const auto result = [kp](Buffer& buffer, int i) { return buffer.data() + static_cast<std::ptrdiff_t>(i) * kp; };
-  const auto add_parts = [&](Buffer Part::*what, Buffer& out) {
+  const auto add_parts = [&](Buffer Part::* what, Buffer& out) {
     out.zero();
     for (int p = 0; p < parts; ++p)
       for (std::size_t i = 0; i < out.size(); ++i) out[i] += ((*parts_[p]).*what)[i];
@@ -182,7 +182,8 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
   add_outer(centre_bar_);
   add_parts(&Part::size, size_bar_);
   add_parts(&Part::square, mean_square_bar_);
-  const float sign = static_cast<float>(-1.0 / total_weight), pull = static_cast<float>(anchor), hold = static_cast<float>(tie);
+  const float sign = static_cast<float>(-1.0 / total_weight), pull = static_cast<float>(anchor),
+              hold = static_cast<float>(tie);
   std::vector<float> dot(kp, 0.0f);
   for (int j = 0; j < d; ++j)
     for (int m = 0; m < kp; ++m) {
@@ -196,8 +197,8 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
     }
   for (int m = 0; m < k; ++m) {
     const float by_square = sign * mean_square_bar_[m];
-    size_bar_[m] = sign * size_bar_[m] - (dot[m] + by_square * mean_square_[m]) * inverse_size[m] + pull * centre_norm[m] +
-                   hold * (memories.square_norms[m] - centre_norm[m]);
+    size_bar_[m] = sign * size_bar_[m] - (dot[m] + by_square * mean_square_[m]) * inverse_size[m] +
+                   pull * centre_norm[m] + hold * (memories.square_norms[m] - centre_norm[m]);
     mean_square_bar_[m] = by_square * inverse_size[m] + pull;
   }
 

@@ -1,0 +1,99 @@
+"""The native core as Python sees it (src/amclust/_core/bindings/module.cpp)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+EPOCH_ROWS: int
+
+class Dataset:
+    @property
+    def rows(self) -> int: ...
+    @property
+    def features(self) -> int: ...
+    has_missing: bool
+    def set_units(
+        self, metric: str, offset: NDArray[np.float32], scale: NDArray[np.float32]
+    ) -> None: ...
+
+def dense_dataset(rows: NDArray[Any]) -> Dataset: ...
+def sparse_dataset(
+    values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], features: int
+) -> Dataset: ...
+def statistics(
+    data: Dataset,
+    rows: NDArray[np.int64] | None,
+    weights: NDArray[np.float32] | None,
+    threads: int,
+) -> dict[str, Any]: ...
+def distinct_rows(
+    data: Dataset, weights: NDArray[np.float32] | None
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+def seed(
+    data: Dataset,
+    rows: NDArray[np.int64] | None,
+    weights: NDArray[np.float32] | None,
+    k: int,
+    method: str,
+    seeds: Sequence[int],
+    sample_seed: int,
+    fill: NDArray[np.float32],
+    threads: int,
+) -> list[dict[str, Any]]: ...
+def scales(
+    data: Dataset,
+    rows: NDArray[np.int64] | None,
+    weights: NDArray[np.float32] | None,
+    memories: NDArray[np.float32],
+    sample_seed: int,
+    fill: NDArray[np.float32],
+) -> tuple[float, float]: ...
+def train(
+    data: Dataset,
+    rows: NDArray[np.int64] | None,
+    weights: NDArray[np.float32] | None,
+    k: int,
+    runs: list[dict[str, Any]],
+    threads: int,
+    progress: Callable[[int, int, float], None] | None = None,
+) -> list[dict[str, Any]]: ...
+def evaluate(
+    data: Dataset,
+    rows: NDArray[np.int64],
+    weights: NDArray[np.float32] | None,
+    k: int,
+    run: dict[str, Any],
+    hidden: NDArray[np.int32] | None = None,
+    threads: int = 1,
+) -> dict[str, Any]: ...
+def infer(
+    data: Dataset,
+    rows: NDArray[np.int64] | None,
+    fill: NDArray[np.float32],
+    memories: NDArray[np.float32],
+    log_weights: NDArray[np.float32],
+    beta: float,
+    step_size: float,
+    n_steps: int,
+    want: Sequence[str],
+    threads: int,
+) -> dict[str, Any]: ...
+def silhouette(
+    data: Dataset,
+    rows: NDArray[np.int64],
+    weights: NDArray[np.float32] | None,
+    labels: NDArray[np.int32],
+    k: int,
+    threads: int,
+) -> NDArray[np.float64]: ...
+def draw_masks(
+    seed: int,
+    epoch: int,
+    rows: NDArray[np.int64],
+    fraction: float,
+    missing: NDArray[np.uint8],
+) -> NDArray[np.int32]: ...
+def instruction_set() -> str: ...
+def use_instruction_set(name: str) -> bool: ...
