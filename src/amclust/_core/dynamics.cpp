@@ -21,11 +21,7 @@ class BlockInference {
     for (Buffer* buffer : {&products_, &logits_, &coef_}) buffer->resize(kRows * kp);
     for (Buffer* buffer : {&norm_, &scale_, &log_total_}) buffer->resize(kRows);
     winner_.resize(kRows);
-    if (out.labels || out.state || out.trajectory || out.counts) history_.resize(kernels().free_scratch(net_));
-    if (out.trajectory) {
-      trajectory_coef_.resize((net_.n_steps + 1) * kernels().lanes * kp);
-      trajectory_scale_.resize((net_.n_steps + 1) * kernels().lanes);
-    }
+    if (out.labels || out.state || out.trajectory || out.counts) prepare_recall();
     if (out.counts) counts.assign(memories.k, 0.0);
   }
 
@@ -45,7 +41,46 @@ class BlockInference {
     memories_.panel.products(rows_.data(), n, products_.data());
     if (out_.memberships || out_.energy || out_.entropy) at_rest(first, n);
     if (out_.square_distances) distances(first, n);
-    if (!history_.size()) return;
+    if (!recalls_) return;
+    by_coordinates_ ? move_coordinates(n) : move_coefficients(first, n);
+    for (int i = 0; i < n; ++i) {
+      if (out_.labels) out_.labels[first + i] = winner_[i];
+      if (out_.counts) counts[winner_[i]] += 1.0;
+      if (!out_.state) continue;
+      float* state = out_.state + (first + i) * d;
+      if (by_coordinates_)
+        std::copy(state_.data() + static_cast<std::ptrdiff_t>(i) * ld,
+                  state_.data() + static_cast<std::ptrdiff_t>(i) * ld + d, state);
+      else
+        combine(i, coef_.data() + static_cast<std::ptrdiff_t>(i) * kp, scale_[i], state);
+    }
+  }
+
+ private:
+  void prepare_recall() {
+    const Kernels& kernel = kernels();
+    const std::size_t lanes = kernel.lanes, d = memories_.d, kp = memories_.kp;
+    recalls_ = true;
+    by_coordinates_ = memories_.cheaper_by_coordinates() && !out_.trajectory;
+    if (by_coordinates_) {
+      history_.resize(kernel.moving_scratch(net_, memories_.d));
+      state_.resize(static_cast<std::size_t>(kRows) * memories_.ld);
+      feature_.resize(d * lanes);
+      for (Buffer* buffer : {&tile_start_, &tile_state_, &tile_zero_}) buffer->resize(d * lanes);
+      tile_loss_.resize(lanes);
+      square_distance_bias_.resize(kp);
+      for (std::size_t m = 0; m < kp; ++m) square_distance_bias_[m] = -memories_.square_norms[m];
+      return;
+    }
+    history_.resize(kernel.free_scratch(net_));
+    if (!out_.trajectory) return;
+    trajectory_coef_.resize((net_.n_steps + 1) * lanes * kp);
+    trajectory_scale_.resize((net_.n_steps + 1) * lanes);
+  }
+
+  void move_coefficients(std::int64_t first, int n) {
+    const Kernels& kernel = kernels();
+    const int kp = memories_.kp;
     for (int tile = 0; tile < n; tile += kernel.lanes) {
       FreeTile t{};
       t.products = products_.data() + static_cast<std::ptrdiff_t>(tile) * kp;
@@ -64,18 +99,46 @@ class BlockInference {
         for (int l = 0; l < std::min(kernel.lanes, n - tile); ++l) {
           const std::size_t at = static_cast<std::size_t>(step) * kernel.lanes + l;
           combine(tile + l, trajectory_coef_.data() + at * kp, trajectory_scale_[at],
-                  out_.trajectory + (static_cast<std::int64_t>(step) * n_ + first + tile + l) * d);
+                  out_.trajectory + (static_cast<std::int64_t>(step) * n_ + first + tile + l) * memories_.d);
         }
-    }
-    for (int i = 0; i < n; ++i) {
-      if (out_.labels) out_.labels[first + i] = winner_[i];
-      if (out_.counts) counts[winner_[i]] += 1.0;
-      if (out_.state)
-        combine(i, coef_.data() + static_cast<std::ptrdiff_t>(i) * kp, scale_[i], out_.state + (first + i) * d);
     }
   }
 
- private:
+  // Every coordinate of every row is one that moves; the label comes from the final states' distances.
+  void move_coordinates(int n) {
+    const Kernels& kernel = kernels();
+    const int lanes = kernel.lanes, d = memories_.d, ld = memories_.ld, k = memories_.k, kp = memories_.kp;
+    for (int tile = 0; tile < n; tile += lanes) {
+      for (int l = 0; l < lanes; ++l)
+        for (int j = 0; j < d; ++j) {
+          const std::size_t at = static_cast<std::size_t>(j) * lanes + l;
+          feature_[at] = j;
+          tile_start_[at] = tile + l < n ? rows_[static_cast<std::size_t>(tile + l) * ld + j] : 0.0f;
+        }
+      MovingTile t{};
+      t.feature = feature_.data();
+      t.start = tile_start_.data();
+      t.target = t.loss_weight = tile_zero_.data();
+      t.n_moving = d;
+      t.products = products_.data() + static_cast<std::ptrdiff_t>(tile) * kp;
+      t.state = tile_state_.data();
+      t.loss = tile_loss_.data();
+      t.winner = winner_.data() + tile;
+      t.scratch = history_.data();
+      t.lanes_used = std::min(lanes, n - tile);
+      kernel.moving(net_, t);
+      for (int l = 0; l < t.lanes_used; ++l)
+        for (int j = 0; j < d; ++j)
+          state_[static_cast<std::size_t>(tile + l) * ld + j] = tile_state_[static_cast<std::size_t>(j) * lanes + l];
+    }
+    memories_.panel.products(state_.data(), n, logits_.data());
+    kernel.logits(logits_.data(), n, kp, square_distance_bias_.data(), 2.0f, logits_.data());
+    for (int i = 0; i < n; ++i) {
+      const float* closeness = logits_.data() + static_cast<std::ptrdiff_t>(i) * kp;
+      winner_[i] = static_cast<std::int32_t>(std::max_element(closeness, closeness + k) - closeness);
+    }
+  }
+
   // scale * row + coefficients * memories
   void combine(int row, const float* coef, float scale, float* out) const {
     const float* x = rows_.data() + static_cast<std::ptrdiff_t>(row) * memories_.ld;
@@ -127,7 +190,9 @@ class BlockInference {
   Network net_;
   Filler filler_;
   std::vector<std::uint8_t> missing_;
-  std::vector<std::int32_t> winner_;
+  std::vector<std::int32_t> winner_, feature_;
+  bool recalls_ = false, by_coordinates_ = false;
+  Buffer state_, tile_start_, tile_state_, tile_zero_, tile_loss_, square_distance_bias_;
   Buffer rows_, products_, logits_, coef_, norm_, scale_, log_total_, history_, trajectory_coef_, trajectory_scale_;
 };
 

@@ -53,7 +53,7 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
   moving.rows.resize(static_cast<std::size_t>(b) * ld);
   if (data_.has_missing) moving.missing.resize(static_cast<std::size_t>(b) * d);
   data_.load(batch.rows + first, n, settings_.fill.data(), moving.rows.data(), ld, moving.missing.data());
-  moving.prepare(memories, by_coordinates(memories) ? d : 1);
+  moving.prepare(memories, memories.cheaper_by_coordinates() ? d : 1);
 
   std::vector<float> share(n);
   for (int i = 0; i < n; ++i) {
@@ -69,7 +69,7 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
   const float* values = memories.values.data();
   std::fill(moving.products.data(), moving.products.data() + static_cast<std::ptrdiff_t>(b) * kp, 0.0f);
   memories.panel.products(moving.rows.data(), n, moving.products.data());
-  if (by_coordinates(memories)) {
+  if (memories.cheaper_by_coordinates()) {
     move_all(batch, first, n, memories, data_, share, moving, out);
     out.outer->add(moving.rows.data(), n, moving.products.data());
     note_candidates(batch, first, n, moving.badness.data(), *out.candidates);

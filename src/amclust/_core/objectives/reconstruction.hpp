@@ -9,7 +9,7 @@ namespace amclust {
 class Reconstruction final : public ChunkedObjective {
  public:
   Reconstruction(const Dataset& data, const ObjectiveSettings& settings) : data_(data), settings_(settings) {}
-  bool needs_gram(const Memories& memories) const override { return !by_coordinates(memories); }
+  bool needs_gram(const Memories& memories) const override { return !memories.cheaper_by_coordinates(); }
 
  protected:
   std::unique_ptr<Workspace> make_workspace() const override;
@@ -17,10 +17,6 @@ class Reconstruction final : public ChunkedObjective {
              BlockOutput& out) const override;
 
  private:
-  // With more memories than twice the features, moving d coordinates is cheaper than moving k coefficients.
-  static bool by_coordinates(const Memories& memories) {
-    return memories.metric == Metric::euclidean && memories.k > 2 * memories.d;  // the sphere needs all products
-  }
   const Dataset& data_;
   ObjectiveSettings settings_;
 };
