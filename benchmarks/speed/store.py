@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -25,7 +26,7 @@ def write_json(path: Path, content: Any) -> None:
     ) as file:
         temporary = Path(file.name)
         try:
-            json.dump(content, file, indent=2, allow_nan=False)
+            json.dump(_plain(content), file, indent=2, allow_nan=False)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
@@ -35,3 +36,14 @@ def write_json(path: Path, content: Any) -> None:
     # Temporary files are private to their owner; a results file is for everybody.
     temporary.chmod(0o644)
     temporary.replace(path)
+
+
+def _plain(content: Any) -> Any:
+    """Return the content with null for numbers that are not finite, which JSON does not know."""
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    if isinstance(content, dict):
+        return {key: _plain(value) for key, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [_plain(value) for value in content]
+    return content
