@@ -37,7 +37,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     n_steps : int, default=10
         Steps of the dynamics.
 
-    step_size : float, default=0.3
+    step_size : float, default=0.5
         Part of the way to the memories that a step goes, in (0, 1]. The paper has 1 / n_steps.
 
     mask_prob : float, default=0.15
@@ -191,7 +191,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         objective: str = "auto",
         beta: float | str = "auto",
         n_steps: int = 10,
-        step_size: float = 0.3,
+        step_size: float = 0.5,
         mask_prob: float = 0.15,
         mask_value: float | str = "mean",
         weights: Any = None,
