@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 namespace amclust {
@@ -128,15 +129,114 @@ int Dataset::compare(std::int64_t a, std::int64_t b) const {
   return 0;
 }
 
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Statistics of some of the rows. Finite rows are collected and added a few at a time; the others entry by entry.
+class PartialStatistics {
+ public:
+  PartialStatistics(const Dataset& data, const std::vector<double>& shift)
+      : data_(data),
+        d_(data.features),
+        shift_(shift),
+        weight(d_, 0.0),
+        sum(d_, 0.0),
+        square(d_, 0.0),
+        low(d_, kInfinity),
+        high(d_, -kInfinity) {}
+
+  void add(std::int64_t row, double row_weight) {
+    if (data_.is_sparse) {
+      buffer_.resize(d_);
+      data_.raw(row, buffer_.data());
+      take(buffer_.data(), row, row_weight, doubles_);
+      flush();  // the buffer is about to be reused
+    } else if (data_.dense.is_double) {
+      take(static_cast<const double*>(data_.dense.data) + row * data_.dense.stride, row, row_weight, doubles_);
+    } else {
+      take(static_cast<const float*>(data_.dense.data) + row * data_.dense.stride, row, row_weight, floats_);
+    }
+    if (waiting_ == kAtOnce) flush();
+  }
+
+  void finish() {
+    flush();
+    for (double& w : weight) w += finite_weight_;
+  }
+
+ private:
+  static constexpr int kAtOnce = 8;
+  static RowState inspect(const float* row, int d) { return kernels().inspect_float(row, d); }
+  static RowState inspect(const double* row, int d) { return kernels().inspect_double(row, d); }
+
+  template <class Value>
+  void take(const Value* x, std::int64_t row, double row_weight, const Value** list) {
+    const RowState state = inspect(x, d_);
+    if (state == RowState::zero && zero_row < 0) zero_row = row;
+    if (state == RowState::not_finite) return take_entries(x, row, row_weight);
+    list[waiting_] = x;
+    weights_[waiting_++] = row_weight;
+    finite_weight_ += row_weight;
+  }
+
+  template <class Value>
+  void take_entries(const Value* row_values, std::int64_t row, double row_weight) {
+    int observed = 0;
+    bool zero = true;
+    for (int j = 0; j < d_; ++j) {
+      const double x = static_cast<double>(row_values[j]);
+      if (std::isnan(x)) {
+        ++missing;
+        continue;
+      }
+      if (std::isinf(x) && infinite_row < 0) {
+        infinite_row = row;
+        infinite_column = j;
+      }
+      ++observed;
+      zero = zero && x == 0.0;
+      const double moved = x - shift_[j];
+      weight[j] += row_weight;
+      sum[j] += row_weight * moved;
+      square[j] += row_weight * moved * moved;
+      low[j] = std::min(low[j], x);
+      high[j] = std::max(high[j], x);
+    }
+    if (observed == 0 && empty_row < 0) empty_row = row;
+    if (zero && zero_row < 0) zero_row = row;
+  }
+
+  void flush() {
+    const ColumnSums sums{shift_.data(), sum.data(), square.data(), low.data(), high.data()};
+    if (data_.is_sparse || data_.dense.is_double)
+      kernels().add_double(doubles_, weights_, waiting_, d_, sums);
+    else
+      kernels().add_float(floats_, weights_, waiting_, d_, sums);
+    waiting_ = 0;
+  }
+
+  const Dataset& data_;
+  int d_;
+  const std::vector<double>& shift_;
+  std::vector<double> buffer_;
+  const float* floats_[kAtOnce];
+  const double* doubles_[kAtOnce];
+  double weights_[kAtOnce];
+  int waiting_ = 0;
+  double finite_weight_ = 0.0;
+
+ public:
+  std::vector<double> weight, sum, square, low, high;
+  std::int64_t missing = 0, infinite_row = -1, empty_row = -1, zero_row = -1;
+  int infinite_column = -1;
+};
+
+}  // namespace
+
 ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* weights,
                                    Team& team) {
   const int d = data.features;
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  struct Part {
-    std::vector<double> weight, sum, square, low, high;
-    std::int64_t missing = 0, infinite_row = -1, empty_row = -1, zero_row = -1;
-    int infinite_column = -1;
-  };
   // The first row is subtracted before squaring: variances of columns far from zero stay right.
   std::vector<double> shift(d);
   if (n) data.raw(which ? which[0] : 0, shift.data());
@@ -144,84 +244,34 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
     if (!std::isfinite(s)) s = 0.0;
 
   constexpr int kParts = 16;  // fixed, so that sums do not depend on the number of threads
-  std::vector<Part> parts(kParts);
+  std::vector<std::unique_ptr<PartialStatistics>> parts(kParts);
   team.run(kParts, [&](int index, int) {
-    Part& part = parts[index];
-    part.weight.assign(d, 0.0);
-    part.sum.assign(d, 0.0);
-    part.square.assign(d, 0.0);
-    part.low.assign(d, inf);
-    part.high.assign(d, -inf);
-    std::vector<double> buffer(d);
-    double total_weight = 0.0;
-    for (std::int64_t i = n * index / kParts; i < n * (index + 1) / kParts; ++i) {
-      const std::int64_t row = which ? which[i] : i;
-      const double w = weights ? weights[i] : 1.0;
-      double* x = buffer.data();
-      data.raw(row, x);
-      double check = 0.0, size = 0.0;
-      for (int j = 0; j < d; ++j) {
-        check += x[j] * 0.0;  // NaN if anything is not finite
-        size += std::abs(x[j]);
-      }
-      if (size == 0.0 && part.zero_row < 0) part.zero_row = row;
-      if (check == 0.0) {
-        total_weight += w;
-        for (int j = 0; j < d; ++j) {
-          const double value = x[j] - shift[j];
-          part.sum[j] += w * value;
-          part.square[j] += w * value * value;
-          part.low[j] = std::min(part.low[j], x[j]);
-          part.high[j] = std::max(part.high[j], x[j]);
-        }
-        continue;
-      }
-      int observed = 0;
-      bool zero = true;
-      for (int j = 0; j < d; ++j) {
-        if (std::isnan(x[j])) {
-          ++part.missing;
-          continue;
-        }
-        if (std::isinf(x[j]) && part.infinite_row < 0) {
-          part.infinite_row = row;
-          part.infinite_column = j;
-        }
-        ++observed;
-        zero = zero && x[j] == 0.0;
-        const double value = x[j] - shift[j];
-        part.weight[j] += w;
-        part.sum[j] += w * value;
-        part.square[j] += w * value * value;
-        part.low[j] = std::min(part.low[j], x[j]);
-        part.high[j] = std::max(part.high[j], x[j]);
-      }
-      if (observed == 0 && part.empty_row < 0) part.empty_row = row;
-      if (zero && part.zero_row < 0) part.zero_row = row;
-    }
-    for (double& w : part.weight) w += total_weight;
+    parts[index] = std::make_unique<PartialStatistics>(data, shift);
+    for (std::int64_t i = n * index / kParts; i < n * (index + 1) / kParts; ++i)
+      parts[index]->add(which ? which[i] : i, weights ? weights[i] : 1.0);
+    parts[index]->finish();
   });
 
   ColumnStatistics out;
   out.weight.assign(d, 0.0);
   out.mean.assign(d, 0.0);
   out.variance.assign(d, 0.0);
-  out.low.assign(d, inf);
-  out.high.assign(d, -inf);
-  for (const Part& part : parts) {
-    out.missing += part.missing;
-    if (out.infinite_row < 0 && part.infinite_row >= 0) {
-      out.infinite_row = part.infinite_row;
-      out.infinite_column = part.infinite_column;
+  out.low.assign(d, kInfinity);
+  out.high.assign(d, -kInfinity);
+  for (const auto& part : parts) {
+    out.missing += part->missing;
+    if (out.infinite_row < 0 && part->infinite_row >= 0) {
+      out.infinite_row = part->infinite_row;
+      out.infinite_column = part->infinite_column;
     }
-    if (out.empty_row < 0) out.empty_row = part.empty_row;
-    if (out.zero_row < 0) out.zero_row = part.zero_row;
+    if (out.empty_row < 0) out.empty_row = part->empty_row;
+    if (out.zero_row < 0) out.zero_row = part->zero_row;
     for (int j = 0; j < d; ++j) {
-      out.weight[j] += part.weight[j];
-      out.mean[j] += part.sum[j];
-      out.variance[j] += part.square[j];
-      out.low[j] = std::min(out.low[j], part.low[j]);
-      out.high[j] = std::max(out.high[j], part.high[j]);
+      out.weight[j] += part->weight[j];
+      out.mean[j] += part->sum[j];
+      out.variance[j] += part->square[j];
+      out.low[j] = std::min(out.low[j], part->low[j]);
+      out.high[j] = std::max(out.high[j], part->high[j]);
     }
   }
   for (int j = 0; j < d; ++j) {

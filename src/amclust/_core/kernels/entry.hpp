@@ -19,3 +19,4 @@ void AMCLUST_ENTRY(fill_moving)(amclust::Kernels&);
 void AMCLUST_ENTRY(fill_free)(amclust::Kernels&);
 void AMCLUST_ENTRY(fill_silhouette)(amclust::Kernels&);
 void AMCLUST_ENTRY(fill_adam)(amclust::Kernels&);
+void AMCLUST_ENTRY(fill_statistics)(amclust::Kernels&);

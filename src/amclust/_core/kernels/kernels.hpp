@@ -67,6 +67,14 @@ struct FreeAdjoint {
   int lanes_used;
 };
 
+// Sums over the rows of a table, per column; `shift` is subtracted before squaring.
+struct ColumnSums {
+  const double* shift;
+  double *sum, *square, *low, *high;
+};
+
+enum class RowState { plain, zero, not_finite };
+
 struct AdamStep {
   float learning_rate, beta1, beta2, epsilon;
   float correction1, correction2;  // 1 / (1 - beta^t)
@@ -122,6 +130,12 @@ struct Kernels {
   void (*logits)(const float* products, int n, int kp, const float* bias, float factor, float* out);
   // p * (g - sum p g), row by row; out may be g
   void (*softmax_adjoint)(const float* memberships, const float* gradient, int n, int kp, float* out);
+
+  // What kind of row this is; sums may only take rows that are finite.
+  RowState (*inspect_float)(const float* row, int d);
+  RowState (*inspect_double)(const double* row, int d);
+  void (*add_float)(const float* const* rows, const double* weights, int n, int d, const ColumnSums& sums);
+  void (*add_double)(const double* const* rows, const double* weights, int n, int d, const ColumnSums& sums);
 
   std::size_t (*moving_scratch)(const Network&, int n_moving);
   void (*moving)(const Network&, const MovingTile&);

@@ -14,6 +14,7 @@ const amclust::Kernels* AMCLUST_ENTRY(kernel_table)() {
     AMCLUST_ENTRY(fill_free)(t);
     AMCLUST_ENTRY(fill_silhouette)(t);
     AMCLUST_ENTRY(fill_adam)(t);
+    AMCLUST_ENTRY(fill_statistics)(t);
     return t;
   }();
   return &table;
