@@ -222,13 +222,11 @@ void affine(const float* row, const float* offset, const float* scale, int d, fl
 }
 
 void affine_double(const double* row, const float* offset, const float* scale, int d, float* out) {
-  typedef double DoubleVec __attribute__((vector_size(W * 8)));
   int j = 0;
-  for (; j + W <= d; j += W) {
-    DoubleVec x;
-    __builtin_memcpy(&x, row + j, sizeof x);
-    x -= __builtin_convertvector(load(offset + j), DoubleVec);
-    store(out + j, __builtin_convertvector(x * __builtin_convertvector(load(scale + j), DoubleVec), Vec));
+  for (; j + H <= d; j += H) {
+    const DoubleVec x = (load_double(row + j) - load_double(offset + j)) * load_double(scale + j);
+    const HalfVec narrow = __builtin_convertvector(x, HalfVec);
+    __builtin_memcpy(out + j, &narrow, sizeof narrow);
   }
   for (; j < d; ++j) out[j] = static_cast<float>((row[j] - offset[j]) * scale[j]);
 }

@@ -30,6 +30,31 @@ inline Vec load(const float* p) {
 
 inline void store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
 
+// Doubles come half as many to a vector: a full register, which compilers handle better than two halves of one.
+constexpr int H = W / 2;
+
+typedef double DoubleVec __attribute__((vector_size(W * 4)));
+typedef std::int64_t LongVec __attribute__((vector_size(W * 4)));
+typedef float HalfVec __attribute__((vector_size(W * 2)));
+
+inline DoubleVec load_double(const double* p) {
+  DoubleVec v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+
+inline DoubleVec load_double(const float* p) {
+  HalfVec v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return __builtin_convertvector(v, DoubleVec);
+}
+
+inline void store_double(double* p, DoubleVec v) { __builtin_memcpy(p, &v, sizeof v); }
+
+inline DoubleVec select(LongVec mask, DoubleVec yes, DoubleVec no) {
+  return (DoubleVec)((mask & (LongVec)yes) | (~mask & (LongVec)no));
+}
+
 inline Vec splat(float x) { return Vec{} + x; }
 
 inline Vec select(IVec mask, Vec yes, Vec no) { return (Vec)((mask & (IVec)yes) | (~mask & (IVec)no)); }

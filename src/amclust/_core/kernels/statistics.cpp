@@ -7,28 +7,18 @@ namespace {
 using amclust::ColumnSums;
 using amclust::RowState;
 
-typedef double DoubleVec __attribute__((vector_size(W * 8)));
-
-inline DoubleVec load_double(const double* p) {
-  DoubleVec v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-inline DoubleVec load_double(const float* p) { return __builtin_convertvector(load(p), DoubleVec); }
-inline void store_double(double* p, DoubleVec v) { __builtin_memcpy(p, &v, sizeof v); }
-
 // x * 0 is 0 where x is finite and NaN elsewhere.
 template <class Value>
 RowState inspect(const Value* row, int d) {
   DoubleVec check = {}, size = {};
   int j = 0;
-  for (; j + W <= d; j += W) {
+  for (; j + H <= d; j += H) {
     const DoubleVec x = load_double(row + j);
     check += x * 0.0;
     size += x * x;
   }
   double total = 0.0, amount = 0.0;
-  for (int l = 0; l < W; ++l) {
+  for (int l = 0; l < H; ++l) {
     total += check[l];
     amount += size[l];
   }
@@ -44,7 +34,7 @@ RowState inspect(const Value* row, int d) {
 template <class Value>
 void add_rows(const Value* const* rows, const double* weights, int n, int d, const ColumnSums& sums) {
   int j = 0;
-  for (; j + W <= d; j += W) {
+  for (; j + H <= d; j += H) {
     const DoubleVec shift = load_double(sums.shift + j);
     DoubleVec sum = load_double(sums.sum + j), square = load_double(sums.square + j);
     DoubleVec low = load_double(sums.low + j), high = load_double(sums.high + j);
@@ -52,8 +42,8 @@ void add_rows(const Value* const* rows, const double* weights, int n, int d, con
       const DoubleVec x = load_double(rows[i] + j), moved = x - shift, weighted = moved * weights[i];
       sum += weighted;
       square += weighted * moved;
-      low = x < low ? x : low;
-      high = x > high ? x : high;
+      low = select(x < low, x, low);
+      high = select(x > high, x, high);
     }
     store_double(sums.sum + j, sum);
     store_double(sums.square + j, square);
