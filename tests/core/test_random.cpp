@@ -1,0 +1,115 @@
+// The generator against its authors' known answers, and the orders drawn with it.
+#include "check.hpp"
+#include "order.hpp"
+#include "random.hpp"
+
+#include <array>
+#include <vector>
+
+namespace {
+
+using amclust::Purpose;
+using amclust::Random;
+using amclust::RandomOrder;
+using Counter = std::array<std::uint32_t, 4>;
+using Key = std::array<std::uint32_t, 2>;
+
+void philox_known_answers() {
+  constexpr std::uint32_t ff = 0xffffffffu;
+  CHECK((amclust::philox(Counter{0, 0, 0, 0}, Key{0, 0}) ==
+         Counter{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}));
+  CHECK((amclust::philox(Counter{ff, ff, ff, ff}, Key{ff, ff}) ==
+         Counter{0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}));
+  CHECK((amclust::philox(Counter{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}, Key{0xa4093822u, 0x299f31d0u}) ==
+         Counter{0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}));
+}
+
+void streams_differ_by_every_part_of_their_name() {
+  const auto first = [](Random random) { return random.bits(); };
+  const std::uint64_t base = first(Random(1, Purpose::mask, 2, 3));
+  CHECK_EQUAL(first(Random(1, Purpose::mask, 2, 3)), base);
+  CHECK(first(Random(2, Purpose::mask, 2, 3)) != base);
+  CHECK(first(Random(1 + (std::uint64_t{1} << 32), Purpose::mask, 2, 3)) != base);
+  CHECK(first(Random(1, Purpose::order, 2, 3)) != base);
+  CHECK(first(Random(1, Purpose::mask, 3, 3)) != base);
+  CHECK(first(Random(1, Purpose::mask, 2, 4)) != base);
+}
+
+void draws_stay_in_range_and_spread() {
+  Random random(5, Purpose::sample);
+  constexpr int kDraws = 60000;
+  for (const std::uint32_t n : {1u, 2u, 3u, 7u, 30u}) {
+    check::describe("below ", n);
+    std::vector<int> counts(n, 0), pairs(n, 0);
+    bool inside = true;
+    for (int i = 0; i < kDraws; ++i) {
+      const std::uint32_t drawn = random.below(n);
+      std::uint32_t two[2];
+      random.below(n, n, two);
+      inside = inside && drawn < n && two[0] < n && two[1] < n;
+      if (!inside) break;
+      ++counts[drawn];
+      ++pairs[two[1]];
+    }
+    CHECK(inside);
+    const double expected = static_cast<double>(kDraws) / n, deviation = 5.0 * std::sqrt(expected);
+    for (std::uint32_t v = 0; v < n; ++v) {
+      CHECK_NEAR(counts[v], expected, deviation);
+      CHECK_NEAR(pairs[v], expected, deviation);
+    }
+  }
+  double sum = 0.0, low = 1.0, high = 0.0;
+  for (int i = 0; i < kDraws; ++i) {
+    const double u = random.uniform();
+    sum += u;
+    low = std::min(low, u);
+    high = std::max(high, u);
+  }
+  CHECK(low >= 0.0 && low < 1e-3);
+  CHECK(high < 1.0 && high > 1.0 - 1e-3);
+  CHECK_NEAR(sum / kDraws, 0.5, 0.01);
+}
+
+void orders_are_permutations() {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t n = 1; n <= 70; ++n) sizes.push_back(n);
+  for (const std::uint64_t n : {255u, 256u, 257u, 1000u, 1024u, 4097u, 65536u, 100003u}) sizes.push_back(n);
+  for (const std::uint64_t n : sizes) {
+    check::describe("order of ", n);
+    const RandomOrder order(11, 3, n);
+    std::vector<bool> seen(n, false);
+    bool once = true;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::uint64_t at = order[i];
+      once = once && at < n && !seen[at];
+      if (!once) break;
+      seen[at] = true;
+    }
+    CHECK(once);
+  }
+}
+
+void orders_differ_by_pass_and_seed() {
+  constexpr std::uint64_t n = 1000;
+  const RandomOrder one(11, 0, n), same(11, 0, n), next(11, 1, n), other(12, 0, n);
+  int identity = 0, equal = 0, pass = 0, seed = 0;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    identity += one[i] == i;
+    equal += one[i] == same[i];
+    pass += one[i] == next[i];
+    seed += one[i] == other[i];
+  }
+  CHECK_EQUAL(equal, static_cast<int>(n));
+  CHECK(identity < 20 && pass < 20 && seed < 20);
+}
+
+}  // namespace
+
+int main() {
+  philox_known_answers();
+  streams_differ_by_every_part_of_their_name();
+  draws_stay_in_range_and_spread();
+  orders_are_permutations();
+  orders_differ_by_pass_and_seed();
+  return check::finish();
+}

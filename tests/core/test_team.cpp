@@ -1,0 +1,114 @@
+// Threads that share numbered tasks.
+#include "check.hpp"
+#include "team.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+
+namespace {
+
+using amclust::Team;
+
+void every_task_is_done_once() {
+  for (const int size : {1, 2, 4, 7}) {
+    Team team(size);
+    CHECK_EQUAL(team.size(), size);
+    for (const int tasks : {0, 1, 2, 3, 50, 1000}) {
+      check::describe("team of ", size, ", ", tasks, " tasks");
+      const auto times = std::make_unique<std::atomic<int>[]>(static_cast<std::size_t>(tasks) + 1);
+      std::atomic<bool> known_member{true};
+      team.run(tasks, [&](int index, int member) {
+        ++times[index];
+        if (member < 0 || member >= size) known_member = false;
+      });
+      bool once = true;
+      for (int i = 0; i < tasks; ++i) once = once && times[i] == 1;
+      CHECK(once);
+      CHECK_EQUAL(times[tasks].load(), 0);
+      CHECK(known_member.load());
+    }
+  }
+}
+
+void many_small_rounds() {
+  Team team(4);
+  std::atomic<long> sum{0};
+  constexpr int kRounds = 5000;
+  for (int round = 0; round < kRounds; ++round) team.run(3, [&](int index, int) { sum += index + 1; });
+  CHECK_EQUAL(sum.load(), 6L * kRounds);
+}
+
+// After a pause longer than the threads spin, so that they sleep.
+void rounds_after_a_pause() {
+  Team team(3);
+  std::atomic<int> done{0};
+  for (int round = 0; round < 3; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    team.run(8, [&](int, int) { ++done; });
+  }
+  CHECK_EQUAL(done.load(), 24);
+}
+
+// Two tasks that wait for each other end only if two threads take them.
+void members_work_at_the_same_time() {
+  Team team(2);
+  std::atomic<int> arrived{0};
+  std::atomic<bool> met{true};
+  team.run(2, [&](int, int) {
+    ++arrived;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (arrived < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    if (arrived < 2) met = false;
+  });
+  CHECK(met.load());
+}
+
+void an_exception_comes_out_and_the_team_lives_on() {
+  for (const int size : {1, 4}) {
+    check::describe("team of ", size);
+    Team team(size);
+    for (int round = 0; round < 100; ++round) {
+      std::atomic<int> started{0};
+      bool caught = false;
+      try {
+        team.run(40, [&](int index, int) {
+          ++started;
+          if (index == 5) throw std::runtime_error("five");
+        });
+      } catch (const std::runtime_error& error) {
+        caught = std::string(error.what()) == "five";
+      }
+      CHECK(caught);
+      CHECK(started >= 6 && started <= 40);
+      std::atomic<int> done{0};
+      team.run(10, [&](int, int) { ++done; });
+      CHECK_EQUAL(done.load(), 10);
+    }
+    CHECK_THROWS(int, team.run(30, [](int, int) { throw 1; }));  // every task
+    CHECK_THROWS(int, team.run(1, [](int, int) { throw 1; }));
+  }
+}
+
+void teams_come_and_go() {
+  for (int i = 0; i < 50; ++i) {
+    Team idle(3);
+    Team used(3);
+    std::atomic<int> done{0};
+    used.run(3, [&](int, int) { ++done; });
+    CHECK_EQUAL(done.load(), 3);
+  }
+}
+
+}  // namespace
+
+int main() {
+  every_task_is_done_once();
+  many_small_rounds();
+  rounds_after_a_pause();
+  members_work_at_the_same_time();
+  an_exception_comes_out_and_the_team_lives_on();
+  teams_come_and_go();
+  return check::finish();
+}

@@ -1,0 +1,296 @@
+// Training from seeds to labels: it finds blobs, repeats itself to the bit, wakes dead memories, stops when told to.
+#include "blobs.hpp"
+#include "check.hpp"
+#include "dynamics.hpp"
+#include "seeding.hpp"
+#include "trainer.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace {
+
+using amclust::Control;
+using amclust::Dataset;
+using amclust::Metric;
+using amclust::Monitor;
+using amclust::ProgressEvent;
+using amclust::RunRecord;
+using amclust::RunSettings;
+using amclust::Team;
+
+constexpr int kClusters = 4;
+
+RunSettings settings_for(const Dataset& data, const char* objective, std::uint64_t seed) {
+  RunSettings run;
+  run.objective.name = objective;
+  run.objective.seed = seed;
+  run.objective.hidden_fraction = 0.3;
+  run.objective.fill.assign(data.features, 0.0f);
+  run.objective.anchor = 1.0;
+  run.objective.tie = 0.3;
+  run.metric = data.metric;
+  run.beta = data.metric == Metric::cosine ? 8.0f : 0.5f;
+  run.step_size = 0.3f;
+  run.max_epochs = 60;
+  return run;
+}
+
+std::vector<RunSettings> seeded_runs(const Dataset& data, const char* objective, int runs) {
+  std::vector<std::uint64_t> seeds;
+  for (int i = 0; i < runs; ++i) seeds.push_back(17 + static_cast<std::uint64_t>(i));
+  Team team(1);
+  const std::vector<float> fill(data.features, 0.0f);
+  const auto seedings = amclust::seed_memories(data, {nullptr, nullptr, data.rows}, kClusters, true, seeds, 1, fill.data(), team);
+  std::vector<RunSettings> out;
+  for (int i = 0; i < runs; ++i) {
+    CHECK_EQUAL(seedings[i].distinct, kClusters);
+    out.push_back(settings_for(data, objective, seeds[i]));
+    out.back().memories = seedings[i].memories;
+    out.back().objective.scatter_unit = seedings[i].mean_square;
+  }
+  return out;
+}
+
+std::vector<RunRecord> train(const Dataset& data, const std::vector<RunSettings>& runs, int threads,
+                             Monitor&& monitor = Monitor{}) {
+  std::vector<RunRecord> records;
+  amclust::supervise(monitor, [&](Control& control) {
+    records = amclust::train(data, {nullptr, nullptr, data.rows}, kClusters, runs, threads, control);
+  });
+  return records;
+}
+
+std::vector<std::int32_t> labels_of(const Dataset& data, const RunSettings& run, const RunRecord& record) {
+  amclust::Memories memories(kClusters, data.features, run.metric, run.beta, run.step_size, run.n_steps, 100.0);
+  memories.set(record.memories.data());
+  std::copy(record.log_weights.begin(), record.log_weights.end(), memories.log_weights.data());
+  memories.refresh(true);
+  std::vector<std::int32_t> labels(data.rows, -1);
+  amclust::Inference out;
+  out.labels = labels.data();
+  Monitor monitor;
+  amclust::supervise(monitor, [&](Control& control) {
+    Team team(2);
+    amclust::infer(data, nullptr, data.rows, run.objective.fill.data(), memories, out, team, control);
+  });
+  return labels;
+}
+
+// Row i belongs to blob i modulo the number of clusters. A row may have lost what tells it from others.
+bool finds_the_blobs(const std::vector<std::int32_t>& labels, double share) {
+  std::size_t right = 0;
+  std::set<std::int32_t> used;
+  for (int blob = 0; blob < kClusters; ++blob) {
+    int counts[kClusters] = {};
+    for (std::size_t i = static_cast<std::size_t>(blob); i < labels.size(); i += kClusters) ++counts[labels[i]];
+    const int* most = std::max_element(counts, counts + kClusters);
+    used.insert(static_cast<std::int32_t>(most - counts));
+    right += static_cast<std::size_t>(*most);
+  }
+  return used.size() == kClusters && static_cast<double>(right) >= share * static_cast<double>(labels.size());
+}
+
+tests::Rows make_rows(int n, bool holes) {
+  tests::Rows rows = tests::Rows::blobs(n, 6, kClusters, 0.3, 4);
+  if (holes) rows.punch_holes(0.2, 5);
+  return rows;
+}
+
+void training_finds_blobs() {
+  for (const char* objective : {"completion", "reconstruction", "silhouette"})
+    for (const Metric metric : {Metric::euclidean, Metric::cosine})
+      for (const bool holes : {false, true}) {
+        check::describe(objective, metric == Metric::cosine ? " cosine" : "", holes ? " holes" : "");
+        const tests::Rows rows = make_rows(240, holes);
+        const Dataset data = rows.dataset(metric);
+        const auto runs = seeded_runs(data, objective, 3);
+        const auto records = train(data, runs, 2);
+        int right = 0;
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+          right += finds_the_blobs(labels_of(data, runs[i], records[i]), holes ? 0.9 : 1.0);
+          const RunRecord& record = records[i];
+          CHECK(!record.loss_curve.empty() && record.loss_curve.size() <= 60);
+          CHECK_EQUAL(record.loss, record.loss_curve[record.best_epoch]);
+          CHECK(record.loss <= record.loss_curve.front());
+          CHECK_EQUAL(record.steps, static_cast<std::int64_t>(record.loss_curve.size()));
+          CHECK(!(record.converged && record.improving));
+          if (metric == Metric::euclidean) continue;
+          for (int m = 0; m < kClusters; ++m) {
+            double square = 0.0;
+            for (int j = 0; j < 6; ++j) square += std::pow(record.memories[static_cast<std::size_t>(m) * 6 + j], 2);
+            CHECK_NEAR(square, 1.0, 1e-4);
+          }
+        }
+        CHECK(right >= 2);
+      }
+}
+
+bool same(const RunRecord& a, const RunRecord& b) {
+  return a.memories == b.memories && a.log_weights == b.log_weights && a.loss_curve == b.loss_curve &&
+         a.moments == b.moments && a.best_epoch == b.best_epoch && a.reseeded == b.reseeded;
+}
+
+void bits_do_not_depend_on_the_threads() {
+  for (const char* objective : {"completion", "reconstruction", "silhouette"}) {
+    check::describe("threads: ", objective);
+    const tests::Rows rows = make_rows(1500, true);
+    const Dataset data = rows.dataset();
+    auto runs = seeded_runs(data, objective, 3);
+    for (RunSettings& run : runs) {
+      run.batch_size = 1024;  // several parts, and a batch that is not full
+      run.max_epochs = 4;
+      run.learn_weights = true;
+    }
+    const auto alone = train(data, runs, 1);
+    for (const int threads : {2, 4}) {
+      const auto together = train(data, runs, threads);
+      for (std::size_t i = 0; i < runs.size(); ++i) CHECK(same(alone[i], together[i]));
+      // One run by itself: then the batch is shared out.
+      CHECK(same(train(data, {runs[1]}, threads)[0], alone[1]));
+    }
+    CHECK(!same(alone[0], alone[1]));
+  }
+}
+
+void dead_memories_come_alive() {
+  for (const char* objective : {"completion", "reconstruction", "silhouette"}) {
+    check::describe("reseeding: ", objective);
+    const tests::Rows rows = make_rows(200, false);
+    const Dataset data = rows.dataset();
+    RunSettings run = settings_for(data, objective, 3);
+    run.max_epochs = 120;
+    run.objective.scatter_unit = 1.0;
+    for (int m = 0; m < kClusters; ++m)
+      for (int j = 0; j < 6; ++j)
+        run.memories.push_back(m < 2 ? rows.values[static_cast<std::size_t>(m) * 6 + j] : 500.0f);
+    const RunRecord record = train(data, {run}, 1)[0];
+    CHECK(record.reseeded >= 2);
+    const auto labels = labels_of(data, run, record);
+    CHECK_EQUAL(std::set<std::int32_t>(labels.begin(), labels.end()).size(), std::size_t{kClusters});
+    run.reseed = false;
+    const RunRecord untouched = train(data, {run}, 1)[0];
+    CHECK_EQUAL(untouched.reseeded, 0);
+    const auto without = labels_of(data, run, untouched);
+    CHECK(std::set<std::int32_t>(without.begin(), without.end()).size() < std::size_t{kClusters});
+  }
+}
+
+void training_stops_when_told_to() {
+  struct Stopper : Monitor {
+    int polls = 0;
+    bool poll() override { return ++polls < 2; }
+  };
+  const tests::Rows rows = make_rows(400, false);
+  const Dataset data = rows.dataset();
+  auto runs = seeded_runs(data, "completion", 2);
+  for (RunSettings& run : runs) {
+    run.max_epochs = 100000000;
+    run.early_stopping = false;
+  }
+  CHECK_THROWS(amclust::Interrupted, train(data, runs, 2, Stopper{}));
+  CHECK_THROWS(amclust::Interrupted, train(data, {runs[0]}, 2, Stopper{}));
+}
+
+void every_epoch_is_reported() {
+  struct Listener : Monitor {
+    std::vector<ProgressEvent>& events;
+    explicit Listener(std::vector<ProgressEvent>& out) : events(out) {}
+    bool wants_progress() const override { return true; }
+    void progress(const ProgressEvent& event) override { events.push_back(event); }
+  };
+  const tests::Rows rows = make_rows(100, false);
+  const Dataset data = rows.dataset();
+  const auto runs = seeded_runs(data, "silhouette", 3);
+  std::vector<ProgressEvent> events;
+  const auto records = train(data, runs, 2, Listener(events));
+  std::size_t epochs = 0;
+  for (const RunRecord& record : records) epochs += record.loss_curve.size();
+  CHECK_EQUAL(events.size(), epochs);
+  for (const ProgressEvent& event : events) CHECK_EQUAL(event.loss, records[event.run].loss_curve[event.epoch]);
+}
+
+void the_schedule_is_kept() {
+  const tests::Rows rows = make_rows(100, false);
+  const Dataset data = rows.dataset();
+  RunSettings run = seeded_runs(data, "reconstruction", 1)[0];
+  run.max_epochs = 37;
+  run.early_stopping = false;
+  run.tol = 10.0;  // nothing is an improvement
+  const RunRecord record = train(data, {run}, 1)[0];
+  CHECK_EQUAL(record.loss_curve.size(), std::size_t{37});
+  CHECK(!record.converged);
+  CHECK_NEAR(record.learning_rate, 0.1 * std::pow(0.8, 7), 1e-9);
+  run.min_lr = 0.09;
+  CHECK_NEAR(train(data, {run}, 1)[0].learning_rate, 0.09, 1e-12);
+  run.early_stopping = true;
+  const RunRecord stopped = train(data, {run}, 1)[0];
+  CHECK(stopped.converged && !stopped.improving && stopped.loss_curve.size() < 37);
+  run.tol = 0.0;
+  run.learning_rate = 1e-4;
+  run.max_epochs = 3;
+  CHECK(train(data, {run}, 1)[0].improving);
+}
+
+// Going on from where a run stood is the same as not having stopped.
+void training_can_go_on() {
+  const tests::Rows rows = make_rows(200, false);
+  const Dataset data = rows.dataset();
+  RunSettings run = seeded_runs(data, "reconstruction", 1)[0];
+  run.early_stopping = run.reseed = false;
+  run.keep_last = run.learn_weights = true;
+  run.max_epochs = 12;
+  run.patience = 100;  // the schedule begins anew
+  const RunRecord whole = train(data, {run}, 1)[0];
+  run.max_epochs = 5;
+  const RunRecord half = train(data, {run}, 1)[0];
+  run.memories = half.memories;
+  run.log_weights = half.log_weights;
+  run.moments = half.moments;
+  run.weight_moments = half.weight_moments;
+  run.steps = half.steps;
+  run.max_epochs = 7;
+  const RunRecord rest = train(data, {run}, 1)[0];
+  CHECK(rest.memories == whole.memories);
+  CHECK(rest.log_weights == whole.log_weights);
+  CHECK_EQUAL(rest.steps, whole.steps);
+}
+
+void seeds_are_distinct_rows() {
+  tests::Rows rows{6, 2, {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}};
+  const Dataset data = rows.dataset();
+  Team team(2);
+  const float fill[] = {0.0f, 0.0f};
+  for (const bool plus_plus : {true, false}) {
+    const auto three = amclust::seed_memories(data, {nullptr, nullptr, 6}, 3, plus_plus, {1, 2, 3}, 0, fill, team);
+    for (const amclust::Seeding& seeding : three) {
+      CHECK_EQUAL(seeding.distinct, 3);
+      const std::set<float> values(seeding.memories.begin(), seeding.memories.end());
+      CHECK((values == std::set<float>{1.0f, 2.0f, 3.0f}));
+      CHECK_NEAR(seeding.mean_square, 0.0, 1e-12);
+      CHECK_NEAR(seeding.median_gap, 2.0, 1e-6);
+    }
+    for (const amclust::Seeding& seeding :
+         amclust::seed_memories(data, {nullptr, nullptr, 6}, 4, plus_plus, {1, 2}, 0, fill, team))
+      CHECK_EQUAL(seeding.distinct, 3);  // fewer than asked for
+    const float weights[] = {1, 1, 0, 0, 1, 1};
+    for (const amclust::Seeding& seeding :
+         amclust::seed_memories(data, {nullptr, weights, 6}, 3, plus_plus, {1, 2}, 0, fill, team))
+      CHECK_EQUAL(seeding.distinct, 2);  // rows of weight 0 are no seeds
+  }
+}
+
+}  // namespace
+
+int main() {
+  training_finds_blobs();
+  bits_do_not_depend_on_the_threads();
+  dead_memories_come_alive();
+  check::describe("");
+  training_stops_when_told_to();
+  every_epoch_is_reported();
+  the_schedule_is_kept();
+  training_can_go_on();
+  seeds_are_distinct_rows();
+  return check::finish();
+}
