@@ -40,6 +40,7 @@ def run_settings(memories, **changes):
         "early_stopping": False,
         "reseed": False,
         "keep_last": False,
+        "whole_epochs": False,
     }
     return settings | changes
 

@@ -320,6 +320,7 @@ def test_a_given_start_is_used():
     assert adjusted_rand_score(y, make(init="random", n_init=5).fit(X).labels_) > 0.99
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_mask_values_act():
     X, _ = blobs(std=2.0, holes=0.2)
     centers = {

@@ -27,8 +27,10 @@ from amclust._training import (
     train_runs,
 )
 from amclust._units import Units, Whitening, choose_units, make_dataset
-from amclust._validation import check_statistics, check_weights
+from amclust._validation import as_numbers, check_distinct, check_statistics, check_weights
 
+# What float32 holds, with room for distances (beta in the core's units).
+MIN_BETA, MAX_BETA = 1e-20, 1e20
 # The anchor's weight: how much scatter inside the clusters one unit of silhouette is worth.
 ANCHOR = 1.0
 # How much a memory's distance from the centre of its cluster is worth, likewise.
@@ -68,7 +70,7 @@ class FittingMethods(NetworkMethods):
         runs = train_runs(problem, seedings, seeds, self._beta_inward(units), settings, progress)
         judge_runs(problem, runs, settings, sample_seed)
         chosen = choose_run(runs, self.selection)
-        self._keep(problem, runs[chosen], seedings[chosen])
+        self._keep(problem, runs[chosen], seedings[chosen], settings["objective"])
         self.runs_ = run_table(runs, chosen, units)
         self.labels_ = self._infer(problem.data, ["labels"])["labels"]
         best = self.runs_[chosen]
@@ -92,7 +94,8 @@ class FittingMethods(NetworkMethods):
             settings.update(self._optimizer_state())
         seen = settings.get("steps", 0)
         settings.update(
-            max_epochs=-(-problem.n_rows // _native.EPOCH_ROWS),
+            max_epochs=1,
+            whole_epochs=True,
             early_stopping=False,
             reseed=False,
             keep_last=True,
@@ -103,7 +106,7 @@ class FittingMethods(NetworkMethods):
         (run,) = train_runs(problem, [seeding], np.array([seed + seen]), beta, settings, None)
         run.seed = seed
         judge_runs(problem, [run], settings, seed)
-        self._keep(problem, run, seeding)
+        self._keep(problem, run, seeding, settings["objective"])
         self.runs_ = run_table([run], 0, problem.units)
         self.labels_ = self._infer(problem.data, ["labels"])["labels"]
 
@@ -122,6 +125,8 @@ class FittingMethods(NetworkMethods):
         """Return the objective by name; "auto" is decided here."""
         if self.objective != "auto":
             return self.objective
+        if problem.resumed is not None:
+            return problem.resumed
         if self.n_clusters == 1:
             return "reconstruction"
         return (
@@ -161,11 +166,13 @@ class FittingMethods(NetworkMethods):
             "tol": float(self.tol),
             "early_stopping": bool(self.early_stopping),
             "reseed": True,
+            "whole_epochs": False,
             "keep_last": False,
         }
 
     def _problem(self, X: Any, sample_weight: Any, units: Units | None = None) -> Problem:
         """Return the rows as the core takes them; the units are chosen here if not given."""
+        first = units is None
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float32, ensure_non_negative=True
@@ -178,27 +185,35 @@ class FittingMethods(NetworkMethods):
         rows, weights = None, sample_weight
         if data.rows <= self.batch_size:
             rows, weights = _native.distinct_rows(data, sample_weight)
+            check_distinct(len(rows), self.n_clusters, data.rows, first=first)
         elif sample_weight is not None and (sample_weight == 0).any():
             rows = np.flatnonzero(sample_weight)
             weights = np.ascontiguousarray(sample_weight[rows])
+        names = getattr(self, "feature_names_in_", None)
+        stats = everything = _native.statistics(data, rows, weights, threads)
+        if sample_weight is not None:  # rows of weight 0 are not trained on, but they get labels
+            everything = _native.statistics(data, None, None, threads)
         if self.metric == "mahalanobis":
             X = self._whitenable(X)
+        check_statistics(everything, names, data.rows, self.metric, fitting=False)
+        check_statistics(stats, names, data.rows, self.metric, fitting=first)
+        if self.metric == "mahalanobis":
             if units is None:
                 self._whitening = Whitening.of(X if rows is None else X[rows], weights)
             data = make_dataset(self._whitening.apply(X))
-        stats = _native.statistics(data, rows, weights, threads)
-        names = getattr(self, "feature_names_in_", None)
-        check_statistics(stats, names, data.rows, self.metric, fitting=units is None)
+            stats = _native.statistics(data, rows, weights, threads)
         if units is None:
             units = choose_units(stats, self.metric, self.mask_value)
-        data.has_missing = stats["missing"] > 0
+        data.has_missing = everything["missing"] > 0
         data.set_units(units.metric, units.offset, units.scale)
-        return Problem(data, units, self.n_clusters, rows, weights, threads)
+        # Learning goes on with the objective it began with, whether or not this piece has holes.
+        resumed = None if first else self._trained_objective
+        return Problem(data, units, self.n_clusters, rows, weights, threads, resumed)
 
     def _init(self, units: Units) -> str | NDArray[np.float32]:
         if isinstance(self.init, str):
             return self.init
-        init: NDArray[Any] = np.asarray(self.init, dtype=np.float64)
+        init: NDArray[Any] = as_numbers("init", self.init)
         expected = (self.n_clusters, self.n_features_in_)
         if init.shape != expected:
             msg = f"init must have shape (n_clusters, n_features) = {expected}, got {init.shape}."
@@ -211,11 +226,18 @@ class FittingMethods(NetworkMethods):
         return units.inward(init)
 
     def _beta_inward(self, units: Units) -> float | None:
-        return None if self.beta == "auto" else float(self.beta) * units.length**2
+        """Return a given beta in the core's units; None: from the data."""
+        if self.beta == "auto":
+            return None
+        # Beyond float32, memberships are as good as hard, or as good as equal: so are these.
+        return float(np.clip(float(self.beta) * units.length**2, MIN_BETA, MAX_BETA))
 
-    def _keep(self, problem: Problem, run: TrainedRun, seeding: dict[str, Any]) -> None:
+    def _keep(
+        self, problem: Problem, run: TrainedRun, seeding: dict[str, Any], objective: str
+    ) -> None:
         """Set the fitted attributes from a run."""
         record, units = run.record, problem.units
+        self._trained_objective = objective
         log_weights = record["log_weights"].astype(np.float64)
         if isinstance(self.weights, str):  # only ratios matter: make the mean weight 1
             log_weights -= np.log(np.mean(np.exp(log_weights)))
@@ -248,7 +270,7 @@ class FittingMethods(NetworkMethods):
                 f"{count} of {len(runs)} runs, the chosen one among them, were still improving at "
                 f"max_epochs={self.max_epochs}. Consider a larger max_epochs or learning_rate.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         if chosen.living < self.n_clusters:
             warnings.warn(
@@ -256,5 +278,5 @@ class FittingMethods(NetworkMethods):
                 "best run: no row falls to the other memories. Consider fewer clusters, a larger "
                 "beta or more restarts.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )

@@ -14,7 +14,7 @@ from amclust import _native
 from amclust._config import n_threads
 from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
 from amclust._units import Units, Whitening, make_dataset
-from amclust._validation import check_numeric_columns, check_statistics
+from amclust._validation import check_numeric_columns, check_statistics, name_column
 
 
 class NetworkMethods(TransformerMixin, ClusterMixin):
@@ -33,7 +33,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
     _scale: NDArray[np.float32]
     _fill: NDArray[np.float32]
     _whitening: Whitening
-    _dtype: np.dtype[Any]
+    _dtype: str
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the cluster that the dynamics carries each row to.
@@ -209,8 +209,9 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         missing = np.isnan(dense)
         rows = np.flatnonzero(missing.any(axis=1))
         completed = np.array(dense)
+        data = self._dataset(X)  # refuses what cannot be a row, holes or not
         if len(rows):
-            found = self._infer(self._dataset(X), ["filled", "row_scale"], rows)
+            found = self._infer(data, ["filled", "row_scale"], rows)
             filled = found["filled"]
             if self._metric == "cosine":
                 filled = filled * found["row_scale"][:, None]
@@ -250,12 +251,10 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
             rows = np.sort(np.random.default_rng(0).permutation(rows)[:SAMPLED_SILHOUETTE_ROWS])
             weights = None if weights is None else np.ascontiguousarray(weights[rows])
         labels = self._infer(data, ["labels"], rows)["labels"]
-        if len(np.unique(labels)) < 2:
-            return -1.0
         (value,) = _native.silhouette(
             data, rows, weights, labels[None], self.n_clusters, n_threads(self.n_jobs)
         )
-        return float(value)
+        return -1.0 if np.isnan(value) else float(value)
 
     # --- shared ---------------------------------------------------------------------------------
 
@@ -281,30 +280,33 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
             ensure_all_finite=False,
         )
         if reset:
-            self._dtype = X.dtype
+            self._dtype = X.dtype.name
         return X
 
     def _whitenable(self, X: Any) -> NDArray[Any]:
         if sparse.issparse(X):
             msg = "metric='mahalanobis' needs a dense X, got a sparse matrix."
             raise ValueError(msg)
+        names = getattr(self, "feature_names_in_", None)
         if not np.isfinite(X).all():
             row, column = np.argwhere(~np.isfinite(X))[0]
             msg = (
-                "metric='mahalanobis' takes no missing or infinite values, got "
-                f"{X[row, column]} in row {row}, column {column}. Use metric='euclidean'."
+                f"metric='mahalanobis' takes no missing or infinite values, got {X[row, column]} "
+                f"in row {row}, {name_column(int(column), names)}. Use metric='euclidean'."
             )
             raise ValueError(msg)
         return X
 
     def _dataset(self, X: Any) -> _native.Dataset:
         """Wrap validated rows for the core, in the units of the fit."""
-        if self.metric == "mahalanobis":
-            X = self._whitening.apply(self._whitenable(X))
         data = make_dataset(X)
         stats = _native.statistics(data, None, None, n_threads(self.n_jobs))
         names = getattr(self, "feature_names_in_", None)
+        if self.metric == "mahalanobis":
+            X = self._whitenable(X)
         check_statistics(stats, names, data.rows, self._metric, fitting=False)
+        if self.metric == "mahalanobis":
+            data = make_dataset(self._whitening.apply(X))
         data.has_missing = stats["missing"] > 0
         data.set_units(self._metric, self._offset, self._scale)
         return data

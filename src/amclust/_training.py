@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from amclust import _native
 from amclust._temperature import choose_beta
 from amclust._units import Units
+from amclust._validation import check_distinct
 
 # Up to this many rows the silhouette that ranks runs is exact; above, it is of a fixed sample.
 EXACT_SILHOUETTE_ROWS = 10_000
@@ -40,6 +41,7 @@ class Problem:
     rows: NDArray[np.int64] | None  # None: all rows
     weights: NDArray[np.float32] | None  # of these rows; None: all 1
     threads: int
+    resumed: str | None = None  # the objective of the training that goes on here
 
     @property
     def n_rows(self) -> int:
@@ -80,13 +82,7 @@ def seed_runs(
         p.units.fill,
         p.threads,
     )
-    distinct = min(seeding["distinct"] for seeding in found)
-    if distinct < p.n_clusters:
-        msg = (
-            f"n_clusters={p.n_clusters} must be at most the number of distinct rows of X, which is "
-            f"{distinct} (n_samples={p.data.rows})."
-        )
-        raise ValueError(msg)
+    check_distinct(min(s["distinct"] for s in found), p.n_clusters, p.data.rows, first=True)
     return found
 
 

@@ -87,12 +87,15 @@ class Whitening(NamedTuple):
     def of(cls, X: FloatArray, weights: NDArray[np.float32] | None) -> Whitening:
         """Whiten by the covariance of weighted rows; a row of weight 2 counts like two rows.
 
-        It is shrunk (Ledoit and Wolf, 2004), so that it can be inverted for any shape of table.
+        The correlations are shrunk towards none (Ledoit and Wolf, 2004), so that they can be
+        inverted for any shape of table; the units of the columns do not matter.
         """
         w = np.ones(len(X)) if weights is None else weights.astype(np.float64)
         n, d = w.sum(), X.shape[1]
         mean = w @ X / n
-        centred = X - mean
+        spread = np.sqrt(w @ (X - mean) ** 2 / n)
+        spread[spread == 0] = 1.0
+        centred = (X - mean) / spread
         covariance = (centred * w[:, None]).T @ centred / n
         level = np.trace(covariance) / d
         distance = np.sum(covariance**2) - d * level**2
@@ -103,8 +106,8 @@ class Whitening(NamedTuple):
         values = np.maximum(values, values.max() * 1e-10) if values.max() > 0 else np.ones(d)
         return cls(
             mean,
-            (vectors / np.sqrt(values)) @ vectors.T,
-            (vectors * np.sqrt(values)) @ vectors.T,
+            (vectors / np.sqrt(values)) @ vectors.T / spread[:, None],
+            (vectors * np.sqrt(values)) @ vectors.T * spread,
         )
 
     def apply(self, X: FloatArray) -> FloatArray:

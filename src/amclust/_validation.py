@@ -8,6 +8,7 @@ import numpy as np
 
 # Squares of larger numbers do not fit float32, in which the core computes.
 LARGEST = 1e18
+SMALLEST = 1e-18
 
 
 def check_numeric_columns(X: Any) -> None:
@@ -78,10 +79,20 @@ def check_statistics(
         raise ValueError(msg)
     if metric == "cosine" and stats["zero_row"] >= 0:
         msg = (
-            f"Row {stats['zero_row']} of X is zero and has no direction: metric='cosine' needs "
-            "rows with at least one value that is not 0. Drop such rows or use metric='euclidean'."
+            f"Row {stats['zero_row']} of X is zero (or shorter than 1e-18) and has no direction: "
+            "metric='cosine' needs rows with at least one value that is not 0. Drop such rows or "
+            "use metric='euclidean'."
         )
         raise ValueError(msg)
+    if fitting and metric != "cosine":
+        ranges = np.asarray(stats["max"]) - np.asarray(stats["min"])
+        widest = ranges.max(initial=0.0)
+        if 0 < widest < SMALLEST:
+            msg = (
+                f"No column of X varies by more than {widest:g}, which is too little for float32: "
+                f"at least one must vary by {SMALLEST:g} or more. Rescale X."
+            )
+            raise ValueError(msg)
     if fitting and n_rows:
         empty = np.flatnonzero(np.asarray(stats["weight"]) <= 0)
         if len(empty):
@@ -91,9 +102,28 @@ def check_statistics(
             raise ValueError(msg)
 
 
+def check_distinct(distinct: int, n_clusters: int, n_rows: int, *, first: bool) -> None:
+    """Refuse a first piece of data with fewer distinct rows than clusters."""
+    if first and distinct < n_clusters:
+        msg = (
+            f"n_clusters={n_clusters} must be at most the number of distinct rows of X, which is "
+            f"{distinct} (n_samples={n_rows})."
+        )
+        raise ValueError(msg)
+
+
+def as_numbers(name: str, values: Any) -> np.ndarray:
+    """Return a parameter as an array of floats."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"{name} must contain numbers only: {error}."
+        raise ValueError(msg) from error
+
+
 def check_weights(weights: Any, n_clusters: int) -> np.ndarray:
     """Return log-weights of the memories from k positive numbers."""
-    values = np.asarray(weights, dtype=np.float64)
+    values = as_numbers("weights", weights)
     if values.shape != (n_clusters,):
         msg = (
             f"weights must be None, 'learn' or {n_clusters} positive numbers (one per cluster), "

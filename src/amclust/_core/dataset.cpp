@@ -183,7 +183,7 @@ class PartialStatistics {
   template <class Value>
   void take_entries(const Value* row_values, std::int64_t row, double row_weight) {
     int observed = 0;
-    bool zero = true;
+    double amount = 0.0;
     for (int j = 0; j < d_; ++j) {
       const double x = static_cast<double>(row_values[j]);
       if (std::isnan(x)) {
@@ -195,7 +195,7 @@ class PartialStatistics {
         infinite_column = j;
       }
       ++observed;
-      zero = zero && x == 0.0;
+      amount += x * x;
       const double moved = x - shift_[j];
       weight[j] += row_weight;
       sum[j] += row_weight * moved;
@@ -204,7 +204,7 @@ class PartialStatistics {
       high[j] = std::max(high[j], x);
     }
     if (observed == 0 && empty_row < 0) empty_row = row;
-    if (zero && zero_row < 0) zero_row = row;
+    if (amount < kNothing && zero_row < 0) zero_row = row;
   }
 
   void flush() {

@@ -19,7 +19,7 @@ struct Sample {
   std::vector<double> weights;
 
   Sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
-    const std::int64_t most = std::max<std::int64_t>(4096, std::int64_t{64} * k);
+    const std::int64_t most = std::max<std::int64_t>(4096, std::int64_t{16} * k);
     n = static_cast<int>(std::min<std::int64_t>(all.size, most));
     d = data.features;
     ld = padded(d, kernels().lanes);

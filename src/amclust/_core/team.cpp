@@ -126,9 +126,9 @@ void supervise(Monitor& monitor, const std::function<void(Control&)>& work) {
     while (!done) {
       done_signal.wait_for(lock, 50ms, [&] { return done; });
       lock.unlock();
-      deliver();
+      if (!interrupted) deliver();
       if (!interrupted && !monitor.poll()) {
-        interrupted = true;
+        interrupted = true;  // nothing more is asked of the monitor
         control.stop_.store(true);
       }
       lock.lock();
@@ -140,6 +140,7 @@ void supervise(Monitor& monitor, const std::function<void(Control&)>& work) {
   }
   worker.join();
   if (interrupted) throw Interrupted{};
+  deliver();  // what came between the last look and the end
   if (error) std::rethrow_exception(error);
 }
 

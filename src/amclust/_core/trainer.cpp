@@ -97,8 +97,8 @@ class BatchStream {
   }
 
   bool whole() const { return batch_ == rows_.size; }
-  int batches_per_epoch() const {
-    const std::int64_t rows = std::min(rows_.size, kEpochRows);
+  int batches_per_epoch(bool whole_epochs) const {
+    const std::int64_t rows = whole_epochs ? rows_.size : std::min(rows_.size, kEpochRows);
     return static_cast<int>(std::max<std::int64_t>(1, (rows + batch_ - 1) / batch_));
   }
 
@@ -166,7 +166,6 @@ RunRecord train_one(const Dataset& data, const TrainingRows& rows, int k, const 
   const std::unique_ptr<Objective> objective = make_objective(data, settings.objective);
   Optimizer optimizer(settings, memories);
   BatchStream stream(rows, settings.batch_size, settings.objective.seed);
-  Schedule schedule(settings);
   Gradient gradient;
   RunRecord record;
 
@@ -183,8 +182,9 @@ RunRecord train_one(const Dataset& data, const TrainingRows& rows, int k, const 
     best_log_weights.copy_from(log_weights);
   };
 
-  const int batches = stream.batches_per_epoch();
+  const int batches = stream.batches_per_epoch(settings.whole_epochs);
   const bool single = batches == 1;
+  Schedule schedule(settings, batches);
   Buffer before_values, before_log_weights;
   memories.refresh(objective->needs_gram(memories));
   best_values.copy_from(memories.values);

@@ -25,7 +25,8 @@ struct RunSettings {
   int batch_size = 256, max_epochs = 200, patience = 5;
   double learning_rate = 0.1, lr_factor = 0.8, min_lr = 1e-5, tol = 1e-3;
   bool early_stopping = true, reseed = true;
-  bool keep_last = false;  // return the last memories, not those of the best epoch
+  bool whole_epochs = false;  // an epoch is all rows, however many
+  bool keep_last = false;     // return the last memories, not those of the best epoch
 
   // Where an earlier run stood (empty: from the start): Adam's moments, [2][k][d] and [2][k], and its steps.
   std::vector<float> moments, weight_moments;

@@ -94,6 +94,7 @@ RunSettings run_settings(nb::dict run, const Dataset& data, int k) {
   out.tol = field<double>(run, "tol");
   out.early_stopping = field<bool>(run, "early_stopping");
   out.reseed = field<bool>(run, "reseed");
+  out.whole_epochs = field<bool>(run, "whole_epochs");
   out.keep_last = field<bool>(run, "keep_last");
   out.moments = floats(run, "moments", 2 * size, true);
   if (!out.moments.empty()) {

@@ -38,7 +38,7 @@ struct MovingTile {
   float* products;       // [lanes][kp], in: start state times memories; out (training): gradient of these products
   float* state;          // [n_moving][lanes], out: where the coordinates end
   float* loss;           // [lanes], out
-  std::int32_t* winner;  // [lanes], out: the memory nearest to the final state
+  std::int32_t* winner;  // [lanes], out: the memory that attracted most at the last step
   float* gradient;       // [d + 1][kp], added to; null: forward only
   float* bias_gradient;  // [kp], added to
   float* scratch;        // moving_scratch() floats
@@ -72,6 +72,9 @@ struct ColumnSums {
   const double* shift;
   double *sum, *square, *low, *high;
 };
+
+// Squared length of a row that float32 can no longer scale to 1.
+constexpr double kNothing = 1e-36;
 
 enum class RowState { plain, zero, not_finite };
 

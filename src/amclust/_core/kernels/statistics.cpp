@@ -28,7 +28,7 @@ RowState inspect(const Value* row, int d) {
     amount += x * x;
   }
   if (!(total == 0.0)) return RowState::not_finite;
-  return amount == 0.0 ? RowState::zero : RowState::plain;
+  return amount < amclust::kNothing ? RowState::zero : RowState::plain;
 }
 
 template <class Value>
