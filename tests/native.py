@@ -9,7 +9,7 @@ def dataset(X, metric="euclidean"):
     data = _native.dense_dataset(X)
     data.has_missing = bool(np.isnan(X).any())
     d = X.shape[1]
-    data.set_units(metric, np.zeros(d, np.float32), np.ones(d, np.float32))
+    data.set_units(metric, np.zeros(d), np.ones(d, np.float32))
     return data
 
 

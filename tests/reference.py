@@ -70,8 +70,17 @@ def reconstruction(X, missing, fill, weights, net):
 
 
 def filled(X, missing, fill, net):
-    """Missing entries where the dynamics carries them, the observed ones as they were."""
-    start = torch.where(missing, fill, X)
+    """Missing entries where the dynamics carries them, the observed ones as they were.
+
+    They start where the memories have them that the observed entries alone attract to.
+    """
+    seen = (~missing).double()
+    if net.metric == "euclidean":
+        attraction = -(((X[:, None] - net.patterns) * seen[:, None]) ** 2).sum(-1)
+    else:
+        attraction = (X * seen) @ net.patterns.T
+    pull = torch.softmax(net.log_weights + net.beta * attraction, dim=1) @ net.patterns
+    start = torch.where(missing, pull, X)
     state = dynamics(start, net, missing.double())
     return torch.where(missing, state, X)
 

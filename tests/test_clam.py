@@ -343,3 +343,26 @@ def test_verbose_writes_to_standard_error_only(capfd):
     out, err = capfd.readouterr()
     assert out == ""
     assert len(err.splitlines()) == model.runs_["n_iter"].sum() + 1
+
+
+def test_a_row_with_holes_goes_where_its_observed_values_point():
+    X, _ = blobs(std=0.5)
+    model = make().fit(X)
+    holes = X.copy()
+    holes[:, 1:] = np.nan
+    nearest = ((holes[:, :1] - model.cluster_centers_[:, 0]) ** 2).argmin(axis=1)
+    clear = np.sort((holes[:, :1] - model.cluster_centers_[:, 0]) ** 2, axis=1)
+    clear = clear[:, 1] - clear[:, 0] > 1.0
+    assert (model.predict(holes) == nearest)[clear].mean() > 0.98
+
+
+def test_memories_stay_in_their_clusters():
+    X, _ = blobs(std=0.3)
+    model = make().fit(X)
+    means = np.stack([X[model.labels_ == m].mean(axis=0) for m in range(model.n_clusters)])
+    assert_allclose(model.cluster_centers_, means, atol=0.1)
+
+
+def test_large_offsets_do_not_matter_in_double_precision():
+    X, _ = blobs()
+    assert_array_equal(make().fit(X + 2.0**40).labels_, make().fit(X).labels_)

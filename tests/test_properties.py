@@ -26,7 +26,7 @@ CLEAR = re.compile(
     r"n_clusters=\d+ must be at most the number of distinct rows"
     r"|No observed value in column"
     r"|Row \d+ of X (has no observed value|is zero)"
-    r"|Values must be at most 1e\+18"
+    r"|Values must be at most 1e\+19"
     r"|No column of X varies by more than"
     r"|metric='mahalanobis' takes no missing or infinite values"
 )

@@ -11,6 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from amclust._fitting import FittingMethods
 
+# What the core counts with.
+MOST = 2**31 - 1
+
 
 class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     """Clustering with a dense associative memory.
@@ -44,7 +47,8 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         Part of the entries of a row that "completion" hides, in (0, 1).
 
     mask_value : {"mean", "min", "max"} or float, default="mean"
-        Where hidden and missing entries start: a statistic of their column, or a number.
+        Where hidden and missing entries start in training: a statistic of their column, or a
+        number. (A fitted network lets missing entries start where the observed ones point.)
 
     weights : None, "learn" or array-like of shape (n_clusters,), default=None
         Weights of the memories in the energy; None weighs them equally.
@@ -55,7 +59,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
 
     init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), \
             default="k-means++"
-        Initial memories. An array may not contain NaN.
+        Initial memories. An array may not contain NaN, and is used for a single run.
 
     n_init : int, default=10
         Number of restarts; `selection` chooses among them. All are trained in one call.
@@ -152,10 +156,10 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, MOST, closed="both")],
         "objective": [StrOptions({"auto", "silhouette", "completion", "reconstruction"})],
         "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "n_steps": [Interval(Integral, 1, 10_000, closed="both")],
         "step_size": [Interval(Real, 0, 1, closed="right")],
         "mask_prob": [Interval(Real, 0, 1, closed="neither")],
         "mask_value": [
@@ -165,11 +169,11 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         "weights": [None, StrOptions({"learn"}), "array-like"],
         "metric": [StrOptions({"euclidean", "cosine", "mahalanobis"})],
         "init": [StrOptions({"k-means++", "random"}), "array-like"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, MOST, closed="both")],
+        "batch_size": [Interval(Integral, 1, MOST, closed="both")],
+        "max_epochs": [Interval(Integral, 1, MOST, closed="both")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
+        "patience": [Interval(Integral, 1, MOST, closed="both")],
         "lr_factor": [Interval(Real, 0, 1, closed="neither")],
         "min_lr": [Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -177,8 +181,8 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         "selection": [StrOptions({"silhouette", "loss"})],
         "n_jobs": [
             None,
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
+            Interval(Integral, 1, MOST, closed="both"),
+            Interval(Integral, -MOST, -1, closed="both"),
         ],
         "random_state": ["random_state"],
         "verbose": ["verbose"],

@@ -20,7 +20,9 @@ def n_threads(n_jobs: int | None) -> int:
     cores = available_cores()
     if n_jobs is None:
         return cores
-    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+    wanted = cores + 1 + n_jobs if n_jobs < 0 else n_jobs
+    # More threads than this only stand in each other's way.
+    return max(1, min(wanted, max(8, 2 * cores)))
 
 
 def show_config() -> dict[str, str | int]:

@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,12 +61,8 @@ def draw_memories(
     memories: NDArray[Any], titles: list[str], shape: tuple[int, int], path: Path
 ) -> None:
     """Draw memories as images, side by side; the file appears whole or not at all."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        msg = 'drawing needs matplotlib: pip install "amclust[plot]"'
-        raise ImportError(msg) from error
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
     figure = Figure(figsize=(1.1 * len(memories), 1.5), layout="constrained")
     FigureCanvasAgg(figure)
@@ -89,6 +86,9 @@ def run_demo(restarts: int, seed: int, output: Path) -> None:
     if not output.parent.is_dir():
         msg = f"--output {output}: there is no folder {output.parent}"
         raise FileNotFoundError(msg)
+    if find_spec("matplotlib") is None:
+        msg = 'drawing the memories needs matplotlib: pip install "amclust[plot]"'
+        raise ImportError(msg)
     X, y = load_digits(return_X_y=True)
     k = len(np.unique(y))
     model = ClAM(n_clusters=k, n_init=restarts, random_state=seed)

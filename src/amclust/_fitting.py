@@ -27,14 +27,22 @@ from amclust._training import (
     train_runs,
 )
 from amclust._units import Units, Whitening, choose_units, make_dataset
-from amclust._validation import as_numbers, check_distinct, check_statistics, check_weights
+from amclust._validation import (
+    LARGEST,
+    as_numbers,
+    check_distinct,
+    check_statistics,
+    check_weights,
+)
 
+# An initial memory farther than this (in standard deviations) would never come back.
+FARTHEST = 1e9
 # What float32 holds, with room for distances (beta in the core's units).
 MIN_BETA, MAX_BETA = 1e-20, 1e20
 # The anchor's weight: how much scatter inside the clusters one unit of silhouette is worth.
 ANCHOR = 1.0
 # How much a memory's distance from the centre of its cluster is worth, likewise.
-TIE = 0.3
+TIE = 2.0
 
 
 class FittingMethods(NetworkMethods):
@@ -61,12 +69,13 @@ class FittingMethods(NetworkMethods):
 
     def _fit(self, problem: Problem) -> None:
         rng = check_random_state(self.random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init).astype(np.int64)
+        n_runs = self.n_init if isinstance(self.init, str) else 1
+        seeds = rng.randint(np.iinfo(np.int32).max, size=n_runs).astype(np.int64)
         sample_seed = int(rng.randint(np.iinfo(np.int32).max))
         settings = self._settings(problem)
         units = problem.units
         seedings = seed_runs(problem, self._init(units), seeds, sample_seed)
-        progress = reporter(self.verbose, self.n_init, self.max_epochs)
+        progress = reporter(self.verbose, n_runs, self.max_epochs)
         runs = train_runs(problem, seedings, seeds, self._beta_inward(units), settings, progress)
         judge_runs(problem, runs, settings, sample_seed)
         chosen = choose_run(runs, self.selection)
@@ -76,7 +85,7 @@ class FittingMethods(NetworkMethods):
         best = self.runs_[chosen]
         finish(
             self.verbose,
-            f"ClAM: chose run {chosen + 1} of {self.n_init}: loss {best['loss']:.5g}, "
+            f"ClAM: chose run {chosen + 1} of {n_runs}: loss {best['loss']:.5g}, "
             f"silhouette {best['silhouette']:.4f}, {best['living_clusters']} living clusters",
         )
         self._warn(runs, runs[chosen])
@@ -173,6 +182,17 @@ class FittingMethods(NetworkMethods):
     def _problem(self, X: Any, sample_weight: Any, units: Units | None = None) -> Problem:
         """Return the rows as the core takes them; the units are chosen here if not given."""
         first = units is None
+        self._fitted_metric = self.metric if first else self._fitted_metric
+        if not first and (self.metric, self.n_clusters) != (
+            self._fitted_metric,
+            len(self._memories),
+        ):
+            msg = (
+                f"metric={self.metric!r} and n_clusters={self.n_clusters} cannot change while "
+                f"learning goes on: the first piece had {self._fitted_metric!r} and "
+                f"{len(self._memories)}."
+            )
+            raise ValueError(msg)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float32, ensure_non_negative=True
@@ -203,12 +223,17 @@ class FittingMethods(NetworkMethods):
             data = make_dataset(self._whitening.apply(X))
             stats = _native.statistics(data, rows, weights, threads)
         if units is None:
-            units = choose_units(stats, self.metric, self.mask_value)
+            units = choose_units(stats, self.metric, self.mask_value, self._dtype)
         data.has_missing = everything["missing"] > 0
         data.set_units(units.metric, units.offset, units.scale)
         # Learning goes on with the objective it began with, whether or not this piece has holes.
         resumed = None if first else self._trained_objective
-        return Problem(data, units, self.n_clusters, rows, weights, threads, resumed)
+        counts = weights
+        if weights is not None:  # only ratios matter to the loss
+            weights = np.ascontiguousarray(
+                weights / weights.mean(dtype=np.float64), dtype=np.float32
+            )
+        return Problem(data, units, self.n_clusters, rows, weights, counts, threads, resumed)
 
     def _init(self, units: Units) -> str | NDArray[np.float32]:
         if isinstance(self.init, str):
@@ -221,9 +246,19 @@ class FittingMethods(NetworkMethods):
         if not np.isfinite(init).all():
             msg = "init must be finite, got an array with NaN or infinity."
             raise ValueError(msg)
+        if np.abs(init).max() > LARGEST:
+            msg = f"init must be at most {LARGEST:g} in size, got {np.abs(init).max():g}."
+            raise ValueError(msg)
         if self.metric == "mahalanobis":
             init = self._whitening.apply(init)
-        return units.inward(init)
+        inward = units.inward(init)
+        if np.abs(inward).max() > FARTHEST:
+            msg = (
+                f"init must be near the data: a memory lies {np.abs(inward).max():g} times their "
+                "root mean square deviation away."
+            )
+            raise ValueError(msg)
+        return inward
 
     def _beta_inward(self, units: Units) -> float | None:
         """Return a given beta in the core's units; None: from the data."""

@@ -29,7 +29,8 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
     _memories: NDArray[np.float32]
     _log_weights: NDArray[np.float32]
     _beta: float
-    _offset: NDArray[np.float32]
+    _offset: NDArray[np.float64]
+    _fitted_metric: str
     _scale: NDArray[np.float32]
     _fill: NDArray[np.float32]
     _whitening: Whitening
@@ -252,7 +253,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
             weights = None if weights is None else np.ascontiguousarray(weights[rows])
         labels = self._infer(data, ["labels"], rows)["labels"]
         (value,) = _native.silhouette(
-            data, rows, weights, labels[None], self.n_clusters, n_threads(self.n_jobs)
+            data, rows, weights, labels[None], len(self._memories), n_threads(self.n_jobs)
         )
         return -1.0 if np.isnan(value) else float(value)
 
@@ -261,7 +262,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
     @property
     def _metric(self) -> str:
         """What the core computes: Mahalanobis distances are Euclidean after whitening."""
-        return "cosine" if self.metric == "cosine" else "euclidean"
+        return "cosine" if self._fitted_metric == "cosine" else "euclidean"
 
     def _units(self) -> Units:
         return Units(self._metric, self._offset, self._scale, self._fill)
@@ -270,6 +271,9 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         if not reset:
             check_is_fitted(self)
         check_numeric_columns(X)
+        if isinstance(X, np.ma.MaskedArray):
+            floats = np.result_type(X.dtype, np.float32)
+            X = np.where(np.ma.getmaskarray(X), np.nan, X.data).astype(floats)
         X = validate_data(
             self,
             X,
@@ -302,10 +306,10 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         data = make_dataset(X)
         stats = _native.statistics(data, None, None, n_threads(self.n_jobs))
         names = getattr(self, "feature_names_in_", None)
-        if self.metric == "mahalanobis":
+        if self._fitted_metric == "mahalanobis":
             X = self._whitenable(X)
         check_statistics(stats, names, data.rows, self._metric, fitting=False)
-        if self.metric == "mahalanobis":
+        if self._fitted_metric == "mahalanobis":
             data = make_dataset(self._whitening.apply(X))
         data.has_missing = stats["missing"] > 0
         data.set_units(self._metric, self._offset, self._scale)
@@ -338,7 +342,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
 
     def _outward(self, values: NDArray[Any]) -> NDArray[Any]:
         points = self._units().outward(values)
-        return self._whitening.undo(points) if self.metric == "mahalanobis" else points
+        return self._whitening.undo(points) if self._fitted_metric == "mahalanobis" else points
 
 
 def _filled_frame(frame: Any, values: NDArray[Any], columns: NDArray[np.bool_]) -> Any:

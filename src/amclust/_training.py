@@ -39,7 +39,8 @@ class Problem:
     units: Units
     n_clusters: int
     rows: NDArray[np.int64] | None  # None: all rows
-    weights: NDArray[np.float32] | None  # of these rows; None: all 1
+    weights: NDArray[np.float32] | None  # of these rows, with mean 1; None: all 1
+    counts: NDArray[np.float32] | None  # the same as given: how many rows each stands for
     threads: int
     resumed: str | None = None  # the objective of the training that goes on here
 
@@ -146,9 +147,9 @@ def _ask(
 def silhouette_sample(
     problem: Problem, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
-    """Return the rows, and their weights, on which runs are ranked."""
+    """Return the rows, and how many each stands for, on which runs are ranked."""
     rows = np.arange(problem.n_rows) if problem.rows is None else problem.rows
-    weights = problem.weights
+    weights = problem.counts
     if len(rows) > EXACT_SILHOUETTE_ROWS:
         pick = np.random.default_rng(seed).choice(len(rows), SAMPLED_SILHOUETTE_ROWS, replace=False)
         pick.sort()

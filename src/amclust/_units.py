@@ -23,7 +23,7 @@ class Units(NamedTuple):
     """How the core's numbers relate to the table's."""
 
     metric: str  # "euclidean" or "cosine": what the core computes
-    offset: NDArray[np.float32]
+    offset: NDArray[np.float64]
     scale: NDArray[np.float32]
     fill: NDArray[np.float32]  # where hidden and missing values start, in the core's units
 
@@ -38,7 +38,7 @@ class Units(NamedTuple):
 
     def outward(self, values: FloatArray) -> NDArray[np.float64]:
         """Bring points of the core back to the table."""
-        return values / self.scale.astype(np.float64) + self.offset.astype(np.float64)
+        return values / self.scale.astype(np.float64) + self.offset
 
 
 def mask_values(mask_value: str | float, stats: dict[str, Any]) -> NDArray[np.float64]:
@@ -48,8 +48,8 @@ def mask_values(mask_value: str | float, stats: dict[str, Any]) -> NDArray[np.fl
     return np.full(len(stats["mean"]), float(mask_value))
 
 
-def choose_units(stats: dict[str, Any], metric: str, mask_value: str | float) -> Units:
-    """Choose offset and scale from column statistics."""
+def choose_units(stats: dict[str, Any], metric: str, mask_value: str | float, dtype: str) -> Units:
+    """Choose offset and scale from column statistics of a table of the given type."""
     mean = np.asarray(stats["mean"])
     variance = np.asarray(stats["variance"])
     masks = mask_values(mask_value, stats)
@@ -57,9 +57,9 @@ def choose_units(stats: dict[str, Any], metric: str, mask_value: str | float) ->
     if metric == "cosine":
         # Directions have no offset; mask values become parts of a row of typical length.
         length = float(np.sqrt(np.sum(variance + mean**2))) or 1.0
-        zeros, ones = np.zeros(d, np.float32), np.ones(d, np.float32)
+        zeros, ones = np.zeros(d), np.ones(d, np.float32)
         return Units("cosine", zeros, ones, np.ascontiguousarray(masks / length, dtype=np.float32))
-    offset = mean.astype(np.float32)
+    offset = mean.astype(dtype).astype(np.float64)  # exact in the table's own type
     spread = float(np.sqrt(variance.mean()))
     scale = np.full(d, 1.0 / spread if spread > 0 else 1.0, dtype=np.float32)
     fill = np.ascontiguousarray((masks - offset) * scale, dtype=np.float32)
@@ -69,6 +69,9 @@ def choose_units(stats: dict[str, Any], metric: str, mask_value: str | float) ->
 def make_dataset(X: Any) -> _native.Dataset:
     """Wrap a validated matrix for the core; only CSR with unsorted entries is copied."""
     if sparse.issparse(X):
+        if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):
+            msg = f"The sparse X has column indices outside 0 ... {X.shape[1] - 1}: it is damaged."
+            raise ValueError(msg)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()

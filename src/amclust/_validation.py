@@ -6,13 +6,19 @@ from typing import Any
 
 import numpy as np
 
-# Squares of larger numbers do not fit float32, in which the core computes.
-LARGEST = 1e18
+# Squares of much larger numbers do not fit float32, in which the core computes.
+LARGEST = 1e19
 SMALLEST = 1e-18
 
 
 def check_numeric_columns(X: Any) -> None:
     """Refuse a data frame with columns that are not numbers, and list them."""
+    if getattr(getattr(X, "dtype", None), "kind", "f") in "mM":
+        msg = f"X must contain numbers, got dates or times ({X.dtype}). Convert them first."
+        raise ValueError(msg)
+    if type(X).__name__ == "LazyFrame":
+        msg = "X is a LazyFrame, which has no rows yet: pass X.collect()."
+        raise ValueError(msg)
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return
     names = list(X.columns)
@@ -24,7 +30,8 @@ def check_numeric_columns(X: Any) -> None:
     if bad:
         msg = (
             f"All columns must be numbers; not so: {', '.join(bad)}. "
-            "Drop these columns or encode them as numbers (one-hot, say)."
+            "Drop these columns, encode them as numbers (one-hot, say), or convert columns of "
+            "numbers with astype(float)."
         )
         raise ValueError(msg)
 
@@ -107,7 +114,8 @@ def check_distinct(distinct: int, n_clusters: int, n_rows: int, *, first: bool) 
     if first and distinct < n_clusters:
         msg = (
             f"n_clusters={n_clusters} must be at most the number of distinct rows of X, which is "
-            f"{distinct} (n_samples={n_rows})."
+            f"{distinct} (n_samples={n_rows}). Rows that differ by less than about 1e-7 of the "
+            "spread of X count as one: look for extreme values."
         )
         raise ValueError(msg)
 

@@ -15,9 +15,9 @@ struct Rows {
     out.rows = n;
     out.features = d;
     out.dense = {values.data(), false, d};
-    out.metric = metric;
-    out.offset.assign(d, 0.0f);
-    out.scale.assign(d, 1.0f);
+    const std::vector<double> offset(d, 0.0);
+    const std::vector<float> scale(d, 1.0f);
+    out.set_units(metric, offset.data(), scale.data());
     for (const float value : values) out.has_missing = out.has_missing || std::isnan(value);
     return out;
   }

@@ -44,8 +44,9 @@ struct Forms {
       out.sparse = {values.data(), sizeof(Value) == 8, indices.data(), indptr.data(), sizeof(Index) == 8};
     else
       out.dense = {dense.data(), sizeof(Value) == 8, d};
-    out.offset.assign(d, 0.5f);
-    out.scale.assign(d, 2.0f);
+    const std::vector<double> offset(d, 0.5);
+    const std::vector<float> scale(d, 2.0f);
+    out.set_units(Metric::euclidean, offset.data(), scale.data());
     return out;
   }
 };
@@ -109,8 +110,9 @@ void a_stride_skips_what_is_not_ours() {
   data.rows = 2;
   data.features = 2;
   data.dense = {wide.data(), false, 3};
-  data.offset.assign(2, 0.0f);
-  data.scale.assign(2, 1.0f);
+  const double offset[] = {0.0, 0.0};
+  const float scale[] = {1.0f, 1.0f};
+  data.set_units(Metric::euclidean, offset, scale);
   const std::int64_t which[] = {1, 0};
   float out[4];
   data.load(which, 2, nullptr, out, 2, nullptr);

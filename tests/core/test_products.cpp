@@ -141,7 +141,8 @@ void check_affine(const Kernels& kernel) {
     }
     row[d / 2] = std::nanf("");
     kernel.affine(row.data(), offset.data(), scale.data(), d, out.data());
-    kernel.affine_double(wide.data(), offset.data(), scale.data(), d, wide_out.data());
+    const std::vector<double> wide_offset(offset.begin(), offset.end());
+    kernel.affine_double(wide.data(), wide_offset.data(), scale.data(), d, wide_out.data());
     for (int j = 0; j < d; ++j) {
       if (j == d / 2)
         CHECK(std::isnan(out[j]));

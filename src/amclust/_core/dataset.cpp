@@ -36,20 +36,6 @@ void visit_stored(const Dataset& data, std::int64_t row, Visit&& visit) {
                           : visit_sparse<float, std::int32_t>(data, row, visit);
 }
 
-void load_dense(const double* x, int d, const float* offset, const float* scale, float* out) {
-  kernels().affine_double(x, offset, scale, d, out);
-}
-
-void load_dense(const float* x, int d, const float* offset, const float* scale, float* out) {
-  kernels().affine(x, offset, scale, d, out);
-}
-
-template <class Value>
-void load_dense_row(const Dataset& data, std::int64_t which, float* out) {
-  const Value* x = static_cast<const Value*>(data.dense.data) + which * data.dense.stride;
-  load_dense(x, data.features, data.offset.data(), data.scale.data(), out);
-}
-
 void mark_missing(float* x, int d, const float* fill, std::uint8_t* missing) {
   for (int j = 0; j < d; ++j) {
     const bool hole = std::isnan(x[j]);
@@ -80,22 +66,38 @@ void Dataset::raw(std::int64_t row, double* out) const {
   visit_stored(*this, row, [out](int j, double value) { out[j] = value; });
 }
 
+void Dataset::set_units(Metric new_metric, const double* offset, const float* scale) {
+  metric = new_metric;
+  offset_.assign(offset, offset + features);
+  narrow_offset_.assign(offset, offset + features);
+  scale_.assign(scale, scale + features);
+}
+
+template <class Value>
+void Dataset::load_dense_row(std::int64_t row, float* out) const {
+  const Value* x = static_cast<const Value*>(dense.data) + row * dense.stride;
+  if constexpr (sizeof(Value) == sizeof(double))
+    kernels().affine_double(x, offset_.data(), scale_.data(), features, out);
+  else
+    kernels().affine(x, narrow_offset_.data(), scale_.data(), features, out);
+}
+
 void Dataset::load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,
                    float* row_scale) const {
   const int d = features;
-  const float* shift = offset.data();
-  const float* factor = scale.data();
+  const double* shift = offset_.data();
+  const float* factor = scale_.data();
   for (int i = 0; i < n; ++i) {
     float* x = out + static_cast<std::ptrdiff_t>(i) * ld;
     for (int j = d; j < ld; ++j) x[j] = 0.0f;
     if (is_sparse) {
-      for (int j = 0; j < d; ++j) x[j] = -shift[j] * factor[j];
+      for (int j = 0; j < d; ++j) x[j] = static_cast<float>(-shift[j] * factor[j]);
       visit_stored(*this, which[i],
                    [&](int j, double value) { x[j] = static_cast<float>((value - shift[j]) * factor[j]); });
     } else if (dense.is_double) {
-      load_dense_row<double>(*this, which[i], x);
+      load_dense_row<double>(which[i], x);
     } else {
-      load_dense_row<float>(*this, which[i], x);
+      load_dense_row<float>(which[i], x);
     }
     float length = 1.0f;
     if (metric == Metric::cosine) length = normalise(x, d);
@@ -174,7 +176,10 @@ class PartialStatistics {
   void take(const Value* x, std::int64_t row, double row_weight, const Value** list) {
     const RowState state = inspect(x, d_);
     if (state == RowState::zero && zero_row < 0) zero_row = row;
-    if (state == RowState::not_finite) return take_entries(x, row, row_weight);
+    if (state == RowState::not_finite) {
+      flush();  // rows are added in their order, whatever they are
+      return take_entries(x, row, row_weight);
+    }
     list[waiting_] = x;
     weights_[waiting_++] = row_weight;
     finite_weight_ += row_weight;

@@ -42,7 +42,7 @@ class Dataset {
 
   bool has_missing = false;
   Metric metric = Metric::euclidean;
-  std::vector<float> offset, scale;  // per feature, set before load()
+  void set_units(Metric metric, const double* offset, const float* scale);  // before load()
 
   // Raw values of one row, missing as NaN.
   void raw(std::int64_t row, double* out) const;
@@ -54,6 +54,13 @@ class Dataset {
 
   // -1, 0 or 1: a total order of rows by value, NaN first and equal to NaN.
   int compare(std::int64_t a, std::int64_t b) const;
+
+ private:
+  template <class Value>
+  void load_dense_row(std::int64_t row, float* out) const;
+
+  std::vector<double> offset_;
+  std::vector<float> narrow_offset_, scale_;  // per feature
 };
 
 // Statistics of the listed rows (all when `which` is null) with weights (1 when null).

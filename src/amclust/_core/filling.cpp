@@ -17,11 +17,41 @@ void Filler::fill(const Memories& memories, float* rows, const std::uint8_t* mis
   std::vector<int> which;
   for (int i = 0; i < n; ++i) {
     const std::uint8_t* m = missing + static_cast<std::ptrdiff_t>(i) * memories.d;
-    if (std::find(m, m + memories.d, std::uint8_t{1}) != m + memories.d) which.push_back(i);
+    if (std::find(m, m + memories.d, std::uint8_t{1}) != m + memories.d) {
+      start(memories, rows + static_cast<std::ptrdiff_t>(i) * memories.ld, m);
+      which.push_back(i);
+    }
     if (static_cast<int>(which.size()) == lanes || (i + 1 == n && !which.empty())) {
       tile(memories, rows, missing, which.data(), static_cast<int>(which.size()));
       which.clear();
     }
+  }
+}
+
+void Filler::start(const Memories& memories, float* row, const std::uint8_t* missing) {
+  const Kernels& kernel = kernels();
+  const int d = memories.d, k = memories.k, kp = memories.kp;
+  const bool euclidean = memories.metric == Metric::euclidean;
+  ensure(logits_, static_cast<std::size_t>(kernel.lanes) * kp);
+  float* p = logits_.data();
+  std::fill(p, p + kp, 0.0f);
+  for (int j = 0; j < d; ++j) {
+    if (missing[j]) continue;
+    const float* r = memories.values.data() + static_cast<std::ptrdiff_t>(j) * kp;
+    const float x = row[j];
+    if (euclidean)
+      for (int m = 0; m < kp; ++m) p[m] -= (x - r[m]) * (x - r[m]);
+    else
+      for (int m = 0; m < kp; ++m) p[m] += x * r[m];
+  }
+  for (int m = 0; m < kp; ++m) p[m] = m < k ? memories.log_weights[m] + memories.beta * p[m] : -1e30f;
+  kernel.softmax(p, 1, k, kp, nullptr);
+  for (int j = 0; j < d; ++j) {
+    if (!missing[j]) continue;
+    const float* r = memories.values.data() + static_cast<std::ptrdiff_t>(j) * kp;
+    float value = 0.0f;
+    for (int m = 0; m < k; ++m) value += p[m] * r[m];
+    row[j] = value;
   }
 }
 

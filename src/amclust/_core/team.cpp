@@ -1,6 +1,7 @@
 #include "team.hpp"
 
 #include <chrono>
+#include <system_error>
 
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
@@ -28,7 +29,12 @@ bool spin(const Ready& ready) {
 }  // namespace
 
 Team::Team(int size) {
-  for (int member = 1; member < size; ++member) threads_.emplace_back([this, member] { work(member); });
+  threads_.reserve(size > 1 ? size - 1 : 0);
+  try {
+    for (int member = 1; member < size; ++member) threads_.emplace_back([this, member] { work(member); });
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those there are will do. Results do not depend on how many.
+  }
 }
 
 Team::~Team() {

@@ -265,13 +265,11 @@ NB_MODULE(_native, m) {
           [](HeldDataset& h, bool value) { h.data.has_missing = value; })
       .def(
           "set_units",
-          [](HeldDataset& h, const std::string& metric, const FloatVector& offset, const FloatVector& scale) {
+          [](HeldDataset& h, const std::string& metric, const DoubleVector& offset, const FloatVector& scale) {
             const std::size_t d = static_cast<std::size_t>(h.data.features);
             if (offset.size() != d || scale.size() != d)
               throw std::invalid_argument("one offset and scale per feature");
-            h.data.metric = metric == "cosine" ? Metric::cosine : Metric::euclidean;
-            h.data.offset.assign(offset.data(), offset.data() + d);
-            h.data.scale.assign(scale.data(), scale.data() + d);
+            h.data.set_units(metric == "cosine" ? Metric::cosine : Metric::euclidean, offset.data(), scale.data());
           },
           "metric"_a, "offset"_a, "scale"_a);
   m.def("dense_dataset", &dense_dataset, "rows"_a);

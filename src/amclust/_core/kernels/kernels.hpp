@@ -117,7 +117,7 @@ struct Kernels {
   void (*distances)(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out);
   // out[d] = (row[d] - offset[d]) * scale[d]
   void (*affine)(const float* row, const float* offset, const float* scale, int d, float* out);
-  void (*affine_double)(const double* row, const float* offset, const float* scale, int d, float* out);
+  void (*affine_double)(const double* row, const double* offset, const float* scale, int d, float* out);
   // out[m][j] = in[j][m] for j < d, m < k, between [d][kp] and [k][ld]; the second adds, the other way round
   void (*to_rows)(const float* in, int d, int k, int kp, int ld, float* out);
   void (*add_from_rows)(const float* in, int d, int k, int kp, int ld, float* out);

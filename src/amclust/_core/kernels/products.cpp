@@ -221,7 +221,7 @@ void affine(const float* row, const float* offset, const float* scale, int d, fl
   for (; j < d; ++j) out[j] = (row[j] - offset[j]) * scale[j];
 }
 
-void affine_double(const double* row, const float* offset, const float* scale, int d, float* out) {
+void affine_double(const double* row, const double* offset, const float* scale, int d, float* out) {
   int j = 0;
   for (; j + H <= d; j += H) {
     const DoubleVec x = (load_double(row + j) - load_double(offset + j)) * load_double(scale + j);
