@@ -48,7 +48,8 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
 
     mask_value : {"mean", "min", "max"} or float, default="mean"
         Where hidden and missing entries start in training: a statistic of their column, or a
-        number. (A fitted network lets missing entries start where the observed ones point.)
+        number. (Afterwards missing entries start where the observed ones point, except in
+        `complete` after "completion", which goes on from the mask value.)
 
     weights : None, "learn" or array-like of shape (n_clusters,), default=None
         Weights of the memories in the energy; None weighs them equally.

@@ -79,6 +79,7 @@ def infer(
     n_steps: int,
     want: Sequence[str],
     threads: int,
+    fill_from_observed: bool = True,
 ) -> dict[str, Any]: ...
 def silhouette(
     data: Dataset,

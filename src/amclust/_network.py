@@ -31,6 +31,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
     _beta: float
     _offset: NDArray[np.float64]
     _fitted_metric: str
+    _trained_objective: str
     _scale: NDArray[np.float32]
     _fill: NDArray[np.float32]
     _whitening: Whitening
@@ -212,7 +213,11 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         completed = np.array(dense)
         data = self._dataset(X)  # refuses what cannot be a row, holes or not
         if len(rows):
-            found = self._infer(data, ["filled", "row_scale"], rows)
+            # Trained by completion, the network completes from the mask value.
+            from_observed = self._trained_objective != "completion"
+            found = self._infer(
+                data, ["filled", "row_scale"], rows, fill_from_observed=from_observed
+            )
             filled = found["filled"]
             if self._metric == "cosine":
                 filled = filled * found["row_scale"][:, None]
@@ -316,7 +321,12 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         return data
 
     def _infer(
-        self, data: _native.Dataset, want: list[str], rows: NDArray[np.int64] | None = None
+        self,
+        data: _native.Dataset,
+        want: list[str],
+        rows: NDArray[np.int64] | None = None,
+        *,
+        fill_from_observed: bool = True,
     ) -> dict[str, Any]:
         return _native.infer(
             data,
@@ -329,6 +339,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
             int(self.n_steps),
             want,
             n_threads(self.n_jobs),
+            fill_from_observed,
         )
 
     def _ask(self, X: Any, what: str) -> NDArray[Any]:

@@ -31,7 +31,7 @@ class BlockInference {
     const Kernels& kernel = kernels();
     const int d = memories_.d, ld = memories_.ld, kp = memories_.kp;
     data_.load(which, n, fill_, rows_.data(), ld, missing_.data(), out_.row_scale ? out_.row_scale + first : nullptr);
-    if (data_.has_missing) filler_.fill(memories_, rows_.data(), missing_.data(), n);
+    if (data_.has_missing) filler_.fill(memories_, rows_.data(), missing_.data(), n, out_.fill_from_observed);
     for (int i = 0; i < n && out_.filled; ++i) {
       const float* x = rows_.data() + static_cast<std::ptrdiff_t>(i) * ld;
       std::copy(x, x + d, out_.filled + (first + i) * d);

@@ -21,6 +21,7 @@ struct Inference {
   float* trajectory = nullptr;        // [n_steps + 1][n][d]
   float* filled = nullptr;            // [n][d], the row with its missing values filled, before any step
   float* row_scale = nullptr;         // [n], length of the row (cosine)
+  bool fill_from_observed = true;     // how missing values start (filling.hpp)
   double* counts = nullptr;           // [k], how many rows carry each label
 };
 

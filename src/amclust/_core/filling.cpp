@@ -12,13 +12,13 @@ void ensure(Buffer& buffer, std::size_t size) {
 
 }  // namespace
 
-void Filler::fill(const Memories& memories, float* rows, const std::uint8_t* missing, int n) {
+void Filler::fill(const Memories& memories, float* rows, const std::uint8_t* missing, int n, bool from_observed) {
   const int lanes = kernels().lanes;
   std::vector<int> which;
   for (int i = 0; i < n; ++i) {
     const std::uint8_t* m = missing + static_cast<std::ptrdiff_t>(i) * memories.d;
     if (std::find(m, m + memories.d, std::uint8_t{1}) != m + memories.d) {
-      start(memories, rows + static_cast<std::ptrdiff_t>(i) * memories.ld, m);
+      if (from_observed) start(memories, rows + static_cast<std::ptrdiff_t>(i) * memories.ld, m);
       which.push_back(i);
     }
     if (static_cast<int>(which.size()) == lanes || (i + 1 == n && !which.empty())) {

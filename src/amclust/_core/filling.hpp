@@ -1,5 +1,6 @@
 // Missing values, filled by the memories: the observed coordinates stay, the missing ones move. They start where the
-// memories would have them that the observed coordinates alone attract to, so that nothing is assumed about them.
+// memories would have them that the observed coordinates alone attract to, so that nothing is assumed about them; or
+// where they are, which is what a network trained by completion expects of the mask value.
 #pragma once
 
 #include "buffer.hpp"
@@ -12,9 +13,9 @@ namespace amclust {
 
 class Filler {
  public:
-  // rows [n][ld] with any number at the missing coordinates; missing [n][d] marks them. They are replaced by where the
-  // dynamics carries them.
-  void fill(const Memories& memories, float* rows, const std::uint8_t* missing, int n);
+  // rows [n][ld] with a start value at the missing coordinates (any number with from_observed); missing [n][d] marks
+  // them. They are replaced by where the dynamics carries them.
+  void fill(const Memories& memories, float* rows, const std::uint8_t* missing, int n, bool from_observed);
 
  private:
   void start(const Memories& memories, float* row, const std::uint8_t* missing);

@@ -166,7 +166,7 @@ nb::dict evaluate(const HeldDataset& held, const RowNumbers& rows, const std::op
 
 nb::dict infer_rows(const HeldDataset& held, const std::optional<RowNumbers>& rows, const FloatVector& fill,
                     const FloatMatrix& values, const FloatVector& log_weights, float beta, float step_size, int n_steps,
-                    const std::vector<std::string>& want, int threads) {
+                    const std::vector<std::string>& want, int threads, bool fill_from_observed) {
   const TrainingRows which = training_rows(held.data, rows, std::nullopt);
   const std::size_t n = static_cast<std::size_t>(which.size), d = held.data.features, k = values.shape(0);
   if (values.shape(1) != d || fill.size() != d || log_weights.size() != k)
@@ -177,6 +177,7 @@ nb::dict infer_rows(const HeldDataset& held, const std::optional<RowNumbers>& ro
   std::copy(log_weights.data(), log_weights.data() + k, memories.log_weights.data());
 
   Inference out;
+  out.fill_from_observed = fill_from_observed;
   std::vector<std::int32_t> labels;
   std::vector<double> counts;
   std::vector<float> memberships, energy, entropy, square_distances, state, trajectory, filled, row_scale;
@@ -284,7 +285,7 @@ NB_MODULE(_native, m) {
   m.def("evaluate", &evaluate, "data"_a, "rows"_a, "weights"_a.none(), "k"_a, "run"_a, "hidden"_a.none() = nb::none(),
         "threads"_a = 1);
   m.def("infer", &infer_rows, "data"_a, "rows"_a.none(), "fill"_a, "memories"_a, "log_weights"_a, "beta"_a,
-        "step_size"_a, "n_steps"_a, "want"_a, "threads"_a);
+        "step_size"_a, "n_steps"_a, "want"_a, "threads"_a, "fill_from_observed"_a = true);
   m.def("silhouette", &silhouette_scores, "data"_a, "rows"_a, "weights"_a.none(), "labels"_a, "k"_a, "threads"_a);
   m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "fraction"_a, "missing"_a);
   m.attr("EPOCH_ROWS") = kEpochRows;

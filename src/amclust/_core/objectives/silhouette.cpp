@@ -91,7 +91,7 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
     float* x = row(rows_, first);
     std::uint8_t* missing = data_.has_missing ? missing_.data() + static_cast<std::ptrdiff_t>(first) * d : nullptr;
     data_.load(batch.rows + first, n, settings_.fill.data(), x, ld, missing);
-    if (missing) fillers_[member].fill(memories, x, missing, n);
+    if (missing) fillers_[member].fill(memories, x, missing, n, true);
     kernel.norms(x, ld, n, norm_.data() + first);
     for (int i = first; i < first + n; ++i) weight_[i] = batch.weights ? batch.weights[i] : 1.0f;
     float* p = result(memberships_, first);
