@@ -80,8 +80,9 @@ class FittingMethods(NetworkMethods):
         judge_runs(problem, runs, settings, sample_seed)
         chosen = choose_run(runs, self.selection)
         self._keep(problem, runs[chosen], seedings[chosen], settings["objective"])
-        self.runs_ = run_table(runs, chosen, units)
         self.labels_ = self._infer(problem.data, ["labels"])["labels"]
+        self._recount(problem, runs[chosen])
+        self.runs_ = run_table(runs, chosen, units)
         best = self.runs_[chosen]
         finish(
             self.verbose,
@@ -116,8 +117,15 @@ class FittingMethods(NetworkMethods):
         run.seed = seed
         judge_runs(problem, [run], settings, seed)
         self._keep(problem, run, seeding, settings["objective"])
-        self.runs_ = run_table([run], 0, problem.units)
         self.labels_ = self._infer(problem.data, ["labels"])["labels"]
+        self._recount(problem, run)
+        self.runs_ = run_table([run], 0, problem.units)
+
+    def _recount(self, problem: Problem, run: TrainedRun) -> None:
+        """Take the living clusters from the labels, where a sample did not show all."""
+        if run.living < self.n_clusters:
+            trained = self.labels_ if problem.rows is None else self.labels_[problem.rows]
+            run.living = len(np.unique(trained))
 
     @contextmanager
     def _restored_on_failure(self) -> Iterator[None]:

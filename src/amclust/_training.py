@@ -160,14 +160,18 @@ def silhouette_sample(
 def judge_runs(
     problem: Problem, runs: list[TrainedRun], settings: dict[str, Any], sample_seed: int
 ) -> None:
-    """Fill in every run's silhouette and its number of living clusters."""
+    """Fill in every run's silhouette and its number of living clusters.
+
+    With a single run the latter is left to its labels, if a sample does not show all clusters.
+    """
     p = problem
     rows, weights = silhouette_sample(p, sample_seed)
     labels = np.stack([_ask(p, run, settings, "labels", rows) for run in runs])
     sampled = len(rows) < p.n_rows
     for run, labels_of_run in zip(runs, labels, strict=True):
         run.living = len(np.unique(labels_of_run))
-        if sampled and run.living < p.n_clusters:  # the others may live outside the sample
+        if sampled and len(runs) > 1 and run.living < p.n_clusters:
+            # The others may live outside the sample.
             run.living = int(np.count_nonzero(_ask(p, run, settings, "counts", p.rows)))
     if p.n_clusters > 1:
         scores = _native.silhouette(p.data, rows, weights, labels, p.n_clusters, p.threads)

@@ -42,7 +42,7 @@ class BlockInference {
     if (out_.memberships || out_.energy || out_.entropy) at_rest(first, n);
     if (out_.square_distances) distances(first, n);
     if (!recalls_) return;
-    by_coordinates_ ? move_coordinates(n) : move_coefficients(first, n);
+    by_coordinates_ ? move_coordinates(first, n) : move_coefficients(first, n);
     for (int i = 0; i < n; ++i) {
       if (out_.labels) out_.labels[first + i] = winner_[i];
       if (out_.counts) counts[winner_[i]] += 1.0;
@@ -59,15 +59,14 @@ class BlockInference {
  private:
   void prepare_recall() {
     const Kernels& kernel = kernels();
-    const std::size_t lanes = kernel.lanes, d = memories_.d, kp = memories_.kp;
+    const std::size_t lanes = kernel.lanes, kp = memories_.kp;
     recalls_ = true;
-    by_coordinates_ = memories_.cheaper_by_coordinates() && !out_.trajectory;
+    by_coordinates_ = memories_.cheaper_by_coordinates();
     if (by_coordinates_) {
-      history_.resize(kernel.moving_scratch(net_, memories_.d));
       state_.resize(static_cast<std::size_t>(kRows) * memories_.ld);
-      feature_.resize(d * lanes);
-      for (Buffer* buffer : {&tile_start_, &tile_state_, &tile_zero_}) buffer->resize(d * lanes);
-      tile_loss_.resize(lanes);
+      pull_.resize(static_cast<std::size_t>(kRows) * memories_.ld);
+      memory_rows_.resize(static_cast<std::size_t>(memories_.k) * memories_.ld);
+      kernel.to_rows(net_.memories, memories_.d, memories_.k, memories_.kp, memories_.ld, memory_rows_.data());
       square_distance_bias_.resize(kp);
       for (std::size_t m = 0; m < kp; ++m) square_distance_bias_[m] = -memories_.square_norms[m];
       return;
@@ -104,34 +103,24 @@ class BlockInference {
     }
   }
 
-  // Every coordinate of every row is one that moves; the label comes from the final states' distances.
-  void move_coordinates(int n) {
+  // A step is two products, with the memories and back; the label comes from the final states' distances.
+  void move_coordinates(std::int64_t first, int n) {
     const Kernels& kernel = kernels();
-    const int lanes = kernel.lanes, d = memories_.d, ld = memories_.ld, k = memories_.k, kp = memories_.kp;
-    for (int tile = 0; tile < n; tile += lanes) {
-      for (int l = 0; l < lanes; ++l)
-        for (int j = 0; j < d; ++j) {
-          const std::size_t at = static_cast<std::size_t>(j) * lanes + l;
-          feature_[at] = j;
-          tile_start_[at] = tile + l < n ? rows_[static_cast<std::size_t>(tile + l) * ld + j] : 0.0f;
-        }
-      MovingTile t{};
-      t.feature = feature_.data();
-      t.start = tile_start_.data();
-      t.target = t.loss_weight = tile_zero_.data();
-      t.n_moving = d;
-      t.products = products_.data() + static_cast<std::ptrdiff_t>(tile) * kp;
-      t.state = tile_state_.data();
-      t.loss = tile_loss_.data();
-      t.winner = winner_.data() + tile;
-      t.scratch = history_.data();
-      t.lanes_used = std::min(lanes, n - tile);
-      kernel.moving(net_, t);
-      for (int l = 0; l < t.lanes_used; ++l)
-        for (int j = 0; j < d; ++j)
-          state_[static_cast<std::size_t>(tile + l) * ld + j] = tile_state_[static_cast<std::size_t>(j) * lanes + l];
+    const int d = memories_.d, ld = memories_.ld, k = memories_.k, kp = memories_.kp;
+    const float keep = 1.0f - net_.step_size;
+    std::copy(rows_.data(), rows_.data() + static_cast<std::ptrdiff_t>(n) * ld, state_.data());
+    for (int step = 0; step <= net_.n_steps; ++step) {
+      for (int i = 0; i < n && out_.trajectory; ++i) {
+        const float* v = state_.data() + static_cast<std::ptrdiff_t>(i) * ld;
+        std::copy(v, v + d, out_.trajectory + (static_cast<std::int64_t>(step) * n_ + first + i) * d);
+      }
+      memories_.panel.products(state_.data(), n, logits_.data());
+      if (step == net_.n_steps) break;
+      kernel.logits(logits_.data(), n, kp, net_.bias, 2.0f * net_.beta, logits_.data());
+      kernel.softmax(logits_.data(), n, k, kp, nullptr);
+      kernel.products(logits_.data(), kp, n, k, memory_rows_.data(), ld, pull_.data());
+      for (int i = 0; i < n * ld; ++i) state_[i] = keep * state_[i] + net_.step_size * pull_[i];
     }
-    memories_.panel.products(state_.data(), n, logits_.data());
     kernel.logits(logits_.data(), n, kp, square_distance_bias_.data(), 2.0f, logits_.data());
     for (int i = 0; i < n; ++i) {
       const float* closeness = logits_.data() + static_cast<std::ptrdiff_t>(i) * kp;
@@ -190,9 +179,9 @@ class BlockInference {
   Network net_;
   Filler filler_;
   std::vector<std::uint8_t> missing_;
-  std::vector<std::int32_t> winner_, feature_;
+  std::vector<std::int32_t> winner_;
   bool recalls_ = false, by_coordinates_ = false;
-  Buffer state_, tile_start_, tile_state_, tile_zero_, tile_loss_, square_distance_bias_;
+  Buffer state_, pull_, memory_rows_, square_distance_bias_;
   Buffer rows_, products_, logits_, coef_, norm_, scale_, log_total_, history_, trajectory_coef_, trajectory_scale_;
 };
 

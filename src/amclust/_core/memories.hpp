@@ -35,9 +35,9 @@ struct Memories {
   // memories are put back on the sphere.
   void refresh(bool with_gram);
 
-  // Where all coordinates move: with more memories than twice the features, moving d coordinates is cheaper than moving
-  // k coefficients. (On the sphere the normalisation needs the coefficients.)
-  bool cheaper_by_coordinates() const { return metric == Metric::euclidean && k > 2 * d; }
+  // Where all coordinates move: with more memories than features, moving d coordinates (2 k d operations a step) is
+  // cheaper than moving k coefficients (k^2, less well packed). On the sphere the normalisation needs the coefficients.
+  bool cheaper_by_coordinates() const { return metric == Metric::euclidean && k > d; }
 
   Network network() const;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace amclust {
 namespace {
@@ -94,6 +95,7 @@ class BatchStream {
       for (std::int64_t i = 0; i < rows.size; ++i) total += rows.weights[i];
     }
     mean_weight_ = total / static_cast<double>(rows.size);
+    shuffle();
   }
 
   bool whole() const { return batch_ == rows_.size; }
@@ -106,12 +108,12 @@ class BatchStream {
   Batch next(std::uint32_t epoch) {
     if (at_ == rows_.size) {
       at_ = 0;
-      order_ = RandomOrder(seed_, ++pass_, static_cast<std::uint64_t>(rows_.size));
+      ++pass_;
+      shuffle();
     }
     const int n = static_cast<int>(std::min<std::int64_t>(batch_, rows_.size - at_));
     for (int i = 0; i < n; ++i) {
-      const std::int64_t position =
-          whole() ? i : static_cast<std::int64_t>(order_[static_cast<std::uint64_t>(at_ + i)]);
+      const std::int64_t position = whole() ? i : place(at_ + i);
       ids_[i] = position;
       index_[i] = rows_.rows ? rows_.rows[position] : position;
       if (rows_.weights) weights_[i] = rows_.weights[position];
@@ -121,6 +123,27 @@ class BatchStream {
   }
 
  private:
+  // Few rows are shuffled in memory, which is quicker; many rows are not worth the memory.
+  static constexpr std::int64_t kFewRows = 1 << 16;
+
+  void shuffle() {
+    if (whole()) return;
+    if (rows_.size > kFewRows) {
+      order_ = RandomOrder(seed_, pass_, static_cast<std::uint64_t>(rows_.size));
+      return;
+    }
+    shuffled_.resize(rows_.size);
+    std::iota(shuffled_.begin(), shuffled_.end(), 0u);
+    Random random(seed_, Purpose::order, pass_);
+    for (std::uint32_t i = static_cast<std::uint32_t>(rows_.size) - 1; i > 0; --i)
+      std::swap(shuffled_[i], shuffled_[random.below(i + 1)]);
+  }
+
+  std::int64_t place(std::int64_t at) const {
+    if (shuffled_.empty()) return static_cast<std::int64_t>(order_[static_cast<std::uint64_t>(at)]);
+    return shuffled_[at];
+  }
+
   TrainingRows rows_;
   int batch_;
   std::uint64_t seed_;
@@ -128,6 +151,7 @@ class BatchStream {
   std::uint32_t pass_ = 0;
   std::int64_t at_ = 0;
   double mean_weight_ = 1.0;
+  std::vector<std::uint32_t> shuffled_;
   std::vector<std::int64_t> index_, ids_;
   std::vector<float> weights_;
 };

@@ -198,7 +198,7 @@ nb::dict infer_rows(const HeldDataset& held, const std::optional<RowNumbers>& ro
   out.row_scale = reserve("row_scale", row_scale, n);
   run(nb::none(), [&](Control& control) {
     Team team(team_size(threads, which.size * static_cast<std::int64_t>(d * k)));
-    memories.refresh(!memories.cheaper_by_coordinates() || wanted("trajectory"));
+    memories.refresh(!memories.cheaper_by_coordinates());
     infer(held.data, which.rows, which.size, fill.data(), memories, out, team, control);
   });
   nb::dict results;
