@@ -62,7 +62,7 @@ def test_labels_are_what_predict_says_for_more_rows_than_an_epoch_has(holes):
     X, y = blobs(_native.EPOCH_ROWS + 2001, 3, dtype=np.float32, holes=holes)
     model = make(n_init=1, max_epochs=12, tol=1.0).fit(X)
     assert_array_equal(model.labels_, model.predict(X))
-    assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert adjusted_rand_score(y, model.labels_) > 0.8
 
 
 def test_labels_are_what_predict_says_where_a_row_without_weight_has_a_hole():

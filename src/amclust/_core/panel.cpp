@@ -33,16 +33,24 @@ void OuterSum::reset(const PanelShape& shape) {
   sum_.resize(shape.by_features ? static_cast<std::size_t>(shape.k) * shape.ld
                                 : static_cast<std::size_t>(shape.d) * shape.kp);
   sum_.zero();
+  target_ = sum_.data();
+}
+
+void OuterSum::attach(const PanelShape& shape, float* out) {
+  if (shape.by_features) return reset(shape);
+  shape_ = shape;
+  target_ = out;
 }
 
 void OuterSum::add(const float* rows, int n, const float* coef) {
   if (shape_.by_features)
-    kernels().outer_dots(rows, shape_.ld, n, coef, shape_.k, shape_.kp, sum_.data());
+    kernels().outer_dots(rows, shape_.ld, n, coef, shape_.k, shape_.kp, target_);
   else
-    kernels().outer(rows, shape_.ld, n, shape_.d, coef, shape_.kp, sum_.data());
+    kernels().outer(rows, shape_.ld, n, shape_.d, coef, shape_.kp, target_);
 }
 
 void OuterSum::add_to(float* out) const {
+  if (target_ == out) return;
   if (!shape_.by_features) {
     for (std::size_t i = 0; i < sum_.size(); ++i) out[i] += sum_[i];
     return;

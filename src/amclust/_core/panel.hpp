@@ -34,8 +34,10 @@ class Panel {
 class OuterSum {
  public:
   void reset(const PanelShape& shape);
+  // Sums straight into `out` [d][kp] where the layout is the same; reset() otherwise.
+  void attach(const PanelShape& shape, float* out);
   void add(const float* rows, int n, const float* coef);
-  // out [d][kp] += the sum
+  // out [d][kp] += the sum, unless it is there already
   void add_to(float* out) const;
   // this += other
   void absorb(const OuterSum& other, std::size_t begin, std::size_t end);
@@ -43,6 +45,7 @@ class OuterSum {
 
  private:
   PanelShape shape_;
+  float* target_ = nullptr;
   Buffer sum_;
 };
 

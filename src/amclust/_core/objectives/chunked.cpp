@@ -40,7 +40,10 @@ Evaluation ChunkedObjective::evaluate(const Batch& batch, const Memories& memori
     part.bias.resize(memories.kp);
     part.memories.zero();
     part.bias.zero();
-    outers_[index].reset(memories.shape);
+    if (parts == 1)
+      outers_[index].attach(memories.shape, gradient.memories.data());
+    else
+      outers_[index].reset(memories.shape);
     PartResult& result = results[index];
     result.wins.assign(memories.k, 0.0);
     BlockOutput out{0.0, &result.wins, &result.candidates, part.memories.data(), &outers_[index], part.bias.data()};
