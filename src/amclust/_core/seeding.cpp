@@ -39,9 +39,9 @@ struct Sample {
 };
 
 // Squared distances of all rows of the sample to a few of its rows, [n][width].
-class Panel {
+class SampleDistances {
  public:
-  explicit Panel(const Sample& sample, int width)
+  SampleDistances(const Sample& sample, int width)
       : sample_(sample),
         width_(padded(width, kernels().lanes)),
         columns_(static_cast<std::size_t>(sample.d) * width_),
@@ -84,7 +84,7 @@ double total(const std::vector<double>& weights, const float* values) {
 
 std::vector<int> plus_plus_picks(const Sample& sample, int k, Random& random) {
   const int trials = 2 + static_cast<int>(std::log(static_cast<double>(k)));
-  Panel panel(sample, trials);
+  SampleDistances panel(sample, trials);
   std::vector<int> picks{pick(sample.weights, nullptr, random.uniform() * total(sample.weights, nullptr))};
   std::vector<float> nearest(sample.n), trial(sample.n), best(sample.n);
   panel.compute(picks);
@@ -114,7 +114,7 @@ std::vector<int> plus_plus_picks(const Sample& sample, int k, Random& random) {
 
 std::vector<int> random_picks(const Sample& sample, int k, Random& random) {
   std::vector<double> weights = sample.weights;
-  Panel panel(sample, 1);
+  SampleDistances panel(sample, 1);
   std::vector<int> picks;
   while (static_cast<int>(picks.size()) < k) {
     const double left = total(weights, nullptr);

@@ -31,7 +31,6 @@ bool machine_has_avx512() {
 
 const Kernels* find(const char* name) {
   const bool best = std::strcmp(name, "best") == 0;
-  (void)best;
 #if defined(AMCLUST_HAVE_AVX512)
   if ((best || std::strcmp(name, "avx512") == 0) && machine_has_avx512()) return kernel_table_avx512();
 #endif

@@ -79,7 +79,6 @@ Evaluation ChunkedObjective::evaluate(const Batch& batch, const Memories& memori
     });
   }
   outers_[0].add_to(gradient.memories.data());
-  finish(memories, gradient);
   finish_gradient(memories, gradient);
   return total;
 }

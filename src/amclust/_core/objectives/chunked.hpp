@@ -33,8 +33,6 @@ class ChunkedObjective : public Objective {
   // Rows first ... first + n - 1 of the batch, n at most kBlockRows.
   virtual void block(const Batch& batch, int first, int n, const Memories& memories, Workspace& workspace,
                      BlockOutput& out) const = 0;
-  // After all parts are added: whatever depends on the batch as a whole.
-  virtual void finish(const Memories&, Gradient&) const {}
 
  private:
   std::vector<std::unique_ptr<Workspace>> workspaces_;
