@@ -117,7 +117,6 @@ def evaluate(case, objective, threads=1):
         dataset(case.X, case.metric),
         np.arange(len(case.X)),
         case.sample_weight,
-        len(case.memories),
         run,
         case.hidden if objective == "completion" else None,
         threads,

@@ -58,7 +58,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(verbose, fitted, n_in
 def train_endlessly(progress, n=40):
     X = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
     run = run_settings(X[:3], max_epochs=10**8)
-    return _native.train(dataset(X), None, None, 3, [run], 1, progress)
+    return _native.train(dataset(X), None, None, [run], 1, progress)
 
 
 def test_an_interrupt_arrives_while_progress_is_reported():
@@ -94,8 +94,6 @@ def test_progress_reports_every_epoch():
     calls = []
     for _ in range(20):  # the last ones are easily lost
         calls.clear()
-        records = _native.train(
-            dataset(X), None, None, 3, runs, 2, lambda *event: calls.append(event)
-        )
+        records = _native.train(dataset(X), None, None, runs, 2, lambda *event: calls.append(event))
         assert sorted(call[:2] for call in calls) == [(r, e) for r in (0, 1) for e in range(20)]
         assert all(records[run]["loss_curve"][epoch] == loss for run, epoch, loss in calls)

@@ -101,8 +101,7 @@ def test_the_objective_hides_what_is_drawn(holes):
     memories = rng.normal(size=(3, 8))
     run = run_settings(memories, objective="completion", seed=11, mask_prob=0.25)
     by_itself, told = (
-        _native.evaluate(dataset(X), np.arange(100), None, 3, run, hidden)
-        for hidden in (None, drawn)
+        _native.evaluate(dataset(X), np.arange(100), None, run, hidden) for hidden in (None, drawn)
     )
     assert by_itself["loss"] == told["loss"]
     assert_array_equal(by_itself["memories"], told["memories"])

@@ -77,11 +77,10 @@ class FittingMethods(NetworkMethods):
         seedings = seed_runs(problem, self._init(units), seeds, sample_seed)
         progress = reporter(self.verbose, n_runs, self.max_epochs)
         runs = train_runs(problem, seedings, seeds, self._beta_inward(units), settings, progress)
-        judge_runs(problem, runs, settings, sample_seed)
+        judge_runs(problem, runs, sample_seed)
         chosen = choose_run(runs, self.selection)
         self._keep(problem, runs[chosen], seedings[chosen], settings["objective"])
-        self.labels_ = self._infer(problem.data, ["labels"])["labels"]
-        self._recount(problem, runs[chosen])
+        self._label(problem, runs[chosen])
         self.runs_ = run_table(runs, chosen, units)
         best = self.runs_[chosen]
         finish(
@@ -115,14 +114,14 @@ class FittingMethods(NetworkMethods):
         # A new piece is shuffled and masked anew: the draws hang on the steps made so far.
         (run,) = train_runs(problem, [seeding], np.array([seed + seen]), beta, settings, None)
         run.seed = seed
-        judge_runs(problem, [run], settings, seed)
+        judge_runs(problem, [run], seed)
         self._keep(problem, run, seeding, settings["objective"])
-        self.labels_ = self._infer(problem.data, ["labels"])["labels"]
-        self._recount(problem, run)
+        self._label(problem, run)
         self.runs_ = run_table([run], 0, problem.units)
 
-    def _recount(self, problem: Problem, run: TrainedRun) -> None:
-        """Take the living clusters from the labels, where a sample did not show all."""
+    def _label(self, problem: Problem, run: TrainedRun) -> None:
+        """Set the labels; take the living clusters from them where a sample did not show all."""
+        self.labels_ = self._infer(problem.data, ["labels"])["labels"]
         if run.living < self.n_clusters:
             trained = self.labels_ if problem.rows is None else self.labels_[problem.rows]
             run.living = len(np.unique(trained))

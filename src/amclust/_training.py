@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,8 @@ class TrainedRun:
     record: dict[str, Any]
     silhouette: float = np.nan
     living: int = 0
+    largest_share: float = np.nan  # the part of the rows that is in the largest cluster
+    settings: dict[str, Any] = field(default_factory=dict)  # as the core took them
 
 
 def seed_runs(
@@ -95,49 +97,62 @@ def train_runs(
     settings: dict[str, Any],
     progress: Any,
 ) -> list[TrainedRun]:
-    """Train all runs in one native call. ``beta`` is in the core's units; None: from the data."""
-    betas = [
-        beta
-        if beta is not None
-        else choose_beta(settings["objective"], s["mean_square"], s["median_gap"])
-        for s in seedings
-    ]
+    """Train restarts of one configuration, in one native call."""
     runs = [
-        {
-            **settings,
-            "seed": int(seed),
-            "beta": b,
-            "memories": seeding["memories"],
-            "fill": problem.units.fill,
-            "scatter_unit": max(seeding["mean_square"], 1e-12),
-        }
-        for seed, b, seeding in zip(seeds, betas, seedings, strict=True)
+        run_settings(problem, seeding, seed, beta, settings)
+        for seed, seeding in zip(seeds, seedings, strict=True)
     ]
+    return train_settings(problem, runs, progress)
+
+
+def run_settings(
+    problem: Problem,
+    seeding: dict[str, Any],
+    seed: int,
+    beta: float | None,
+    settings: dict[str, Any],
+    beta_factor: float = 1.0,
+) -> dict[str, Any]:
+    """Return the settings of one run, as the core takes them.
+
+    ``beta`` is in the core's units; None: from the data, times ``beta_factor``.
+    """
+    if beta is None:
+        found = choose_beta(settings["objective"], seeding["mean_square"], seeding["median_gap"])
+        beta = beta_factor * found
+    return {
+        **settings,
+        "seed": int(seed),
+        "beta": float(beta),
+        "memories": seeding["memories"],
+        "fill": problem.units.fill,
+        "scatter_unit": max(seeding["mean_square"], 1e-12),
+    }
+
+
+def train_settings(problem: Problem, runs: list[dict[str, Any]], progress: Any) -> list[TrainedRun]:
+    """Train runs of any configurations on the same rows, in one native call."""
     p = problem
-    records = _native.train(p.data, p.rows, p.weights, p.n_clusters, runs, p.threads, progress)
+    records = _native.train(p.data, p.rows, p.weights, runs, p.threads, progress)
     return [
-        TrainedRun(int(seed), float(b), record)
-        for seed, b, record in zip(seeds, betas, records, strict=True)
+        TrainedRun(run["seed"], run["beta"], record, settings=run)
+        for run, record in zip(runs, records, strict=True)
     ]
 
 
 def _ask(
-    problem: Problem,
-    run: TrainedRun,
-    settings: dict[str, Any],
-    want: str,
-    rows: NDArray[np.int64] | None,
+    problem: Problem, run: TrainedRun, want: str, rows: NDArray[np.int64] | None
 ) -> NDArray[Any]:
     """Ask a trained network one thing about rows."""
     out: NDArray[Any] = _native.infer(
         problem.data,
         rows,
-        problem.units.fill,
+        run.settings["fill"],
         run.record["memories"],
         run.record["log_weights"],
         run.beta,
-        settings["step_size"],
-        settings["n_steps"],
+        run.settings["step_size"],
+        run.settings["n_steps"],
         [want],
         problem.threads,
     )[want]
@@ -157,39 +172,48 @@ def silhouette_sample(
     return np.ascontiguousarray(rows, dtype=np.int64), weights
 
 
-def judge_runs(
-    problem: Problem, runs: list[TrainedRun], settings: dict[str, Any], sample_seed: int
-) -> None:
-    """Fill in every run's silhouette and its number of living clusters.
+def judge_runs(problem: Problem, runs: list[TrainedRun], sample_seed: int) -> None:
+    """Fill in every run's silhouette, its number of living clusters and the largest one's share.
 
-    With a single run the latter is left to its labels, if a sample does not show all clusters.
+    With a single run the number is left to its labels, if a sample does not show all clusters.
     """
     p = problem
     rows, weights = silhouette_sample(p, sample_seed)
-    labels = np.stack([_ask(p, run, settings, "labels", rows) for run in runs])
+    labels = np.stack([_ask(p, run, "labels", rows) for run in runs])
     sampled = len(rows) < p.n_rows
-    for run, labels_of_run in zip(runs, labels, strict=True):
+    n_clusters = [len(run.record["memories"]) for run in runs]
+    for run, labels_of_run, k in zip(runs, labels, n_clusters, strict=True):
+        sizes = np.bincount(labels_of_run, weights)
+        run.largest_share = float(sizes.max() / sizes.sum())
         run.living = len(np.unique(labels_of_run))
-        if sampled and len(runs) > 1 and run.living < p.n_clusters:
+        if sampled and len(runs) > 1 and run.living < k:
             # The others may live outside the sample.
-            run.living = int(np.count_nonzero(_ask(p, run, settings, "counts", p.rows)))
-    if p.n_clusters > 1:
-        scores = _native.silhouette(p.data, rows, weights, labels, p.n_clusters, p.threads)
+            run.living = int(np.count_nonzero(_ask(p, run, "counts", p.rows)))
+    if max(n_clusters) > 1:
+        scores = _native.silhouette(p.data, rows, weights, labels, max(n_clusters), p.threads)
         for run, score in zip(runs, scores, strict=True):
             run.silhouette = float(score)
 
 
 def choose_run(runs: list[TrainedRun], selection: str) -> int:
-    """Return the best run; one with more living clusters always goes before one with fewer."""
+    """Return the best of runs with the same number of clusters."""
+    living, silhouettes, losses = np.array(
+        [(run.living, run.silhouette, run.record["loss"]) for run in runs]
+    ).T
+    return int(order_runs(-living, silhouettes, losses, selection)[0])
 
-    def rank(index: int) -> tuple[int, float]:
-        run = runs[index]
-        score = -run.record["loss"]
-        if selection == "silhouette" and not np.isnan(run.silhouette):
-            score = run.silhouette
-        return (run.living, score)
 
-    return max(range(len(runs)), key=rank)
+def order_runs(
+    dead: NDArray[Any], silhouettes: NDArray[Any], losses: NDArray[Any], selection: str
+) -> NDArray[np.int64]:
+    """Return the places of runs, the best first.
+
+    One with fewer dead clusters always goes before one with more.
+    """
+    scores = -losses
+    if selection == "silhouette":
+        scores = np.where(np.isnan(silhouettes), scores, silhouettes)
+    return np.lexsort((-scores, dead))
 
 
 def run_table(runs: list[TrainedRun], chosen: int, units: Units) -> NDArray[np.void]:

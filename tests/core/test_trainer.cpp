@@ -29,6 +29,7 @@ RunSettings settings_for(const Dataset& data, const char* objective, std::uint64
   run.objective.fill.assign(data.features, 0.0f);
   run.objective.anchor = 1.0;
   run.objective.tie = 0.3;
+  run.k = kClusters;
   run.metric = data.metric;
   run.beta = data.metric == Metric::cosine ? 8.0f : 0.5f;
   run.step_size = 0.3f;
@@ -41,7 +42,8 @@ std::vector<RunSettings> seeded_runs(const Dataset& data, const char* objective,
   for (int i = 0; i < runs; ++i) seeds.push_back(17 + static_cast<std::uint64_t>(i));
   Team team(1);
   const std::vector<float> fill(data.features, 0.0f);
-  const auto seedings = amclust::seed_memories(data, {nullptr, nullptr, data.rows}, kClusters, true, seeds, 1, fill.data(), team);
+  const auto seedings =
+      amclust::seed_memories(data, {nullptr, nullptr, data.rows}, kClusters, true, seeds, 1, fill.data(), team);
   std::vector<RunSettings> out;
   for (int i = 0; i < runs; ++i) {
     CHECK_EQUAL(seedings[i].distinct, kClusters);
@@ -56,7 +58,7 @@ std::vector<RunRecord> train(const Dataset& data, const std::vector<RunSettings>
                              Monitor&& monitor = Monitor{}) {
   std::vector<RunRecord> records;
   amclust::supervise(monitor, [&](Control& control) {
-    records = amclust::train(data, {nullptr, nullptr, data.rows}, kClusters, runs, threads, control);
+    records = amclust::train(data, {nullptr, nullptr, data.rows}, runs, threads, control);
   });
   return records;
 }
@@ -128,7 +130,13 @@ void training_finds_blobs() {
 
 bool same(const RunRecord& a, const RunRecord& b) {
   return a.memories == b.memories && a.log_weights == b.log_weights && a.loss_curve == b.loss_curve &&
-         a.moments == b.moments && a.best_epoch == b.best_epoch && a.reseeded == b.reseeded;
+         a.moments == b.moments && a.best_epoch == b.best_epoch && a.reseeded == b.reseeded &&
+         a.last_memories == b.last_memories && a.last_log_weights == b.last_log_weights &&
+         a.weight_moments == b.weight_moments && a.steps == b.steps && a.loss == b.loss &&
+         a.best_living == b.best_living && a.converged == b.converged && a.improving == b.improving &&
+         a.schedule.learning_rate == b.schedule.learning_rate && a.schedule.best == b.schedule.best &&
+         a.schedule.waited == b.schedule.waited && a.schedule.plateaus == b.schedule.plateaus &&
+         a.stream.pass == b.stream.pass && a.stream.at == b.stream.at;
 }
 
 void bits_do_not_depend_on_the_threads() {
@@ -220,9 +228,9 @@ void the_schedule_is_kept() {
   const RunRecord record = train(data, {run}, 1)[0];
   CHECK_EQUAL(record.loss_curve.size(), std::size_t{37});
   CHECK(!record.converged);
-  CHECK_NEAR(record.learning_rate, 0.1 * std::pow(0.8, 7), 1e-9);
+  CHECK_NEAR(record.schedule.learning_rate, 0.1 * std::pow(0.8, 7), 1e-9);
   run.min_lr = 0.09;
-  CHECK_NEAR(train(data, {run}, 1)[0].learning_rate, 0.09, 1e-12);
+  CHECK_NEAR(train(data, {run}, 1)[0].schedule.learning_rate, 0.09, 1e-12);
   run.early_stopping = true;
   const RunRecord stopped = train(data, {run}, 1)[0];
   CHECK(stopped.converged && !stopped.improving && stopped.loss_curve.size() < 37);
@@ -232,7 +240,65 @@ void the_schedule_is_kept() {
   CHECK(train(data, {run}, 1)[0].improving);
 }
 
-// Going on from where a run stood is the same as not having stopped.
+// Pausing changes nothing, whatever the run was in the middle of.
+void a_paused_run_goes_on_as_if_it_had_not_stopped() {
+  for (const char* objective : {"completion", "reconstruction", "silhouette"})
+    for (const Metric metric : {Metric::euclidean, Metric::cosine})
+      for (const int batch_size : {64, 1024}) {
+        check::describe("pausing: ", objective, metric == Metric::cosine ? " cosine" : "");
+        const tests::Rows rows = make_rows(200, true);
+        const Dataset data = rows.dataset(metric);
+        auto runs = seeded_runs(data, objective, 2);
+        for (RunSettings& run : runs) {
+          run.batch_size = batch_size;
+          run.max_epochs = 60;
+          run.patience = 2;
+          run.learn_weights = true;
+          run.memories[0] += 300.0f;  // nothing falls to it: it has to be seeded anew
+        }
+        const auto whole = train(data, runs, 1);
+        for (const int epochs : {1, 4, 30, 31, 1000}) {
+          for (RunSettings& run : runs) run.pause_at = epochs;
+          const auto paused = train(data, runs, 1);
+          for (std::size_t i = 0; i < runs.size(); ++i) {
+            CHECK(paused[i].converged || paused[i].loss_curve.size() == static_cast<std::size_t>(std::min(epochs, 60)));
+            runs[i].earlier = paused[i];
+          }
+        }
+        const auto rest = train(data, runs, 1);
+        for (std::size_t i = 0; i < runs.size(); ++i) CHECK(same(rest[i], whole[i]));
+      }
+  check::describe("");
+}
+
+void runs_of_one_call_may_differ_in_their_number_of_memories() {
+  const tests::Rows rows = make_rows(100, false);
+  const Dataset data = rows.dataset();
+  auto runs = seeded_runs(data, "silhouette", 2);
+  runs[1].k = kClusters - 1;
+  runs[1].memories.resize(std::size_t{kClusters - 1} * 6);
+  const auto together = train(data, runs, 2);
+  for (std::size_t i = 0; i < runs.size(); ++i) CHECK(same(together[i], train(data, {runs[i]}, 1)[0]));
+}
+
+void a_record_of_something_else_is_refused() {
+  const tests::Rows rows = make_rows(100, false);
+  const Dataset data = rows.dataset();
+  RunSettings run = seeded_runs(data, "silhouette", 1)[0];
+  run.pause_at = 3;
+  const RunRecord record = train(data, {run}, 1)[0];
+  run.earlier = record;
+  run.earlier->best_epoch = 3;
+  CHECK_THROWS(std::invalid_argument, train(data, {run}, 1));
+  run.earlier = record;
+  run.earlier->stream.at = 101;
+  CHECK_THROWS(std::invalid_argument, train(data, {run}, 1));
+  run.earlier = record;
+  run.max_epochs = 2;
+  CHECK_THROWS(std::invalid_argument, train(data, {run}, 1));
+}
+
+// New training from where other training left memories and moments.
 void training_can_go_on() {
   const tests::Rows rows = make_rows(200, false);
   const Dataset data = rows.dataset();
@@ -290,6 +356,9 @@ int main() {
   training_stops_when_told_to();
   every_epoch_is_reported();
   the_schedule_is_kept();
+  a_paused_run_goes_on_as_if_it_had_not_stopped();
+  runs_of_one_call_may_differ_in_their_number_of_memories();
+  a_record_of_something_else_is_refused();
   training_can_go_on();
   seeds_are_distinct_rows();
   return check::finish();

@@ -34,18 +34,18 @@ void Memories::get(float* rows) const {
       rows[static_cast<std::ptrdiff_t>(m) * d + j] = values[static_cast<std::size_t>(j) * kp + m];
 }
 
-void Memories::refresh(bool with_gram) {
+void Memories::refresh(bool with_gram, bool on_sphere) {
   float* norm = square_norms.data();
   const float* value = values.data();
   kernels().memory_norms(value, d, kp, norm);
-  if (metric == Metric::cosine) {
+  if (metric == Metric::cosine && !on_sphere) {
     std::vector<float> inverse(kp, 1.0f);
     for (int m = 0; m < k; ++m)
       if (norm[m] > 0.0f) inverse[m] = 1.0f / std::sqrt(norm[m]);
     for (int j = 0; j < d; ++j)
       for (int m = 0; m < kp; ++m) values[static_cast<std::size_t>(j) * kp + m] *= inverse[m];
-    std::fill(norm, norm + k, 1.0f);
   }
+  if (metric == Metric::cosine) std::fill(norm, norm + k, 1.0f);
   panel.refresh(shape, value);
   constexpr float kNever = -1e30f;
   for (int m = 0; m < kp; ++m) {

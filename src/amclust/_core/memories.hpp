@@ -32,8 +32,8 @@ struct Memories {
   void set_one(int memory, const float* row);
 
   // Brings norms and bias (and, where all coordinates move, the inner products) up to date with the values. Spherical
-  // memories are put back on the sphere.
-  void refresh(bool with_gram);
+  // memories are put back on the sphere, unless they are known to be there (doing it twice may change the last bit).
+  void refresh(bool with_gram, bool on_sphere = false);
 
   // Where all coordinates move: with more memories than features, moving d coordinates (2 k d operations a step) is
   // cheaper than moving k coefficients (k^2, less well packed). On the sphere the normalisation needs the coefficients.

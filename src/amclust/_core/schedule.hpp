@@ -5,44 +5,46 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace amclust {
 
 class Schedule {
  public:
-  Schedule(const RunSettings& s, int steps_per_epoch)
-      : settings_(s), steps_per_epoch_(steps_per_epoch), rate_(s.learning_rate) {}
+  Schedule(const RunSettings& s, int steps_per_epoch) : settings_(s), steps_per_epoch_(steps_per_epoch) {
+    state_.learning_rate = s.learning_rate;
+    if (s.earlier) state_ = s.earlier->schedule;
+  }
 
-  double learning_rate() const { return rate_; }
+  double learning_rate() const { return state_.learning_rate; }
+  const ScheduleState& state() const { return state_; }
 
   // Dead memories are re-seeded only while there is time left to train them.
-  bool reseeding(int epoch) const { return 2 * epoch < settings_.max_epochs && plateaus_ == 0; }
+  bool reseeding(int epoch) const { return 2 * epoch < settings_.max_epochs && state_.plateaus == 0; }
 
   // Lowers the rate when the loss has not improved for `patience` epochs; true when training has converged: after
   // several such plateaus in a row that together took enough steps, or one at the lowest rate.
   bool after_epoch(double loss) {
-    if (loss < best_ - settings_.tol * std::abs(best_) || !std::isfinite(best_)) {
-      best_ = loss;
-      waited_ = plateaus_ = 0;
+    auto& [rate, best, waited, plateaus] = state_;
+    if (loss < best - settings_.tol * std::abs(best) || !std::isfinite(best)) {
+      best = loss;
+      waited = plateaus = 0;
       return false;
     }
-    if (++waited_ < settings_.patience) return false;
-    waited_ = 0;
-    ++plateaus_;
-    const bool at_floor = rate_ <= settings_.min_lr;
-    rate_ = std::max(rate_ * settings_.lr_factor, std::min(settings_.min_lr, rate_));
-    const bool enough = plateaus_ >= kPlateaus && plateaus_ * settings_.patience * steps_per_epoch_ >= kSteps;
+    if (++waited < settings_.patience) return false;
+    waited = 0;
+    ++plateaus;
+    const bool at_floor = rate <= settings_.min_lr;
+    rate = std::max(rate * settings_.lr_factor, std::min(settings_.min_lr, rate));
+    const bool enough = plateaus >= kPlateaus && plateaus * settings_.patience * steps_per_epoch_ >= kSteps;
     return settings_.early_stopping && (at_floor || enough);
   }
-  bool improving() const { return plateaus_ == 0; }
+  bool improving() const { return state_.plateaus == 0; }
 
  private:
   static constexpr int kPlateaus = 2, kSteps = 60;
   const RunSettings& settings_;
   int steps_per_epoch_;
-  double rate_, best_ = std::numeric_limits<double>::infinity();
-  int waited_ = 0, plateaus_ = 0;
+  ScheduleState state_;
 };
 
 }  // namespace amclust

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 
 namespace amclust {
 namespace {
@@ -18,13 +19,11 @@ class Optimizer {
       : first_(memories.values.size()),
         second_(memories.values.size()),
         weight_first_(memories.kp),
-        weight_second_(memories.kp),
-        steps_(settings.steps) {
-    if (settings.moments.empty()) return;
-    transfer(memories, const_cast<float*>(settings.moments.data()), false);
-    for (int m = 0; m < memories.k; ++m) {
-      weight_first_[m] = settings.weight_moments[m];
-      weight_second_[m] = settings.weight_moments[memories.k + m];
+        weight_second_(memories.kp) {
+    if (settings.earlier) {
+      load(memories, *settings.earlier);
+    } else if (!settings.moments.empty()) {
+      load(memories, settings);
     }
   }
 
@@ -65,6 +64,16 @@ class Optimizer {
   }
 
  private:
+  // From the settings, or from the record of an earlier run.
+  template <class Source>
+  void load(const Memories& memories, const Source& from) {
+    transfer(memories, const_cast<float*>(from.moments.data()), false);
+    for (int m = 0; m < memories.k; ++m) {
+      weight_first_[m] = from.weight_moments[m];
+      weight_second_[m] = from.weight_moments[memories.k + m];
+    }
+    steps_ = from.steps;
+  }
   // Between [d][kp] and [k][d].
   void transfer(const Memories& memories, float* rows, bool out) {
     for (Buffer* buffer : {&first_, &second_})
@@ -75,17 +84,18 @@ class Optimizer {
         }
   }
   Buffer first_, second_, weight_first_, weight_second_;
-  std::int64_t steps_;
+  std::int64_t steps_ = 0;
 };
 
 // Walks through the rows in a new random order every pass; all rows in their own order when one batch holds them.
 class BatchStream {
  public:
-  BatchStream(const TrainingRows& rows, int batch_size, std::uint64_t seed)
+  BatchStream(const TrainingRows& rows, int batch_size, std::uint64_t seed, const StreamState& start)
       : rows_(rows),
         batch_(static_cast<int>(std::min<std::int64_t>(batch_size, rows.size))),
         seed_(seed),
-        order_(seed, 0, static_cast<std::uint64_t>(rows.size)) {
+        order_(seed, start.pass, static_cast<std::uint64_t>(rows.size)),
+        state_(start) {
     index_.resize(batch_);
     ids_.resize(batch_);
     if (rows.weights) weights_.resize(batch_);
@@ -98,6 +108,7 @@ class BatchStream {
     shuffle();
   }
 
+  const StreamState& state() const { return state_; }
   bool whole() const { return batch_ == rows_.size; }
   int batches_per_epoch(bool whole_epochs) const {
     const std::int64_t rows = whole_epochs ? rows_.size : std::min(rows_.size, kEpochRows);
@@ -106,19 +117,19 @@ class BatchStream {
 
   // The next batch; a pass ends with what is left of it.
   Batch next(std::uint32_t epoch) {
-    if (at_ == rows_.size) {
-      at_ = 0;
-      ++pass_;
+    if (state_.at == rows_.size) {
+      state_.at = 0;
+      ++state_.pass;
       shuffle();
     }
-    const int n = static_cast<int>(std::min<std::int64_t>(batch_, rows_.size - at_));
+    const int n = static_cast<int>(std::min<std::int64_t>(batch_, rows_.size - state_.at));
     for (int i = 0; i < n; ++i) {
-      const std::int64_t position = whole() ? i : place(at_ + i);
+      const std::int64_t position = whole() ? i : place(state_.at + i);
       ids_[i] = position;
       index_[i] = rows_.rows ? rows_.rows[position] : position;
       if (rows_.weights) weights_[i] = rows_.weights[position];
     }
-    at_ += n;
+    state_.at += n;
     return {index_.data(), ids_.data(), rows_.weights ? weights_.data() : nullptr, n, mean_weight_ * n, epoch};
   }
 
@@ -129,12 +140,12 @@ class BatchStream {
   void shuffle() {
     if (whole()) return;
     if (rows_.size > kFewRows) {
-      order_ = RandomOrder(seed_, pass_, static_cast<std::uint64_t>(rows_.size));
+      order_ = RandomOrder(seed_, state_.pass, static_cast<std::uint64_t>(rows_.size));
       return;
     }
     shuffled_.resize(rows_.size);
     std::iota(shuffled_.begin(), shuffled_.end(), 0u);
-    Random random(seed_, Purpose::order, pass_);
+    Random random(seed_, Purpose::order, state_.pass);
     for (std::uint32_t i = static_cast<std::uint32_t>(rows_.size) - 1; i > 0; --i)
       std::swap(shuffled_[i], shuffled_[random.below(i + 1)]);
   }
@@ -148,8 +159,7 @@ class BatchStream {
   int batch_;
   std::uint64_t seed_;
   RandomOrder order_;
-  std::uint32_t pass_ = 0;
-  std::int64_t at_ = 0;
+  StreamState state_;
   double mean_weight_ = 1.0;
   std::vector<std::uint32_t> shuffled_;
   std::vector<std::int64_t> index_, ids_;
@@ -181,26 +191,45 @@ int reseed(const Dataset& data, const ObjectiveSettings& settings, const std::ve
   return moved;
 }
 
-RunRecord train_one(const Dataset& data, const TrainingRows& rows, int k, const RunSettings& settings, int run,
-                    Team& team, Control& control) {
+void set(Memories& memories, const std::vector<float>& values, const std::vector<float>& log_weights) {
+  memories.set(values.data());
+  for (int m = 0; m < memories.k; ++m) memories.log_weights[m] = log_weights.empty() ? 0.0f : log_weights[m];
+}
+
+void get(const Memories& memories, std::vector<float>& values, std::vector<float>& log_weights) {
+  values.resize(static_cast<std::size_t>(memories.k) * memories.d);
+  memories.get(values.data());
+  log_weights.assign(memories.log_weights.data(), memories.log_weights.data() + memories.k);
+}
+
+// A record that did not come from this run must not lead out of bounds.
+void check_earlier(const RunSettings& settings, const TrainingRows& rows) {
+  if (!settings.earlier) return;
+  const RunRecord& earlier = *settings.earlier;
+  const auto epochs = static_cast<std::int64_t>(earlier.loss_curve.size());
+  if (earlier.best_epoch < 0 || earlier.best_epoch >= epochs || epochs > settings.max_epochs)
+    throw std::invalid_argument("the earlier record does not fit: best epoch");
+  if (earlier.stream.at < 0 || earlier.stream.at > rows.size)
+    throw std::invalid_argument("the earlier record does not fit: place in the rows");
+}
+
+RunRecord train_one(const Dataset& data, const TrainingRows& rows, const RunSettings& settings, int run, Team& team,
+                    Control& control) {
+  const int k = settings.k;
+  RunRecord record = settings.earlier.value_or(RunRecord{});
   Memories memories(k, data.features, settings.metric, settings.beta, settings.step_size, settings.n_steps,
                     static_cast<double>(std::min<std::int64_t>(settings.batch_size, rows.size)));
-  memories.set(settings.memories.data());
-  for (int m = 0; m < k; ++m) memories.log_weights[m] = settings.log_weights.empty() ? 0.0f : settings.log_weights[m];
   const std::unique_ptr<Objective> objective = make_objective(data, settings.objective);
   Optimizer optimizer(settings, memories);
-  BatchStream stream(rows, settings.batch_size, settings.objective.seed);
+  BatchStream stream(rows, settings.batch_size, settings.objective.seed, record.stream);
   Gradient gradient;
-  RunRecord record;
 
   // The memories whose loss an epoch measured: those before its only step, or those after its many.
   Buffer best_values, best_log_weights;
-  int best_living = -1;
-  double best_loss = std::numeric_limits<double>::infinity();
   const auto keep_if_best = [&](double loss, int living, int epoch, const Buffer& values, const Buffer& log_weights) {
-    if (living < best_living || (living == best_living && !(loss < best_loss))) return;
-    best_living = living;
-    best_loss = loss;
+    if (living < record.best_living || (living == record.best_living && !(loss < record.loss))) return;
+    record.best_living = living;
+    record.loss = loss;
     record.best_epoch = epoch;
     best_values.copy_from(values);
     best_log_weights.copy_from(log_weights);
@@ -210,10 +239,20 @@ RunRecord train_one(const Dataset& data, const TrainingRows& rows, int k, const 
   const bool single = batches == 1;
   Schedule schedule(settings, batches);
   Buffer before_values, before_log_weights;
-  memories.refresh(objective->needs_gram(memories));
-  best_values.copy_from(memories.values);
-  best_log_weights.copy_from(memories.log_weights);
-  for (int epoch = 0; epoch < settings.max_epochs; ++epoch) {
+  if (settings.earlier) {
+    set(memories, record.memories, record.log_weights);
+    best_values.copy_from(memories.values);
+    best_log_weights.copy_from(memories.log_weights);
+    set(memories, record.last_memories, record.last_log_weights);
+    memories.refresh(objective->needs_gram(memories), true);
+  } else {
+    set(memories, settings.memories, settings.log_weights);
+    memories.refresh(objective->needs_gram(memories));
+    best_values.copy_from(memories.values);
+    best_log_weights.copy_from(memories.log_weights);
+  }
+  const int end = record.converged ? 0 : std::min(settings.max_epochs, settings.pause_at);
+  for (int epoch = static_cast<int>(record.loss_curve.size()); epoch < end; ++epoch) {
     double loss = 0.0;
     std::vector<double> wins(k, 0.0);
     std::vector<Candidate> candidates;
@@ -250,35 +289,34 @@ RunRecord train_one(const Dataset& data, const TrainingRows& rows, int k, const 
     }
   }
   record.improving = !record.converged && schedule.improving();
-  record.learning_rate = schedule.learning_rate();
-  record.loss = record.loss_curve.empty() ? 0.0 : record.loss_curve[record.best_epoch];
+  record.schedule = schedule.state();
+  record.stream = stream.state();
   optimizer.save(memories, record);
+  get(memories, record.last_memories, record.last_log_weights);
   if (!settings.keep_last) {
     memories.values.copy_from(best_values);
     memories.log_weights.copy_from(best_log_weights);
   }
-  record.memories.resize(static_cast<std::size_t>(k) * data.features);
-  memories.get(record.memories.data());
-  record.log_weights.assign(memories.log_weights.data(), memories.log_weights.data() + k);
+  get(memories, record.memories, record.log_weights);
   return record;
 }
 
 }  // namespace
 
-std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, int k, const std::vector<RunSettings>& runs,
+std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, const std::vector<RunSettings>& runs,
                              int threads, Control& control) {
+  for (const RunSettings& run : runs) check_earlier(run, rows);
   std::vector<RunRecord> records(runs.size());
   if (runs.size() == 1) {
     Team team(threads);
-    records[0] = train_one(data, rows, k, runs[0], 0, team, control);
+    records[0] = train_one(data, rows, runs[0], 0, team, control);
     return records;
   }
   Team team(std::min<int>(threads, static_cast<int>(runs.size())));
   std::vector<std::unique_ptr<Team>> alone;
   for (int i = 0; i < team.size(); ++i) alone.push_back(std::make_unique<Team>(1));
-  team.run(static_cast<int>(runs.size()), [&](int run, int member) {
-    records[run] = train_one(data, rows, k, runs[run], run, *alone[member], control);
-  });
+  team.run(static_cast<int>(runs.size()),
+           [&](int run, int member) { records[run] = train_one(data, rows, runs[run], run, *alone[member], control); });
   return records;
 }
 

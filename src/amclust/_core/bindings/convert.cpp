@@ -20,6 +20,30 @@ std::vector<float> floats(nb::dict d, const char* name, std::size_t size, bool o
   return {values.data(), values.data() + values.size()};
 }
 
+// What run_record() gave, back again.
+RunRecord earlier_record(nb::dict d, int k, int features) {
+  const std::size_t size = static_cast<std::size_t>(k) * features;
+  const auto curve = field<DoubleVector>(d, "loss_curve");
+  RunRecord out;
+  out.memories = floats(d, "memories", size);
+  out.log_weights = floats(d, "log_weights", k);
+  out.loss_curve.assign(curve.data(), curve.data() + curve.size());
+  out.loss = field<double>(d, "loss");
+  out.best_epoch = field<int>(d, "best_epoch");
+  out.best_living = field<int>(d, "best_living");
+  out.reseeded = field<int>(d, "reseeded");
+  out.converged = field<bool>(d, "converged");
+  out.last_memories = floats(d, "last_memories", size);
+  out.last_log_weights = floats(d, "last_log_weights", k);
+  out.moments = floats(d, "moments", 2 * size);
+  out.weight_moments = floats(d, "weight_moments", std::size_t{2} * k);
+  out.steps = field<std::int64_t>(d, "steps");
+  out.schedule = {field<double>(d, "learning_rate"), field<double>(d, "schedule_best"), field<int>(d, "waited"),
+                  field<int>(d, "plateaus")};
+  out.stream = {field<std::uint32_t>(d, "pass"), field<std::int64_t>(d, "place")};
+  return out;
+}
+
 }  // namespace
 
 HeldDataset dense_dataset(nb::object rows) {
@@ -68,9 +92,11 @@ TrainingRows training_rows(const Dataset& data, const std::optional<RowNumbers>&
   return out;
 }
 
-RunSettings run_settings(nb::dict run, const Dataset& data, int k) {
+RunSettings run_settings(nb::dict run, const Dataset& data) {
+  const int k = static_cast<int>(field<FloatMatrix>(run, "memories").shape(0));
   const std::size_t size = static_cast<std::size_t>(k) * data.features;
   RunSettings out;
+  out.k = k;
   out.objective.name = field<std::string>(run, "objective");
   out.objective.seed = field<std::uint64_t>(run, "seed");
   out.objective.hidden_fraction = field<double>(run, "mask_prob");
@@ -101,24 +127,34 @@ RunSettings run_settings(nb::dict run, const Dataset& data, int k) {
     out.weight_moments = floats(run, "weight_moments", std::size_t{2} * k);
     out.steps = field<std::int64_t>(run, "steps");
   }
+  if (run.contains("pause_at")) out.pause_at = field<int>(run, "pause_at");
+  if (run.contains("earlier")) out.earlier = earlier_record(field<nb::dict>(run, "earlier"), k, data.features);
   return out;
 }
 
-nb::dict run_record(RunRecord&& record, int k, int features) {
-  const std::size_t kk = k, d = features;
+nb::dict run_record(RunRecord&& record, const RunSettings& settings, int features) {
+  const std::size_t k = settings.k, d = features;
   nb::dict out;
-  out["memories"] = array(std::move(record.memories), {kk, d});
+  out["memories"] = array(std::move(record.memories), {k, d});
   out["log_weights"] = array(std::move(record.log_weights));
   out["loss_curve"] = array(std::move(record.loss_curve));
   out["loss"] = record.loss;
-  out["learning_rate"] = record.learning_rate;
   out["best_epoch"] = record.best_epoch;
+  out["best_living"] = record.best_living;
   out["reseeded"] = record.reseeded;
   out["converged"] = record.converged;
   out["improving"] = record.improving;
-  out["moments"] = array(std::move(record.moments), {2, kk, d});
-  out["weight_moments"] = array(std::move(record.weight_moments), {2, kk});
+  out["last_memories"] = array(std::move(record.last_memories), {k, d});
+  out["last_log_weights"] = array(std::move(record.last_log_weights));
+  out["moments"] = array(std::move(record.moments), {2, k, d});
+  out["weight_moments"] = array(std::move(record.weight_moments), {2, k});
   out["steps"] = record.steps;
+  out["learning_rate"] = record.schedule.learning_rate;
+  out["schedule_best"] = record.schedule.best;
+  out["waited"] = record.schedule.waited;
+  out["plateaus"] = record.schedule.plateaus;
+  out["pass"] = record.stream.pass;
+  out["place"] = record.stream.at;
   return out;
 }
 

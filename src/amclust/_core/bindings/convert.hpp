@@ -32,8 +32,8 @@ HeldDataset sparse_dataset(nb::object values, nb::object indices, nb::object ind
 
 TrainingRows training_rows(const Dataset& data, const std::optional<RowNumbers>& rows,
                            const std::optional<FloatVector>& weights);
-RunSettings run_settings(nb::dict run, const Dataset& data, int k);
-nb::dict run_record(RunRecord&& record, int k, int features);
+RunSettings run_settings(nb::dict run, const Dataset& data);
+nb::dict run_record(RunRecord&& record, const RunSettings& settings, int features);
 
 // A NumPy array that owns its memory.
 template <class T>

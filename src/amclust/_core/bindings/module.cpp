@@ -116,22 +116,24 @@ std::pair<double, double> scales(const HeldDataset& held, const std::optional<Ro
 }
 
 nb::list train_runs(const HeldDataset& held, const std::optional<RowNumbers>& rows,
-                    const std::optional<FloatVector>& weights, int k, nb::list runs, int threads, nb::object progress) {
+                    const std::optional<FloatVector>& weights, nb::list runs, int threads, nb::object progress) {
   const TrainingRows which = training_rows(held.data, rows, weights);
   std::vector<RunSettings> settings;
-  for (nb::handle item : runs) settings.push_back(run_settings(nb::cast<nb::dict>(item), held.data, k));
+  for (nb::handle item : runs) settings.push_back(run_settings(nb::cast<nb::dict>(item), held.data));
   std::vector<RunRecord> records;
-  run(progress, [&](Control& control) { records = train(held.data, which, k, settings, threads, control); });
+  run(progress, [&](Control& control) { records = train(held.data, which, settings, threads, control); });
   nb::list out;
-  for (RunRecord& record : records) out.append(run_record(std::move(record), k, held.data.features));
+  for (std::size_t i = 0; i < records.size(); ++i)
+    out.append(run_record(std::move(records[i]), settings[i], held.data.features));
   return out;
 }
 
 // Loss and gradients of one batch: what the tests hold against autograd.
-nb::dict evaluate(const HeldDataset& held, const RowNumbers& rows, const std::optional<FloatVector>& weights, int k,
+nb::dict evaluate(const HeldDataset& held, const RowNumbers& rows, const std::optional<FloatVector>& weights,
                   nb::dict settings, const std::optional<IntMatrix>& hidden, int threads) {
   const TrainingRows which = training_rows(held.data, rows, weights);
-  const RunSettings s = run_settings(settings, held.data, k);
+  const RunSettings s = run_settings(settings, held.data);
+  const int k = s.k;
   Memories memories(k, held.data.features, s.metric, s.beta, s.step_size, s.n_steps, static_cast<double>(which.size));
   memories.set(s.memories.data());
   for (int m = 0; m < k; ++m) memories.log_weights[m] = s.log_weights.empty() ? 0.0f : s.log_weights[m];
@@ -280,9 +282,9 @@ NB_MODULE(_native, m) {
   m.def("seed", &seed, "data"_a, "rows"_a.none(), "weights"_a.none(), "k"_a, "method"_a, "seeds"_a, "sample_seed"_a,
         "fill"_a, "threads"_a);
   m.def("scales", &scales, "data"_a, "rows"_a.none(), "weights"_a.none(), "memories"_a, "sample_seed"_a, "fill"_a);
-  m.def("train", &train_runs, "data"_a, "rows"_a.none(), "weights"_a.none(), "k"_a, "runs"_a, "threads"_a,
+  m.def("train", &train_runs, "data"_a, "rows"_a.none(), "weights"_a.none(), "runs"_a, "threads"_a,
         "progress"_a.none() = nb::none());
-  m.def("evaluate", &evaluate, "data"_a, "rows"_a, "weights"_a.none(), "k"_a, "run"_a, "hidden"_a.none() = nb::none(),
+  m.def("evaluate", &evaluate, "data"_a, "rows"_a, "weights"_a.none(), "run"_a, "hidden"_a.none() = nb::none(),
         "threads"_a = 1);
   m.def("infer", &infer_rows, "data"_a, "rows"_a.none(), "fill"_a, "memories"_a, "log_weights"_a, "beta"_a,
         "step_size"_a, "n_steps"_a, "want"_a, "threads"_a, "fill_from_observed"_a = true);
