@@ -3,5 +3,6 @@
 from amclust._clam import ClAM
 from amclust._config import show_config
 from amclust._version import __version__
+from amclust.selection import ClAMSearch
 
-__all__ = ["ClAM", "__version__", "show_config"]
+__all__ = ["ClAM", "ClAMSearch", "__version__", "show_config"]

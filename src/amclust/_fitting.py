@@ -80,7 +80,7 @@ class FittingMethods(NetworkMethods):
         judge_runs(problem, runs, sample_seed)
         chosen = choose_run(runs, self.selection)
         self._keep(problem, runs[chosen], seedings[chosen], settings["objective"])
-        self._label(problem, runs[chosen])
+        self.labels_ = self._infer(problem.data, ["labels"])["labels"]
         self.runs_ = run_table(runs, chosen, units)
         best = self.runs_[chosen]
         finish(
@@ -116,15 +116,8 @@ class FittingMethods(NetworkMethods):
         run.seed = seed
         judge_runs(problem, [run], seed)
         self._keep(problem, run, seeding, settings["objective"])
-        self._label(problem, run)
-        self.runs_ = run_table([run], 0, problem.units)
-
-    def _label(self, problem: Problem, run: TrainedRun) -> None:
-        """Set the labels; take the living clusters from them where a sample did not show all."""
         self.labels_ = self._infer(problem.data, ["labels"])["labels"]
-        if run.living < self.n_clusters:
-            trained = self.labels_ if problem.rows is None else self.labels_[problem.rows]
-            run.living = len(np.unique(trained))
+        self.runs_ = run_table([run], 0, problem.units)
 
     @contextmanager
     def _restored_on_failure(self) -> Iterator[None]:

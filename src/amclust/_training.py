@@ -173,10 +173,7 @@ def silhouette_sample(
 
 
 def judge_runs(problem: Problem, runs: list[TrainedRun], sample_seed: int) -> None:
-    """Fill in every run's silhouette, its number of living clusters and the largest one's share.
-
-    With a single run the number is left to its labels, if a sample does not show all clusters.
-    """
+    """Fill in every run's silhouette, its living clusters and the share of the largest one."""
     p = problem
     rows, weights = silhouette_sample(p, sample_seed)
     labels = np.stack([_ask(p, run, "labels", rows) for run in runs])
@@ -186,7 +183,7 @@ def judge_runs(problem: Problem, runs: list[TrainedRun], sample_seed: int) -> No
         sizes = np.bincount(labels_of_run, weights)
         run.largest_share = float(sizes.max() / sizes.sum())
         run.living = len(np.unique(labels_of_run))
-        if sampled and len(runs) > 1 and run.living < k:
+        if sampled and run.living < k:
             # The others may live outside the sample.
             run.living = int(np.count_nonzero(_ask(p, run, "counts", p.rows)))
     if max(n_clusters) > 1:

@@ -1,0 +1,346 @@
+"""Successive halving: many runs for a few epochs, the best of them on from there, for more."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amclust import _native
+from amclust._clam import ClAM
+from amclust._config import n_threads
+from amclust._space import Config, parameters_of
+from amclust._training import (
+    RUN_DTYPE,
+    Problem,
+    TrainedRun,
+    judge_runs,
+    order_runs,
+    run_settings,
+    seed_runs,
+    train_settings,
+)
+
+# A native call is seconds of work, not more, so that an interrupt loses little: in rows times
+# features times memories times epochs, and in runs.
+CALL_WORK, CALL_RUNS = 2e9, 4096
+
+TABLE_DTYPE = np.dtype(
+    [
+        ("run", np.int64),
+        ("config", np.int64),
+        ("n_clusters", np.int64),
+        ("seed", np.int64),
+        ("rung", np.int64),  # the last one that trained it, from 0; -1: none yet
+        ("epochs", np.int64),
+        ("beta", np.float64),  # in the table's units
+        ("loss", np.float64),
+        ("silhouette", np.float64),
+        ("living_clusters", np.int64),
+        ("largest_share", np.float64),
+        ("converged", np.bool_),
+    ]
+)
+
+
+class Rung(NamedTuple):
+    """How many runs (of each number of clusters) are trained, and up to which epoch."""
+
+    n_runs: int
+    epochs: int
+
+
+def make_rungs(n_runs: int, n_rungs: int, max_epochs: int, eta: int) -> list[Rung]:
+    """Return rungs of which each keeps one run in eta and trains it eta times as long."""
+    return [
+        Rung(max(1, n_runs // eta**i), round(max_epochs / eta ** (n_rungs - 1 - i)))
+        for i in range(n_rungs)
+    ]
+
+
+def most_epochs(rungs: list[Rung]) -> int:
+    """Return the run-epochs that rungs take if no run stops early."""
+    before = [0, *(rung.epochs for rung in rungs)]
+    return sum(
+        rung.n_runs * (rung.epochs - start) for rung, start in zip(rungs, before, strict=False)
+    )
+
+
+def plan_rungs(
+    n_configs: int | None, n_init: int, budget: int, max_epochs: int, min_epochs: int, eta: int
+) -> list[Rung]:
+    """Return the rungs for a budget (of each number of clusters).
+
+    All configurations are begun if the budget allows it, with as few rungs as it allows (a single
+    one trains every run to the end); else as many as it allows, with the most rungs.
+    """
+    most = 1
+    while max_epochs / eta**most >= min_epochs:
+        most += 1
+
+    def rungs(configs: int, n_rungs: int) -> list[Rung]:
+        return make_rungs(configs * n_init, n_rungs, max_epochs, eta)
+
+    if n_configs is not None:
+        for n_rungs in range(1, most + 1):
+            if most_epochs(rungs(n_configs, n_rungs)) <= budget:
+                return rungs(n_configs, n_rungs)
+    affordable = bisect_right(
+        range(1, budget + 1), budget, key=lambda n: most_epochs(rungs(n, most))
+    )
+    if not affordable:
+        msg = (
+            f"budget must be at least {most_epochs(rungs(1, most))} run-epochs for each number of "
+            f"clusters (one configuration, n_init={n_init}, min_epochs={min_epochs}, "
+            f"max_epochs={max_epochs}, eta={eta}), got {budget} for each."
+        )
+        raise ValueError(msg)
+    return rungs(affordable, most)
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a search has come. What is not here follows from the parameters and the data.
+
+    A state does not change: a step ends with a new one, so an interrupt finds a whole one.
+    """
+
+    config_seed: int
+    sample_seed: int
+    seeds: NDArray[np.int64]
+    runs: NDArray[np.void]  # one row a run: where it stands
+    judged: NDArray[np.void]  # one row each time that a run was judged
+    rung: int
+    alive: NDArray[np.bool_]  # the runs of this rung
+    records: dict[int, dict[str, Any]]  # of runs that may go on
+    best: int = -1  # in judged
+    best_record: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def new(
+        cls, rng: np.random.RandomState, n_init: int, n_configs: int, n_clusters: list[int]
+    ) -> State:
+        """Draw what chance decides; the seeds are those ClAM draws from the same generator."""
+        most = np.iinfo(np.int32).max
+        seeds = rng.randint(most, size=n_init).astype(np.int64)
+        sample_seed, config_seed = (int(rng.randint(most)) for _ in range(2))
+        grid = np.zeros((n_configs, len(n_clusters), n_init), TABLE_DTYPE)
+        grid["run"] = np.arange(grid.size).reshape(grid.shape)
+        grid["config"] = np.arange(n_configs)[:, None, None]
+        grid["n_clusters"] = np.array(n_clusters)[:, None]
+        grid["seed"] = seeds
+        grid["rung"] = -1
+        alive = np.ones(grid.size, bool)
+        return cls(config_seed, sample_seed, seeds, grid.ravel(), grid.ravel()[:0], 0, alive, {})
+
+    @property
+    def pending(self) -> NDArray[np.int64]:
+        """The runs that this rung has yet to train; converged ones are what they are."""
+        behind = (self.runs["rung"] < self.rung) & ~self.runs["converged"]
+        return np.flatnonzero(self.alive & behind)
+
+
+def ranked(table: NDArray[np.void]) -> NDArray[np.int64]:
+    """Return the places of a table's rows, the best first; of equals, those trained longer."""
+    places = np.argsort(-table["rung"], kind="stable")
+    rows = table[places]
+    dead = rows["n_clusters"] - rows["living_clusters"]
+    return places[order_runs(dead, rows["silhouette"], rows["loss"], "silhouette")]
+
+
+class Search:
+    """The runs of a search on validated rows. ``model`` has the parameters that do not vary."""
+
+    def __init__(
+        self,
+        model: ClAM,
+        X: Any,
+        sample_weight: Any,
+        configs: list[Config],
+        rungs: list[Rung],
+        state: State,
+    ) -> None:
+        self.model, self.X, self.sample_weight = model, X, sample_weight
+        self.configs, self.rungs, self.state = configs, rungs, state
+        self._bases: dict[Any, tuple[ClAM, Problem]] = {}
+        self._seedings: dict[Any, list[dict[str, Any]]] = {}
+
+    def run(self, progress: Any, on_step: Callable[[bool], None]) -> None:
+        """Go on from the state to the end; ``on_step`` hears of every call, and if a rung ended."""
+        while self.state.rung < len(self.rungs):
+            for places in self._calls(self.state.pending):
+                self.state = self._trained(places, progress)
+                on_step(False)
+            alive = np.zeros(len(self.state.runs), bool)
+            alive[self._survivors(self.state)] = True
+            self.state = dataclasses.replace(self.state, rung=self.state.rung + 1, alive=alive)
+            on_step(True)
+
+    def settings(self, row: np.void) -> tuple[dict[str, Any], ClAM, Problem, dict[str, Any]]:
+        """Return the settings of a run for the core, and what they come from."""
+        model, problem = self._configured(row)
+        seedings = self._seeded(model, problem)
+        seeding = seedings[int(np.flatnonzero(self.state.seeds == row["seed"])[0])]
+        settings = run_settings(
+            problem,
+            seeding,
+            row["seed"],
+            model._beta_inward(problem.units),
+            model._settings(problem),
+            self.configs[row["config"]].get("beta_factor", 1.0),
+        )
+        return settings, model, problem, seeding
+
+    def best_estimator(self) -> ClAM:
+        """Return the best run, as it was when it was best, as a fitted ClAM."""
+        best = self.state.judged[self.state.best]
+        settings, model, problem, seeding = self.settings(best)
+        if "beta_factor" in self.configs[best["config"]]:
+            model.set_params(beta=float(best["beta"]))
+        run = TrainedRun(
+            settings["seed"],
+            settings["beta"],
+            self.state.best_record,
+            float(best["silhouette"]),
+            int(best["living_clusters"]),
+        )
+        model._keep(problem, run, seeding, settings["objective"])
+        model.labels_ = model._infer(problem.data, ["labels"])["labels"]
+        runs = self.state.runs.copy()
+        runs[best["run"]] = best
+        runs = runs[(runs["config"] == best["config"]) & (runs["n_clusters"] == best["n_clusters"])]
+        model.runs_ = np.zeros(len(runs), RUN_DTYPE)
+        for name in ("seed", "beta", "loss", "silhouette", "living_clusters", "converged"):
+            model.runs_[name] = runs[name]
+        model.runs_["n_iter"] = runs["epochs"]
+        model.runs_["chosen"] = runs["run"] == best["run"]
+        return model
+
+    def columns(self, names: list[str]) -> dict[str, NDArray[Any]]:
+        """Return all that was judged, with the parameters of the configurations."""
+        table = self.state.judged
+        params = [parameters_of(config, self.model) for config in self.configs]
+        columns = {name: table[name] for name in ("run", "config", "n_clusters", "seed")}
+        for name in names:
+            if name == "beta_factor":
+                values = [config.get(name, np.nan) for config in self.configs]
+            elif name == "beta":  # that of the runs, below
+                continue
+            else:
+                values = [param.get(name, getattr(self.model, name)) for param in params]
+            columns[name] = _as_column(values)[table["config"]]
+        columns["beta"] = table["beta"]
+        columns |= {name: table[name] for name in table.dtype.names or () if name not in columns}
+        columns["chosen"] = np.arange(len(table)) == self.state.best
+        return columns
+
+    # --- models, rows and seeds -------------------------------------------------------------------
+
+    def _configured(self, row: np.void) -> tuple[ClAM, Problem]:
+        """Return the estimator of a run, and the rows as its batch size and mask value ask for."""
+        params = parameters_of(self.configs[row["config"]], self.model)
+        of_rows = {
+            name: params.get(name, getattr(self.model, name))
+            for name in ("batch_size", "mask_value")
+        }
+        key = (self._is_whole(of_rows["batch_size"]), of_rows["mask_value"])
+        if key not in self._bases:
+            base = copy.copy(self.model).set_params(**of_rows)
+            self._bases[key] = base, base._problem(self.X, self.sample_weight)
+        base, problem = self._bases[key]
+        model, k = copy.copy(base), int(row["n_clusters"])
+        # The names were checked; set_params would look them up for every run.
+        model.__dict__.update(of_rows | params, n_clusters=k)
+        return model, dataclasses.replace(problem, n_clusters=k)
+
+    def _is_whole(self, batch_size: Any) -> Any:
+        """Whether one batch holds all rows: then the distinct ones are trained on, weighted."""
+        return batch_size >= self.X.shape[0]
+
+    def _seeded(self, model: ClAM, problem: Problem) -> list[dict[str, Any]]:
+        """Return the initial memories, the same for all runs of a seed (missing values aside)."""
+        filled = model.mask_value if problem.data.has_missing else None
+        key = (self._is_whole(model.batch_size), problem.n_clusters, filled)
+        if key not in self._seedings:
+            self._seedings[key] = seed_runs(
+                problem, model._init(problem.units), self.state.seeds, self.state.sample_seed
+            )
+        return self._seedings[key]
+
+    # --- one rung ---------------------------------------------------------------------------------
+
+    def _calls(self, pending: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Share out runs to native calls: one, unless that is long or they differ in their rows."""
+        runs, calls = self.state.runs[pending], []
+        batches = [config.get("batch_size", self.model.batch_size) for config in self.configs]
+        whole = self._is_whole(np.array(batches))[runs["config"]]
+        cells = float(min(self.X.shape[0], _native.EPOCH_ROWS) * self.X.shape[1])
+        work = (self.rungs[self.state.rung].epochs - runs["epochs"]) * runs["n_clusters"] * cells
+        threads = n_threads(self.model.n_jobs)
+        for group in (np.flatnonzero(whole), np.flatnonzero(~whole)):
+            number = np.arange(len(group))
+            call = np.minimum(np.cumsum(work[group]) // CALL_WORK, number // threads)
+            call = np.maximum(call, number // CALL_RUNS)
+            calls += np.split(pending[group], np.flatnonzero(np.diff(call)) + 1)
+        return [call for call in calls if len(call)]
+
+    def _trained(self, places: NDArray[np.int64], progress: Any) -> State:
+        """Train runs to the end of the rung, judge them, and return the state after that."""
+        state = self.state
+        tasks = []
+        for place in places:
+            settings, _, problem, _ = self.settings(state.runs[place])
+            settings["pause_at"] = self.rungs[state.rung].epochs
+            if place in state.records:
+                settings["earlier"] = state.records[place]
+            tasks.append(settings)
+        trained = train_settings(problem, tasks, progress)
+        judge_runs(problem, trained, state.sample_seed)
+        runs, records = state.runs.copy(), state.records.copy()
+        for place, run in zip(places, trained, strict=True):
+            row, records[int(place)] = runs[place], run.record
+            row["rung"] = state.rung
+            row["epochs"] = len(run.record["loss_curve"])
+            row["beta"] = run.beta / problem.units.length**2
+            row["loss"] = run.record["loss"]
+            row["silhouette"] = run.silhouette
+            row["living_clusters"] = run.living
+            row["largest_share"] = run.largest_share
+            row["converged"] = run.record["converged"]
+        judged = np.concatenate([state.judged, runs[places]])
+        best, best_record = state.best, state.best_record
+        rivals = np.r_[[best] if best >= 0 else [], len(state.judged) : len(judged)].astype(int)
+        best = int(rivals[ranked(judged[rivals])[0]])
+        if best != state.best:
+            best_record = records[int(judged["run"][best])]
+        after = dataclasses.replace(
+            state, runs=runs, judged=judged, best=best, best_record=best_record
+        )
+        needed = {*self._survivors(after).tolist(), *after.pending.tolist()}
+        records = {place: record for place, record in records.items() if place in needed}
+        return dataclasses.replace(after, records=records)
+
+    def _survivors(self, state: State) -> NDArray[np.int64]:
+        """Return the runs that the next rung takes, of those that have come through this one."""
+        if state.rung + 1 == len(self.rungs):
+            return np.zeros(0, np.int64)
+        through = state.alive.copy()
+        through[state.pending] = False
+        n_runs = self.rungs[state.rung + 1].n_runs
+        survivors = []
+        for k in np.unique(state.runs["n_clusters"]):
+            places = np.flatnonzero(through & (state.runs["n_clusters"] == k))
+            survivors.append(places[ranked(state.runs[places])][:n_runs])
+        return np.concatenate(survivors)
+
+
+def _as_column(values: list[Any]) -> NDArray[Any]:
+    """Return numbers as an array of numbers, anything else as one of objects."""
+    column = np.array(values)
+    return column if column.dtype.kind in "biuf" else np.array(values, dtype=object)
