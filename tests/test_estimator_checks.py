@@ -1,7 +1,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from amclust import ClAM
+from amclust import ClAM, ClAMSearch
 
 
 # The checks bring tables of noise, some with only four distinct rows. So there are two or four
@@ -17,6 +17,7 @@ from amclust import ClAM
         ClAM(4, objective="reconstruction"),
         ClAM(4, metric="mahalanobis"),
         ClAM(4, weights="learn", selection="loss", init="random"),
+        ClAMSearch(2, space={"beta_factor": [1.0, 2.0]}, n_init=2, max_epochs=30, budget=80),
     ]
 )
 def test_scikit_learn_accepts_the_estimator(estimator, check):

@@ -78,8 +78,8 @@ def save(path: str | os.PathLike[str], fingerprint: dict[str, str], state: State
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, str], State]:
     """Return the fingerprint and the state of a file."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = dict(archive)
         fingerprint = json.loads(str(arrays["fingerprint"]))
         config_seed, sample_seed, *seeds = (int(seed) for seed in arrays["draws"])
         *records, best_record = _unpack(arrays)

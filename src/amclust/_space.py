@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
@@ -100,10 +100,13 @@ class Space:
         """The number of configurations; None where a parameter is drawn from a distribution."""
         if any(_is_law(values) for part in self._parts for values in part.values()):
             return None
-        return len(ParameterGrid(self._parts))
+        return sum(math.prod(len(values) for values in part.values()) for part in self._parts)
 
     def draw(self, n: int, seed: int) -> list[Config]:
         """Return n configurations: the whole grid, or as many of it (none twice) by chance."""
+        # Imported here, so that `import amclust` stays light.
+        from sklearn.model_selection import ParameterGrid, ParameterSampler
+
         if n == self.size:
             return list(ParameterGrid(self._parts))
         drawn = [

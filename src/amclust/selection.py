@@ -176,7 +176,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_clusters": [Interval(Integral, 2, MOST, closed="both"), "array-like"],
+        "n_clusters": [Interval(Integral, 1, MOST, closed="both"), "array-like"],
         "space": [StrOptions(set(PRESETS)), dict, list],
         "budget": [Interval(Integral, 1, None, closed="left"), None],
         "estimator": [ClAM, None],
@@ -325,9 +325,9 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         if isinstance(self.n_clusters, Integral):
             return [int(self.n_clusters)]
         numbers = list(np.asarray(self.n_clusters).ravel().tolist())
-        if not numbers or not all(isinstance(k, int) and k >= 2 for k in numbers):
+        if not numbers or not all(isinstance(k, int) and k >= 1 for k in numbers):
             msg = (
-                "n_clusters must be an int of at least 2, or several of them in a list, got "
+                "n_clusters must be an int of at least 1, or several of them in a list, got "
                 f"{self.n_clusters!r}."
             )
             raise ValueError(msg)

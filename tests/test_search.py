@@ -1,0 +1,766 @@
+"""ClAMSearch: the budget, halving, collapsed runs, interrupts, checkpoints, spaces and manners."""
+
+import contextlib
+import itertools
+import math
+import os
+import pickle
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from native import dataset, run_settings
+from numpy.testing import assert_array_equal
+from scipy import sparse, stats
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from amclust import ClAM, ClAMSearch, _native, _search
+from amclust._search import make_rungs, most_epochs, plan_rungs
+from amclust._space import PRESETS, Space
+from amclust._training import order_runs
+
+SPACE = {
+    "objective": ["silhouette", "completion"],
+    "beta_factor": [0.5, 1.0],
+    "learning_rate": [0.03, 0.1],
+}
+
+
+def table(n=60, d=3, k=3, seed=0, std=3.0, holes=0.0):
+    X = make_blobs(n, d, centers=k, cluster_std=std, random_state=seed)[0]
+    if holes:
+        X[:, 1:][np.random.default_rng(seed).random((n, d - 1)) < holes] = np.nan
+    return X
+
+
+def make(k=3, **settings):
+    """A search of 32 runs in three rungs: of 4, 12 and 36 epochs."""
+    small = {"space": SPACE, "n_init": 4, "budget": 400, "max_epochs": 36, "min_epochs": 4}
+    return ClAMSearch(k, **(small | {"random_state": 0, "n_jobs": 1} | settings))
+
+
+def assert_same_search(one, other):
+    pd.testing.assert_frame_equal(one.results_, other.results_)
+    assert one.best_index_ == other.best_index_
+    assert_array_equal(one.cluster_centers_, other.cluster_centers_)
+    assert_array_equal(one.best_estimator_.loss_curve_, other.best_estimator_.loss_curve_)
+    assert_same_runs(one.best_estimator_, other.best_estimator_)
+
+
+def assert_same_runs(one, other):
+    pd.testing.assert_frame_equal(pd.DataFrame(one.runs_), pd.DataFrame(other.runs_))
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The runs of every native call, as they are made."""
+    made, train = [], _native.train
+
+    def counted(data, rows, weights, runs, threads, progress):
+        made.append(runs)
+        return train(data, rows, weights, runs, threads, progress)
+
+    monkeypatch.setattr(_native, "train", counted)
+    return made
+
+
+# --- going on -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("objective", ["completion", "reconstruction", "silhouette"])
+def test_a_paused_run_goes_on_as_if_it_had_not_stopped(objective, metric, instruction_set):
+    X = table(50, 5, holes=0.1).astype(np.float32)
+    seeds = np.nan_to_num(X[:3])
+    run = run_settings(
+        seeds, objective=objective, learn_weights=True, reseed=True, max_epochs=30, batch_size=16
+    )
+
+    def train(**changes):
+        return _native.train(dataset(X, metric), None, None, [run | changes], 1, None)[0]
+
+    whole = train()
+    half = train(pause_at=10)
+    assert len(half["loss_curve"]) == 10
+    rest = train(earlier=half)
+    assert whole.keys() == rest.keys()
+    for name in whole:
+        assert_array_equal(whole[name], rest[name])
+
+
+def test_a_run_that_was_halved_is_the_same_as_one_that_was_not():
+    X = table(holes=0.1)
+    halved, full = make().fit(X).results_, make(budget=None).fit(X).results_
+    assert set(full["epochs"]) <= set(range(1, 37))
+    last = halved[halved["rung"] == 2]
+    assert 0 < len(last) < len(full)
+    same = full.set_index("run").loc[last["run"]].reset_index()
+    columns = [name for name in full if name not in ("rung", "chosen")]
+    pd.testing.assert_frame_equal(same[columns], last[columns].reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    ("space", "estimator", "holes"),
+    [
+        ({"beta_factor": [1.0]}, {}, 0.0),
+        ({"beta_factor": [1.0]}, {}, 0.1),
+        ({"beta_factor": [1.0]}, {"metric": "cosine"}, 0.1),
+        ({"beta_factor": [1.0]}, {"metric": "mahalanobis"}, 0.0),
+        ({"beta": ["auto"], "weights": ["learn"]}, {"objective": "completion"}, 0.0),
+        ({"beta": [1.0], "batch_size": [16], "mask_value": ["max"]}, {}, 0.1),
+        ({"n_steps": [4], "step_size": ["1/n_steps"], "learning_rate": [0.03]}, {}, 0.1),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_one_configuration_without_halving_is_a_fit(space, estimator, holes):
+    X = np.vstack([table(holes=holes)] * 2)  # with repeated rows
+    weight = np.linspace(0, 1, len(X))
+    search = make(space=space, estimator=ClAM(**estimator), budget=None)
+    search.fit(X, sample_weight=weight)
+    changes = {name: values[0] for name, values in space.items() if name != "beta_factor"}
+    if "step_size" in changes:
+        changes["step_size"] = 0.25
+    alone = ClAM(3, n_init=4, max_epochs=36, random_state=0, n_jobs=1, **(estimator | changes))
+    alone.fit(X, sample_weight=weight)
+    assert_array_equal(search.cluster_centers_, alone.cluster_centers_)
+    assert_array_equal(search.labels_, alone.labels_)
+    assert_same_runs(search.best_estimator_, alone)
+    assert search.best_score_ == alone.silhouette_
+
+
+# --- the budget -----------------------------------------------------------------------------------
+
+positive = st.integers(1, 40)
+
+
+@given(st.none() | positive, positive, st.integers(0, 3000), positive, positive, st.integers(2, 5))
+def test_a_plan_keeps_to_the_budget_and_uses_it(
+    n_configs, n_init, more, max_epochs, min_epochs, eta
+):
+    budget = n_init * max_epochs + more
+    rungs = plan_rungs(n_configs, n_init, budget, max_epochs, min_epochs, eta)
+    assert most_epochs(rungs) <= budget
+    assert rungs[-1].epochs == max_epochs
+    assert len(rungs) == 1 or rungs[0].epochs >= min(min_epochs, max_epochs) - 0.5
+    for before, after in itertools.pairwise(rungs):
+        assert before.epochs < after.epochs
+        assert after.n_runs in (1, before.n_runs // eta)
+    begun = rungs[0].n_runs // n_init
+    assert begun * n_init == rungs[0].n_runs
+    if begun == n_configs:  # no plan with less halving was affordable
+        assert len(rungs) == 1 or (
+            most_epochs(make_rungs(begun * n_init, len(rungs) - 1, max_epochs, eta)) > budget
+        )
+    else:  # one configuration more was not
+        assert most_epochs(make_rungs((begun + 1) * n_init, len(rungs), max_epochs, eta)) > budget
+
+
+def test_a_budget_that_is_too_small_says_what_is_needed():
+    with pytest.raises(ValueError, match="budget must be at least 48 .*got 47"):
+        make(budget=47).fit(table())
+    assert make(budget=48).fit(table()).n_configs_ == 1
+    with pytest.raises(ValueError, match="for each number of clusters.*got 47"):
+        make([2, 3], budget=95).fit(table())
+
+
+@pytest.mark.parametrize("budget", [60, 200, 400, 1000, 5000])
+@pytest.mark.parametrize("k", [3, [2, 4]])
+def test_no_more_epochs_are_trained_than_the_budget_allows(k, budget, calls):
+    parts = np.size(k)
+    search = make(k, budget=budget * parts).fit(table())
+    trained = search.results_.groupby("run")["epochs"].max().sum()
+    assert search.budget_used_ == trained <= budget * parts
+    assert len(calls) == len(search.rungs_)  # one native call a rung
+    assert [len(runs) for runs in calls] <= search.rungs_["n_runs"].tolist()
+    assert search.n_candidates_ == 8
+    assert search.n_configs_ == search.results_["config"].nunique()
+    assert (search.n_configs_ == 8) == (budget >= 400)
+
+
+def test_without_a_budget_everything_is_trained_to_the_end(calls):
+    search = make(budget=None, estimator=ClAM(early_stopping=False)).fit(table())
+    assert len(calls) == len(search.rungs_) == 1
+    assert (search.results_["epochs"] == 36).all()
+    assert search.budget_used_ == 8 * 4 * 36
+
+
+# --- halving --------------------------------------------------------------------------------------
+
+
+def collapsing():
+    """An outlier, and a temperature at which all memories but one or two go to one place."""
+    X = np.vstack([table(60, 2, k=1, std=1.0), [[40.0, 40.0]]])
+    space = {"objective": ["completion"], "beta": [1e-6, 1.0], "learning_rate": [0.03, 0.3]}
+    return X, make(4, space=space, estimator=ClAM(early_stopping=False))
+
+
+def rank(row):
+    return (row["living_clusters"], row["silhouette"])
+
+
+@pytest.mark.parametrize("k", [3, [2, 4], "collapsing"])
+def test_the_best_go_on(k):
+    X, search = collapsing() if k == "collapsing" else (table(), None)
+    search = search or make(k, estimator=ClAM(early_stopping=False))
+    results = search.fit(X).results_
+    parts = [part for _, part in results.groupby("n_clusters")]
+    assert len(parts) == np.size(search.n_clusters)
+    for part in parts:
+        rungs = [rung for _, rung in part.groupby("rung")]
+        assert [len(rung) * len(parts) for rung in rungs] == search.rungs_["n_runs"].tolist()
+        assert len(rungs) > 1
+        for here, after in itertools.pairwise(rungs):
+            assert set(after["run"]) < set(here["run"])
+            ranks = {row["run"]: rank(row) for _, row in here.fillna(-1).iterrows()}
+            kept = min(ranks[run] for run in after["run"])
+            assert all(ranks[run] <= kept for run in set(here["run"]) - set(after["run"]))
+
+
+def test_a_collapsed_run_never_wins_over_a_living_one():
+    X, search = collapsing()
+    search.fit(X)
+    results = search.results_
+    best, collapsed = results.loc[search.best_index_], results.loc[search.best_collapsed_index_]
+    assert best["living_clusters"] == 4
+    assert collapsed["living_clusters"] < 4
+    assert collapsed["silhouette"] > search.best_score_  # the published rule would take it
+    dead = results[results["living_clusters"] < 4]
+    assert collapsed["silhouette"] == dead["silhouette"].max()
+    living = results[results["living_clusters"] == 4]
+    assert search.best_score_ == living["silhouette"].max()
+    assert len(np.unique(search.labels_)) == 4
+
+
+def test_when_all_collapse_it_warns():
+    X, search = collapsing()
+    search.set_params(space={"objective": ["completion"], "beta": [1e-6], "learning_rate": [1.0]})
+    with pytest.warns(ConvergenceWarning, match="No run has all its clusters living.* of 4"):
+        search.fit(X)
+    best = search.results_.loc[search.best_index_]
+    assert best["living_clusters"] == search.results_["living_clusters"].max() < 4
+
+
+def test_nothing_collapsed():
+    search = make().fit(table(std=0.5))
+    assert (search.results_["living_clusters"] == 3).all()
+    assert search.best_collapsed_index_ is None
+
+
+def test_runs_without_a_number_rank_last():
+    dead, losses = np.array([0, 0, 1, 1]), np.array([np.nan, 1, 0, np.nan])
+    silhouettes = np.array([np.nan, 0.1, 0.9, np.nan])
+    assert_array_equal(order_runs(dead, silhouettes, losses, "silhouette"), [1, 0, 2, 3])
+
+
+def test_what_was_best_early_is_not_lost():
+    X = table(80, 4, k=5)
+    searches = [make(5, random_state=seed).fit(X) for seed in range(4)]
+    for search in searches:
+        living = search.results_[search.results_["living_clusters"] == 5]
+        assert search.best_score_ == living["silhouette"].max()
+        assert search.results_.loc[search.best_index_, "epochs"] == search.best_estimator_.n_iter_
+        assert search.score(X) == pytest.approx(search.best_score_, abs=1e-6)
+    assert min(search.results_.loc[search.best_index_, "rung"] for search in searches) < 2
+
+
+def test_several_numbers_of_clusters_are_compared_by_silhouette(calls):
+    X = table(std=0.5)
+    search = make([2, 3, 5], budget=1200).fit(X)
+    assert search.best_params_["n_clusters"] == search.best_estimator_.n_clusters == 3
+    assert {len(run["memories"]) for run in calls[0]} == {2, 3, 5}
+    sizes = search.results_[search.results_["rung"] == 0].groupby("n_clusters").size()
+    assert sizes.tolist() == [32, 32, 32]
+
+
+def test_runs_of_a_seed_begin_alike(calls, monkeypatch):
+    seeded = []
+    monkeypatch.setattr(
+        _native, "seed", lambda *args, seed=_native.seed: seeded.append(args[3]) or seed(*args)
+    )
+    make([2, 3], budget=800).fit(table())
+    assert sorted(seeded) == [2, 3]
+    for seed in {run["seed"] for run in calls[0]}:
+        for k in (2, 3):
+            starts = [run["memories"] for run in calls[0] if run["seed"] == seed]
+            starts = [start for start in starts if len(start) == k]
+            assert len(starts) == 8
+            assert all(start is starts[0] for start in starts)
+
+
+def test_given_memories_are_used_once():
+    X = table()
+    search = make(estimator=ClAM(init=X[:3])).fit(X)
+    assert search.results_["seed"].nunique() == 1
+    assert search.n_configs_ == 8
+
+
+# --- calls ----------------------------------------------------------------------------------------
+
+
+def test_results_do_not_depend_on_how_runs_are_shared_out(calls, monkeypatch):
+    X = table(holes=0.1)
+    search = make().fit(X)
+    before = len(calls)
+    monkeypatch.setattr(_search, "CALL_WORK", 1.0)
+    assert_same_search(make(n_jobs=2).fit(X), search)
+    assert len(calls) - before > 2 * before
+    assert max(len(runs) for runs in calls[before:]) == 2
+
+
+def test_batch_sizes_on_both_sides_of_the_number_of_rows(calls):
+    X = np.vstack([table(40)] * 2)
+    search = make(space={"batch_size": [16, 32, 80, 500]}, budget=None).fit(X)
+    assert [len(runs) for runs in calls] == [8, 8]
+    results = search.results_
+    losses = results.pivot(index="seed", columns="batch_size", values="loss")
+    assert_array_equal(losses[80], losses[500])  # both are all rows
+    assert (losses[80] != losses[32]).all()
+    assert (losses[16] != losses[32]).all()
+
+
+# --- interrupts -----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def interrupted_in_call(number, error=KeyboardInterrupt):
+    """End training in the given native call, while calls are short."""
+    train, made = _native.train, []
+
+    def stopping(*args):
+        made.append(args)
+        if len(made) == number:
+            raise error
+        return train(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_search, "CALL_WORK", 60 * 3 * 3 * 4 * 10)
+        patch.setattr(_native, "train", stopping)
+        yield
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 5, 6])
+def test_a_search_goes_on_after_an_interrupt(number, calls):
+    X, whole = table(), make().fit(table())
+    search = make()
+    before = len(calls)
+    with interrupted_in_call(number), pytest.raises(KeyboardInterrupt):
+        search.fit(X)
+    assert len(calls) - before == number - 1
+    with pytest.raises(NotFittedError):
+        search.predict(X)
+    search = pickle.loads(pickle.dumps(search))  # the state travels with it
+    first = sum(len(runs) for runs in calls[before:])
+    before = len(calls)
+    search.fit(X)
+    assert first + sum(len(runs) for runs in calls[before:]) == len(whole.results_)
+    assert_same_search(search, whole)
+    assert_same_search(search.fit(X), whole)  # and from the start
+
+
+def test_an_interrupt_leaves_an_earlier_fit_as_it_was():
+    X = table()
+    search = make().fit(X)
+    labels, score = search.labels_, search.best_score_
+    with interrupted_in_call(2), pytest.raises(KeyboardInterrupt):
+        search.fit(table(seed=1))
+    assert_array_equal(search.predict(X), labels)
+    assert search.best_score_ == score
+
+
+@pytest.mark.parametrize("change", ["budget", "X", "estimator", "sample_weight"])
+def test_another_search_begins_anew(change):
+    X, weight = table(), None
+    search = make()
+    with interrupted_in_call(5), pytest.raises(KeyboardInterrupt):
+        search.fit(X)
+    changed = make()
+    if change == "X":
+        X = table(seed=1)
+    elif change == "sample_weight":
+        weight = np.linspace(0, 1, len(X))
+    else:
+        value = 600 if change == "budget" else ClAM(tol=0.1)
+        search.set_params(**{change: value})
+        changed.set_params(**{change: value})
+    assert_same_search(search.fit(X, sample_weight=weight), changed.fit(X, sample_weight=weight))
+
+
+def test_a_search_without_a_seed_goes_on_with_what_it_drew():
+    X = table()
+    search = make(random_state=None, budget=200)
+    with interrupted_in_call(2), pytest.raises(KeyboardInterrupt):
+        search.fit(X)
+    drawn = search._unfinished[1]
+    search.fit(X)
+    begun = search.results_[search.results_["rung"] == 0]
+    assert_array_equal(begun["seed"], drawn.runs["seed"])
+    assert_array_equal(begun["loss"][: len(drawn.judged)], drawn.judged["loss"])
+
+
+# --- checkpoints ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [2, 4, 6])
+def test_a_search_goes_on_in_another_process(number, tmp_path):
+    X, whole = table(), make().fit(table())
+    path = tmp_path / "search.npz"
+    with interrupted_in_call(number), pytest.raises(KeyboardInterrupt):
+        make(checkpoint=path).fit(X)
+    assert [file.name for file in tmp_path.iterdir()] == ["search.npz"]
+    assert_same_search(make(checkpoint=str(path), n_jobs=2).fit(X), whole)
+
+
+def test_a_process_killed_after_a_rung_lost_only_what_came_later(tmp_path, calls):
+    X, path, files = table(), tmp_path / "search.npz", []
+    replace = os.replace
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            os, "replace", lambda *paths: files.append((replace(*paths), path.read_bytes())[1])
+        )
+        whole = make(checkpoint=path).fit(X)
+    assert len(files) == 3
+    for rungs_left, content in zip((2, 1, 0), files, strict=True):
+        path.write_bytes(content)
+        calls.clear()
+        assert_same_search(make(checkpoint=path).fit(X), whole)
+        assert len(calls) == rungs_left
+
+
+def test_a_finished_search_is_read_back(tmp_path, calls):
+    X, path = table(), tmp_path / "search.npz"
+    search = make(checkpoint=path).fit(X)
+    before = len(calls)
+    again = make(checkpoint=path).fit(X)
+    assert_same_search(again, search)
+    assert len(calls) == before
+    assert_array_equal(again.predict(X), search.labels_)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"budget": 500}, "budget \\(400 there, 500 here\\)"),
+        ({"n_clusters": 4}, "n_clusters \\(\\[3\\] there, \\[4\\] here\\)"),
+        ({"eta": 2}, "eta"),
+        ({"random_state": 1}, "random_state"),
+        ({"max_epochs": 30}, "max_epochs"),
+        ({"space": {"beta_factor": [1.0, 2.0]}}, "in: space\\."),
+        ({"estimator": ClAM(metric="cosine")}, "metric \\(euclidean there, cosine here\\)"),
+        ({"estimator": ClAM(init=np.eye(3))}, "init"),
+    ],
+)
+def test_a_checkpoint_of_another_search_is_refused(changes, message, tmp_path):
+    X, path = table(), tmp_path / "search.npz"
+    make(checkpoint=path).fit(X)
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match=f"search.npz' is of another search.*{message}"):
+        make(checkpoint=path).set_params(**changes).fit(X)
+    assert path.read_bytes() == content
+
+
+def test_a_checkpoint_of_other_rows_is_refused(tmp_path):
+    X, path = table(), tmp_path / "search.npz"
+    make(checkpoint=path).fit(X)
+    with pytest.raises(ValueError, match="another search, which differs in: X\\. Name"):
+        make(checkpoint=path).fit(X.astype(np.float32))
+    with pytest.raises(ValueError, match="another search, which differs in: X\\. Name"):
+        make(checkpoint=path).fit(sparse.csr_array(X))
+    with pytest.raises(ValueError, match="another search, which differs in: sample_weight\\."):
+        make(checkpoint=path).fit(X, sample_weight=np.ones(len(X)))
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "bit", "text", "pickle", "another archive"])
+def test_a_damaged_checkpoint_is_refused(damage, tmp_path):
+    X, path = table(), tmp_path / "search.npz"
+    search = make(checkpoint=path).fit(X)
+    content = bytearray(path.read_bytes())
+    if damage == "another archive":
+        np.savez(path, X=X)
+    elif damage == "pickle":
+        with path.open("wb") as file:
+            np.save(file, np.array([{}], dtype=object))
+    else:
+        place = content.index(np.float64(search.best_score_).tobytes())
+        content[place] ^= 1
+        made = {"empty": b"", "cut": content[:place], "bit": content, "text": b"config,loss\n"}
+        path.write_bytes(made[damage])
+    with pytest.raises(ValueError, match="search.npz' is damaged, or no checkpoint.*Delete"):
+        make(checkpoint=path).fit(X)
+
+
+def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    X, path = table(), tmp_path / "search.npz"
+    make(checkpoint=path).fit(X)
+    before = path.read_bytes()
+
+    def out_of_space(file, **arrays):
+        file.write(b"half")
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(np, "savez", out_of_space)
+    path.rename(tmp_path / "kept.npz")
+    with pytest.raises(OSError, match="No space left"):
+        make(checkpoint=path).fit(X)
+    assert [file.name for file in tmp_path.iterdir()] == ["kept.npz"]
+    assert (tmp_path / "kept.npz").read_bytes() == before
+
+
+def test_a_checkpoint_needs_a_folder(tmp_path):
+    with pytest.raises(ValueError, match="checkpoint=.*there is no folder .*nowhere"):
+        make(checkpoint=tmp_path / "nowhere" / "search.npz").fit(table())
+
+
+# --- spaces ---------------------------------------------------------------------------------------
+
+
+def test_the_papers_grid_is_that_of_its_table():
+    space = Space("paper")
+    (grid,) = PRESETS["paper"]
+    sizes = {name: len(values) for name, values in grid.items() if len(values) > 1}
+    assert sizes == {
+        "beta": 18,
+        "n_steps": 19,
+        "batch_size": 6,
+        "learning_rate": 4,
+        "mask_prob": 6,
+        "mask_value": 3,
+    }
+    assert space.size == math.prod(sizes.values()) == 147_744
+    assert (min(grid["beta"]), max(grid["beta"])) == (1e-5, 5.0)
+    assert (min(grid["n_steps"]), max(grid["n_steps"])) == (2, 20)
+    assert ClAMSearch().n_init == 10
+    assert ClAMSearch().max_epochs == 200
+
+
+def test_the_papers_grid_is_drawn_from():
+    search = make(space="paper").fit(table())
+    assert search.n_candidates_ == 147_744
+    assert search.n_configs_ == 11
+    results = search.results_
+    np.testing.assert_allclose(results["step_size"] * results["n_steps"], 1.0)
+    assert set(results["objective"]) == {"completion"}
+    assert search.best_estimator_.early_stopping is False
+    assert search.best_params_["step_size"] == search.best_estimator_.step_size
+    other = make(space="paper", random_state=1).fit(table()).results_
+    assert set(other["beta"]) != set(results["beta"])
+
+
+def test_drawn_configurations_are_distinct():
+    space = Space({"beta": [0.1, 1.0], "n_steps": range(1, 10), "mask_value": ["mean", 0.0]})
+    drawn = space.draw(35, seed=0)
+    assert space.size == 36
+    assert len({tuple(config.items()) for config in drawn}) == 35
+    assert len({tuple(config.items()) for config in space.draw(36, seed=0)}) == 36
+
+
+def test_values_may_be_drawn_from_distributions():
+    space = {"beta_factor": stats.loguniform(0.1, 10), "n_steps": stats.randint(2, 9)}
+    search = make(space=space).fit(table())
+    results = search.results_
+    assert search.n_candidates_ is None
+    assert results["beta_factor"].between(0.1, 10).all()
+    assert results["beta_factor"].nunique() == search.n_configs_ > 5
+    assert type(search.best_params_["n_steps"]) is int
+    assert_same_search(make(space=space).fit(table()), search)
+    with pytest.raises(ValueError, match="budget=None.*no end.*distribution"):
+        make(space=space, budget=None).fit(table())
+    wild = {"step_size": stats.uniform(1, 5)}
+    with pytest.raises(ValueError, match="'step_size' parameter of ClAMSearch's space must be"):
+        make(space=wild).fit(table())
+
+
+def test_several_spaces():
+    space = [{"beta": [0.1, 0.2]}, {"beta_factor": [2.0], "mask_value": [0.5]}]
+    search = make(space=space, budget=None).fit(table())
+    results = search.results_.groupby("config").first()
+    assert results["beta"].tolist()[:2] == pytest.approx([0.1, 0.2], rel=1e-5)
+    assert_array_equal(results["beta_factor"], [np.nan, np.nan, 2.0])
+    assert results["mask_value"].tolist() == ["mean", "mean", 0.5]
+
+
+def test_multiples_of_the_automatic_temperature():
+    X = table()
+    search = make(space={"beta_factor": [1.0, 3.0]}, budget=None).fit(X)
+    by_seed = search.results_.pivot(index="seed", columns="beta_factor", values="beta")
+    np.testing.assert_allclose(by_seed[3.0], 3 * by_seed[1.0])
+    runs = ClAM(3, n_init=4, random_state=0).fit(X).runs_
+    np.testing.assert_allclose(by_seed[1.0][runs["seed"]], runs["beta"])
+    assert search.best_estimator_.beta == search.best_params_["beta"]
+    assert search.best_estimator_.beta_ == pytest.approx(search.best_params_["beta"])
+    assert "beta_factor" not in search.best_params_
+
+
+@pytest.mark.parametrize(
+    ("space", "message"),
+    [
+        ({"n_step": [3]}, "cannot be searched: n_step. These can: batch_size, beta, beta_factor"),
+        ({"metric": ["cosine"]}, "cannot be searched: metric"),
+        ({"n_steps": [3, 0]}, "'n_steps' parameter of ClAMSearch's space must be .*Got 0"),
+        ({"step_size": ["1/T"]}, "'step_size' parameter .*1/n_steps.*Got '1/T'"),
+        ({"weights": [[1, 2, 3]]}, "'weights' parameter .*'learn'"),
+        ({"beta_factor": ["auto"]}, "'beta_factor' parameter"),
+        ({"beta": []}, "space\\['beta'\\] must be a list .*got \\[\\]"),
+        ({"beta": 0.1}, "space\\['beta'\\] must be a list .*got 0.1"),
+        ({"mask_value": "mean"}, "space\\['mask_value'\\] must be a list .*got 'mean'"),
+        ({"beta": [1.0], "beta_factor": [1.0]}, "both 'beta' and 'beta_factor'"),
+        ([], "space must have at least one dict"),
+        ([["beta"]], "a dict or a list of dicts, got \\['beta'\\]"),
+        ("papers", "'space' parameter of ClAMSearch must be a str among .*'paper'"),
+    ],
+)
+def test_bad_spaces_are_named(space, message):
+    with pytest.raises(ValueError, match=message):
+        make(space=space).fit(table())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_clusters": []}, "n_clusters must be .*got \\[\\]"),
+        ({"n_clusters": [2, 0]}, "n_clusters must be .*got \\[2, 0\\]"),
+        ({"n_clusters": [2.5]}, "n_clusters must be .*got \\[2.5\\]"),
+        ({"n_clusters": "auto"}, "'n_clusters' parameter of ClAMSearch"),
+        ({"budget": 0}, "'budget' parameter of ClAMSearch .*Got 0"),
+        ({"eta": 1}, "'eta' parameter of ClAMSearch"),
+        ({"min_epochs": 0}, "'min_epochs' parameter of ClAMSearch"),
+        ({"estimator": "ClAM"}, "'estimator' parameter of ClAMSearch .*'ClAM'"),
+        ({"estimator": ClAM(metric="manhattan")}, "'metric' parameter of ClAM .*'manhattan'"),
+        ({"n_clusters": 61}, "n_clusters=61 must be at most the number of distinct rows"),
+    ],
+)
+def test_bad_parameters_are_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        make().set_params(**changes).fit(table())
+
+
+# --- among the others -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "holes"),
+    [*itertools.product(["euclidean", "cosine"], [0.0, 0.2]), ("mahalanobis", 0.0)],
+)
+def test_it_answers_as_its_best_estimator(metric, holes):
+    X = table(holes=holes)
+    search = make(estimator=ClAM(metric=metric)).fit(X)
+    best = search.best_estimator_
+    assert_array_equal(search.labels_, search.predict(X))
+    assert_array_equal(search.transform(X), best.transform(X))
+    assert_array_equal(search.predict_proba(X), best.predict_proba(X))
+    assert_array_equal(search.energy(X), best.energy(X))
+    assert_array_equal(search.entropy(X), best.entropy(X))
+    assert_array_equal(search.recall(X), best.recall(X))
+    assert not np.isnan(search.complete(X)).any()
+    assert best.metric == metric
+    assert best.silhouette_ == search.best_score_
+    assert_array_equal(search.labels_, make(estimator=ClAM(metric=metric)).fit_predict(X))
+
+
+def test_sparse_rows():
+    X = table()
+    X[np.abs(X) < 2] = 0.0
+    assert_same_search(make().fit(sparse.csr_array(X)), make().fit(X))
+
+
+def test_frames_and_names():
+    F = pd.DataFrame(table(), columns=["a", "b", "c"])
+    search = make().set_output(transform="pandas").fit(F)
+    assert list(search.feature_names_in_) == ["a", "b", "c"]
+    assert search.n_features_in_ == 3
+    assert list(search.transform(F).columns) == ["clam0", "clam1", "clam2"]
+    search.fit(F.to_numpy())
+    assert not hasattr(search, "feature_names_in_")
+
+
+def test_the_results_are_a_frame():
+    results = make().fit(table()).results_
+    assert list(results.columns) == [
+        *("run", "config", "n_clusters", "seed", "objective", "beta_factor", "learning_rate"),
+        *("beta", "rung", "epochs", "loss", "silhouette", "living_clusters", "largest_share"),
+        *("converged", "chosen"),
+    ]
+    assert results["chosen"].sum() == 1
+    assert results["largest_share"].between(1 / 3, 1).all()
+    search = make(space={"weights": [None, "learn"]}).fit(table())
+    assert set(search.results_["weights"]) == {None, "learn"}
+    best = search.results_.loc[search.best_index_]
+    assert best["chosen"]
+    assert best["largest_share"] == pytest.approx(np.bincount(search.labels_).max() / 60)
+
+
+def test_results_without_pandas(monkeypatch):
+    search = make().fit(table())
+    columns = search.results_dict_
+    pd.testing.assert_frame_equal(pd.DataFrame(columns), search.results_, check_dtype=False)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="amclust\\[pandas\\].*results_dict_"):
+        _ = search.results_
+
+
+def test_the_best_estimator_is_an_estimator_like_any():
+    X = table()
+    search = make().fit(X)
+    best = search.best_estimator_
+    assert search.best_params_.items() <= best.get_params().items()
+    assert best.runs_["chosen"].sum() == 1
+    assert len(best.runs_) == 4
+    best.partial_fit(X)
+    again = clone(search.best_estimator_).fit(X)
+    assert again.cluster_centers_.shape == (3, 3)
+
+
+def test_cloning_and_storing():
+    X = table()
+    search = make(estimator=ClAM(metric="cosine")).fit(X)
+    assert search.get_params()["estimator__metric"] == "cosine"
+    copy = clone(search)
+    assert not hasattr(copy, "best_estimator_")
+    assert_same_search(copy.fit(X), search)
+    assert_same_search(pickle.loads(pickle.dumps(search)), search)
+    search.set_params(estimator__metric="euclidean").fit(X)
+    assert search.best_estimator_.metric == "euclidean"
+
+
+@pytest.mark.parametrize("name", ["predict", "transform", "score", "complete"])
+def test_an_unfitted_search_says_so(name):
+    with pytest.raises(NotFittedError):
+        getattr(make(), name)(table())
+    assert not hasattr(make(), "labels_")
+
+
+def test_it_is_quiet_unless_asked(capfd):
+    make().fit(table())
+    assert capfd.readouterr() == ("", "")
+    make(verbose=1, budget=200).fit(table())
+    out, err = capfd.readouterr()
+    assert not out
+    assert "5 configurations drawn at random from 8, 20 runs in 3 rung(s)" in err
+    assert "[" in err
+    assert "rung 1" not in err
+    assert "best silhouette" in err
+    make(verbose=2).fit(table())
+    err = capfd.readouterr().err
+    assert "rung 3 of 3: trained 3 runs to epoch 36" in err
+    search = make(verbose=1)
+    with interrupted_in_call(2), pytest.raises(KeyboardInterrupt):
+        search.fit(table())
+    assert "stopped; another fit goes on from here" in capfd.readouterr().err
+
+
+GUIDE = Path(__file__).parents[1] / "docs" / "search.md"
+
+
+@pytest.mark.skipif(not GUIDE.exists(), reason="the guide is not part of this checkout")
+def test_the_examples_of_the_guide_run():
+    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["search"].n_candidates_ == 147_744
