@@ -21,8 +21,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from amclust import ClAM, ClAMSearch, _native, _search
-from amclust._search import make_rungs, most_epochs, plan_rungs
+from amclust import ClAM, ClAMSearch, _checkpoint, _native, _search
+from amclust._search import TABLE_DTYPE, make_rungs, most_epochs, plan_rungs, ranked
 from amclust._space import PRESETS, Space
 from amclust._training import order_runs
 
@@ -60,12 +60,16 @@ def assert_same_runs(one, other):
 
 @pytest.fixture
 def calls(monkeypatch):
-    """The runs of every native call, as they are made."""
+    """The runs of every native call, as they are made, with the epochs that each took."""
     made, train = [], _native.train
 
     def counted(data, rows, weights, runs, threads, progress):
+        records = train(data, rows, weights, runs, threads, progress)
+        for run, record in zip(runs, records, strict=True):
+            before = run["earlier"]["loss_curve"] if "earlier" in run else []
+            run["took"] = len(record["loss_curve"]) - len(before)
         made.append(runs)
-        return train(data, rows, weights, runs, threads, progress)
+        return records
 
     monkeypatch.setattr(_native, "train", counted)
     return made
@@ -135,6 +139,28 @@ def test_one_configuration_without_halving_is_a_fit(space, estimator, holes):
     assert search.best_score_ == alone.silhouette_
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_every_configuration_is_what_it_is_alone():
+    X = np.vstack([table(40, holes=0.2)] * 2)
+    weight = np.linspace(0, 1, len(X))
+    grid = {"mask_value": ["mean", "max"], "batch_size": [16, 500], "objective": ["silhouette"]}
+    search = make(space=grid, budget=None).fit(X, sample_weight=weight)
+    for (mask_value, batch_size), part in search.results_.groupby(["mask_value", "batch_size"]):
+        alone = ClAM(
+            3,
+            n_init=4,
+            max_epochs=36,
+            random_state=0,
+            n_jobs=1,
+            objective="silhouette",
+            mask_value=mask_value,
+            batch_size=int(batch_size),
+        ).fit(X, sample_weight=weight)
+        assert_array_equal(part["loss"], alone.runs_["loss"])
+        assert_array_equal(part["silhouette"], alone.runs_["silhouette"])
+    assert search.results_["loss"].nunique() == 16
+
+
 # --- the budget -----------------------------------------------------------------------------------
 
 positive = st.integers(1, 40)
@@ -175,8 +201,9 @@ def test_a_budget_that_is_too_small_says_what_is_needed():
 def test_no_more_epochs_are_trained_than_the_budget_allows(k, budget, calls):
     parts = np.size(k)
     search = make(k, budget=budget * parts).fit(table())
-    trained = search.results_.groupby("run")["epochs"].max().sum()
+    trained = sum(run["took"] for runs in calls for run in runs)
     assert search.budget_used_ == trained <= budget * parts
+    assert search.results_.groupby("run")["epochs"].max().sum() == trained
     assert len(calls) == len(search.rungs_)  # one native call a rung
     assert [len(runs) for runs in calls] <= search.rungs_["n_runs"].tolist()
     assert search.n_candidates_ == 8
@@ -245,6 +272,23 @@ def test_when_all_collapse_it_warns():
         search.fit(X)
     best = search.results_.loc[search.best_index_]
     assert best["living_clusters"] == search.results_["living_clusters"].max() < 4
+
+
+def test_converged_runs_are_not_trained_again(calls):
+    search = make(max_epochs=900, min_epochs=100, budget=9000).fit(table(std=0.5))
+    results = search.results_
+    assert results["converged"].any()
+    assert not results.duplicated(["run", "epochs"]).any()
+    assert all(run["took"] > 0 for runs in calls for run in runs)
+    # They keep their places among those that go on.
+    trained = [np.count_nonzero(results["rung"] == rung) for rung in range(len(search.rungs_))]
+    assert sum(trained) < search.rungs_["n_runs"].sum()
+
+
+def test_of_equals_the_one_trained_longer_wins():
+    rows = np.zeros(4, TABLE_DTYPE)
+    rows["rung"] = [0, 2, 2, 1]
+    assert_array_equal(ranked(rows), [1, 2, 3, 0])
 
 
 def test_nothing_collapsed():
@@ -436,6 +480,7 @@ def test_a_process_killed_after_a_rung_lost_only_what_came_later(tmp_path, calls
 def test_a_finished_search_is_read_back(tmp_path, calls):
     X, path = table(), tmp_path / "search.npz"
     search = make(checkpoint=path).fit(X)
+    assert not _checkpoint.load(path)[1].records  # nothing is kept that no longer counts
     before = len(calls)
     again = make(checkpoint=path).fit(X)
     assert_same_search(again, search)
