@@ -29,7 +29,7 @@ from amclust._training import (
 
 # A native call is seconds of work, not more, so that an interrupt loses little: in rows times
 # features times memories times epochs, and in runs.
-CALL_WORK, CALL_RUNS = 2e9, 4096
+CALL_WORK, CALL_RUNS = 4e9, 4096
 
 TABLE_DTYPE = np.dtype(
     [
