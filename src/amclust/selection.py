@@ -299,7 +299,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
 
     @property
     def results_(self) -> Any:
-        """One row a run, as a pandas.DataFrame."""
+        """One row for each rung that trained a run, as a pandas.DataFrame."""
         check_is_fitted(self)
         try:
             from pandas import DataFrame, Series
