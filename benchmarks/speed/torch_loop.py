@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.availability import optional_module
 from benchmarks.data import FloatArray
-from benchmarks.speed.protocol import Protocol
+from benchmarks.protocol import Protocol
 
 
 class TorchRun(NamedTuple):

@@ -15,7 +15,16 @@ from threadpoolctl import threadpool_info
 
 import amclust
 
-PACKAGES = ("amclust", "numpy", "scipy", "scikit-learn", "faiss-cpu", "torch", "threadpoolctl")
+PACKAGES = (
+    "amclust",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "faiss-cpu",
+    "kmedoids",
+    "torch",
+    "threadpoolctl",
+)
 
 
 @dataclass(frozen=True)

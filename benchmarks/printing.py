@@ -6,8 +6,8 @@ import math
 import sys
 from collections.abc import Iterable
 
-from benchmarks.speed.machine import Machine
-from benchmarks.speed.records import Entry, Line, SectionResult, Skipped
+from benchmarks.machine import Machine
+from benchmarks.records import Entry, Line, SectionResult, Skipped
 
 _COLUMNS = (("what", 50), ("ours", 13), ("peer", 38), ("ratio", 9), ("target", 42), ("reached", 7))
 
