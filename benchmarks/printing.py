@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from benchmarks.machine import Machine
 from benchmarks.records import Entry, Line, SectionResult, Skipped
@@ -49,24 +49,29 @@ def print_entry(entry: Entry, *, with_note: bool = True) -> None:
     if isinstance(entry, Skipped):
         say(f"{entry.what:<50}  SKIPPED: {entry.reason}")
         return
-    say(_row(_cells(entry)))
+    say(_row(line_cells(entry)))
     if with_note and entry.note:
         say(f"    {entry.note}")
 
 
 def print_summary(results: Iterable[SectionResult]) -> None:
     """Print all comparisons once more, without notes, and count the targets."""
-    entries = [entry for result in results for entry in result.entries]
     print_header("summary")
+    print_entries([entry for result in results for entry in result.entries], with_note=False)
+
+
+def print_entries(entries: Sequence[Entry], *, with_note: bool = True) -> None:
+    """Print comparisons, and count the targets."""
     for entry in entries:
-        print_entry(entry, with_note=False)
+        print_entry(entry, with_note=with_note)
     lines = [entry for entry in entries if isinstance(entry, Line)]
     reached = sum(line.reached for line in lines)
     say()
     say(f"{reached} of {len(lines)} targets reached, {len(entries) - len(lines)} skipped")
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def line_cells(line: Line) -> tuple[str, ...]:
+    """Write a comparison as the columns of its row."""
     return (
         line.what,
         _number(line.ours, line.unit),
