@@ -7,7 +7,7 @@ import math
 import time
 import warnings
 import zlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,8 +80,8 @@ class Record:
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Record:
         """Read what `as_json` gave; a silhouette that JSON could not hold is NaN."""
-        record = cls(**content)
-        return record if record.silhouette is not None else replace(record, silhouette=math.nan)
+        silhouette = content["silhouette"]
+        return cls(**{**content, "silhouette": math.nan if silhouette is None else silhouette})
 
     def as_json(self) -> dict[str, Any]:
         """Give the record as plain values."""

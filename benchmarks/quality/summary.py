@@ -109,17 +109,17 @@ class Summary:
 
     def grids(self) -> list[Grid]:
         """Give a table for each measure, the stability last."""
-        measures = [
-            self._grid(
-                f"{measure.title}, mean ± standard deviation over the seeds",
-                lambda series, measure=measure: mean_and_deviation(  # type: ignore[misc]
-                    [measure.value(record) for record in series.records], measure.digits
-                ),
-            )
-            for measure in MEASURES
-        ]
         title = "stability: mean ARI between the partitions of different seeds"
-        return [*measures, self._grid(title, lambda series: number(series.stability))]
+        stability = self._grid(title, lambda series: number(series.stability))
+        return [*(self._measure_grid(measure) for measure in MEASURES), stability]
+
+    def _measure_grid(self, measure: Measure) -> Grid:
+        return self._grid(
+            f"{measure.title}, mean ± standard deviation over the seeds",
+            lambda series: mean_and_deviation(
+                [measure.value(record) for record in series.records], measure.digits
+            ),
+        )
 
     def _grid(self, title: str, entry: Callable[[Series], str]) -> Grid:
         columns = ["", *(METHODS[method].title for method in self.methods)]
@@ -130,28 +130,24 @@ class Summary:
         """Set ClAM beside k-means, with the means over the sets seen and not seen in tuning."""
         tuned = [pair for pair in self.pairs if pair.set not in HELD_OUT]
         held_out = [pair for pair in self.pairs if pair.set in HELD_OUT]
-        rows = [self._compared(pair) for pair in tuned]
-        rows += [self._mean("mean, sets used in tuning", tuned)] if tuned else []
-        rows += [self._compared(pair) for pair in held_out]
-        rows += [self._mean("mean, sets held out", held_out)] if held_out else []
-        rows += [self._mean("mean, all sets", self.pairs)] if self.pairs else []
+        rows = []
+        for name, group in (("sets used in tuning", tuned), ("sets held out", held_out)):
+            rows += [_mean_row(pair.set, [pair]) for pair in group]
+            rows += [_mean_row(f"mean, {name}", group)] if group else []
+        rows += [_mean_row("mean, all sets", self.pairs)] if self.pairs else []
         columns = ["", "silhouette", "k-means", "gain", "ARI", "k-means", "gain"]
         return Grid("ClAM beside k-means", [*columns, "stability", "k-means"], rows)
 
-    @staticmethod
-    def _compared(pair: Pair) -> list[str]:
-        return Summary._mean(pair.set, [pair])
 
-    @staticmethod
-    def _mean(name: str, pairs: Sequence[Pair]) -> list[str]:
-        return [
-            name,
-            number(fmean(pair.clam.silhouette for pair in pairs)),
-            number(fmean(pair.k_means.silhouette for pair in pairs)),
-            signed(fmean(pair.silhouette_gain for pair in pairs), 4),
-            number(fmean(pair.clam.ari for pair in pairs)),
-            number(fmean(pair.k_means.ari for pair in pairs)),
-            signed(fmean(pair.ari_gain for pair in pairs)),
-            number(fmean(pair.clam.stability for pair in pairs)),
-            number(fmean(pair.k_means.stability for pair in pairs)),
-        ]
+def _mean_row(name: str, pairs: Sequence[Pair]) -> list[str]:
+    return [
+        name,
+        number(fmean(pair.clam.silhouette for pair in pairs)),
+        number(fmean(pair.k_means.silhouette for pair in pairs)),
+        signed(fmean(pair.silhouette_gain for pair in pairs), 4),
+        number(fmean(pair.clam.ari for pair in pairs)),
+        number(fmean(pair.k_means.ari for pair in pairs)),
+        signed(fmean(pair.ari_gain for pair in pairs)),
+        number(fmean(pair.clam.stability for pair in pairs)),
+        number(fmean(pair.k_means.stability for pair in pairs)),
+    ]
