@@ -26,6 +26,9 @@ PACKAGES = (
     "threadpoolctl",
 )
 
+# A load average above this before a run means that others use the machine.
+QUIET_LOAD = 0.5
+
 
 @dataclass(frozen=True)
 class Machine:

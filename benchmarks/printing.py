@@ -6,13 +6,12 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 
-from benchmarks.machine import Machine
+from benchmarks.machine import QUIET_LOAD, Machine
 from benchmarks.records import Entry, Line, SectionResult, Skipped
 
 _COLUMNS = (("what", 50), ("ours", 13), ("peer", 38), ("ratio", 9), ("target", 42), ("reached", 7))
 
 _THOUSAND = 1000.0
-_QUIET_LOAD = 0.5
 
 
 def say(text: str = "") -> None:
@@ -27,7 +26,7 @@ def print_machine(machine: Machine, *, quick: bool) -> None:
     say(f"system       {machine.system}, Python {machine.python}")
     if machine.load_average is not None:
         busy = " (BUSY: the numbers below are not for the record)"
-        suffix = busy if machine.load_average > _QUIET_LOAD else ""
+        suffix = busy if machine.load_average > QUIET_LOAD else ""
         say(f"load         {machine.load_average:.2f} at the start{suffix}")
     say("versions     " + ", ".join(f"{name} {v}" for name, v in machine.versions.items()))
     for pool in machine.thread_pools:

@@ -140,8 +140,8 @@ def _complete_costs(results: Results, options: argparse.Namespace) -> None:
     environment = results.add_environment()
     for name in options.sets:
         if options.fresh or name not in results.costs:
-            seconds = measure_cost(load_set(name, options.data_dir))
-            results.costs[name] = {"environment": environment, "seconds": seconds}
+            cost = measure_cost(load_set(name, options.data_dir))
+            results.costs[name] = {"environment": environment, **cost}
             results.save(options.output)
             say(f"{name:<16} timed")
 
@@ -157,7 +157,7 @@ def _report(results: Results, options: argparse.Namespace) -> None:
     lines = list(target_lines(summary.pairs))
     for name in options.sets:
         if name in results.costs:
-            lines += cost_lines(name, results.costs[name]["seconds"])
+            lines += cost_lines(name, results.costs[name])
     if lines:
         print_header("targets")
         print_entries(lines)

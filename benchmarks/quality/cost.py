@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 
 from amclust import ClAM
 from benchmarks.data import Table
+from benchmarks.machine import QUIET_LOAD, describe_machine
 from benchmarks.records import Line, Target
 from benchmarks.timing import interleave, median_ratio, seconds_of, timed
 
@@ -36,7 +37,7 @@ FIRST_RELEASE: dict[str, Any] = {
 }
 
 
-def measure_cost(table: Table) -> dict[str, list[float]]:
+def measure_cost(table: Table) -> dict[str, Any]:
     """Time the three fits in turn, with all cores.
 
     Parameters
@@ -46,9 +47,11 @@ def measure_cost(table: Table) -> dict[str, list[float]]:
 
     Returns
     -------
-    dict of str to list of float
-        Seconds of every round of "clam", "single" and "kmeans".
+    dict
+        "load": the machine's load average before; "seconds": for "clam", "single" and "kmeans"
+        those of every round.
     """
+    load = describe_machine().load_average
     k, features = table.n_clusters, table.features
     # The first call of each pays for loading and for starting threads.
     timed(lambda: ClAM(k, n_init=2, max_epochs=1, random_state=0).fit(features))
@@ -63,11 +66,15 @@ def measure_cost(table: Table) -> dict[str, list[float]]:
         },
         range(ROUNDS),
     )
-    return {name: seconds_of(entries) for name, entries in rounds.items()}
+    return {
+        "load": load,
+        "seconds": {name: seconds_of(entries) for name, entries in rounds.items()},
+    }
 
 
-def cost_lines(name: str, seconds: dict[str, list[float]]) -> Iterator[Line]:
+def cost_lines(name: str, cost: Mapping[str, Any]) -> Iterator[Line]:
     """Compare the default fit of a set with the two others."""
+    seconds, load = cost["seconds"], cost["load"]
     peers = (
         ("single", "silhouette objective alone", 3.0),
         ("kmeans", f"KMeans(n_init={KMEANS_RESTARTS})", 1.0),
@@ -83,4 +90,5 @@ def cost_lines(name: str, seconds: dict[str, list[float]]) -> Iterator[Line]:
             value=ratio,
             ratio=ratio,
             target=Target("ratio", "<=", limit),
+            note=f"on a busy machine, load {load:.1f}" if load and load > QUIET_LOAD else "",
         )

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 
 class Grid(NamedTuple):
-    """A table: the first column names the row."""
+    """A table: the first column names the row, the others are numbers unless it says not."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+    numbers: bool = True
 
     def as_text(self) -> str:
         """Align the columns, the first to the left."""
@@ -30,7 +31,7 @@ class Grid(NamedTuple):
 
     def as_markdown(self) -> str:
         """Write the table alone, without its title."""
-        rule = ["---"] + ["---:"] * (len(self.columns) - 1)
+        rule = ["---"] + ["---:" if self.numbers else "---"] * (len(self.columns) - 1)
         return "\n".join(f"| {' | '.join(line)} |" for line in (self.columns, rule, *self.rows))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def write_page(path: Path, results: Results) -> None:
     lines = list(target_lines(summary.pairs))
     for name in SETS:
         if name in results.costs:
-            lines += cost_lines(name, results.costs[name]["seconds"])
+            lines += cost_lines(name, results.costs[name])
     parts = [_INTRODUCTION]
     if summary.pairs:
         parts.append(_section(summary.comparison()))
@@ -63,29 +64,32 @@ def _section(grid: Grid) -> str:
 
 
 def _targets(lines: Iterable[Line]) -> str:
-    rows = [[*line_cells(line)[:3], *line_cells(line)[4:], line.note] for line in lines]
-    columns = ("what", "ours", "peer", "target", "reached", "note")
+    rows = [[*line_cells(line), line.note] for line in lines]
+    columns = ("what", "ours", "peer", "ratio", "target", "reached", "note")
     note = (
         f"\nOn scikit-learn's sets a silhouette up to {SILHOUETTE_TOLERANCE} below k-means' counts "
         "as equal.\n"
     )
-    return _section(Grid("targets", columns, rows)) + note
+    return _section(Grid("targets", columns, rows, numbers=False)) + note
 
 
 def _origins(results: Results) -> str:
     """Name commits, versions and machines, with how many cells come from each."""
     parts = ["## Where the numbers come from\n"]
     for key, environment in results.environments.items():
-        methods = sorted(
-            {
-                METHODS[record.method].title
-                for record in results.records.values()
-                if record.environment == key
-            }
-        )
         versions = ", ".join(f"{name} {v}" for name, v in environment["versions"].items())
         parts.append(
-            f"- commit {environment['commit']}: {', '.join(methods) or 'cost'} "
-            f"({versions}, Python {environment['python']}, {environment['processor']})"
+            f"- commit {environment['commit']}: {_contents(results, key)}; {versions}, "
+            f"Python {environment['python']}, {environment['processor']}"
         )
     return "\n".join(parts) + "\n"
+
+
+def _contents(results: Results, environment: str) -> str:
+    """Say what was run in an environment."""
+    counts = Counter(
+        record.method for record in results.records.values() if record.environment == environment
+    )
+    timed = sum(cost["environment"] == environment for cost in results.costs.values())
+    parts = [f"{METHODS[name].title} {count} cells" for name, count in counts.items()]
+    return ", ".join([*parts, *([f"cost of {timed} sets"] if timed else [])])
