@@ -19,10 +19,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint format bench sanitize test-native wheel clean distclean
+.PHONY: help demo test lint format bench bench-quality sanitize test-native wheel clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- installation -------------------------------------------------------------------------------
 # One stamp for each set of extras. The install is editable: only C++ and build files call for a new
@@ -62,6 +62,9 @@ demo: $(STAMPS)/demo ## cluster the digits, print a table, draw the memories
 
 bench: $(STAMPS)/bench ## time amclust beside its peers (data: AMCLUST_DATA)
 	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.speed
+
+bench-quality: $(STAMPS)/bench ## compare partitions with the peers' (data: AMCLUST_DATA)
+	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.quality --jobs 2
 
 wheel: $(STAMPS)/build-tools ## build a wheel into dist/
 	$(BIN)/python -m pip wheel -qq --no-build-isolation --no-deps --wheel-dir dist .

@@ -1,1 +1,1 @@
-"""Benchmarks of amclust against its peers; never imported by the library or its tests."""
+"""Benchmarks of amclust against its peers; never imported by the library."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
@@ -11,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.availability import UnavailableError
-from benchmarks.speed.machine import Machine, describe_machine
-from benchmarks.speed.printing import print_entry, print_header, print_machine, print_summary, say
-from benchmarks.speed.records import Entry, SectionResult, Skipped
+from benchmarks.folders import DATA, RESULTS
+from benchmarks.machine import Machine, describe_machine
+from benchmarks.printing import print_entry, print_header, print_machine, print_summary, say
+from benchmarks.records import Entry, SectionResult, Skipped
 from benchmarks.speed.sections import SECTIONS
-from benchmarks.speed.settings import REPOSITORY, Settings
-from benchmarks.speed.store import write_json
+from benchmarks.speed.settings import Settings
+from benchmarks.store import write_json
 
 _FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
 
@@ -77,7 +77,6 @@ def _content(
 
 
 def _parser() -> argparse.ArgumentParser:
-    data_dir = os.environ.get("AMCLUST_DATA") or REPOSITORY.parent / "shared" / "data"
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.speed",
         description="Measure amclust side by side with its peers, in one run.",
@@ -89,13 +88,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--output",
         type=Path,
-        default=REPOSITORY / "benchmarks" / "results" / "speed.json",
+        default=RESULTS / "speed.json",
         help="results file (default: %(default)s)",
     )
     parser.add_argument(
         "--data-dir",
         type=Path,
-        default=Path(data_dir),
+        default=DATA,
         help="folder of the paper's tables (default: $AMCLUST_DATA, else %(default)s)",
     )
     parser.add_argument(

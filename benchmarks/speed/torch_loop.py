@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.availability import optional_module
 from benchmarks.data import FloatArray
-from benchmarks.speed.protocol import Protocol
+from benchmarks.protocol import Protocol
 
 
 class TorchRun(NamedTuple):
@@ -90,7 +90,7 @@ def _completion_loss(torch: Any, batch: Any, hidden: Any, memories: Any, protoco
     state = batch.masked_fill(hidden, 0.0)
     for _ in range(protocol.n_steps):
         gaps = memories - state.unsqueeze(1)
-        memberships = torch.softmax(-protocol.beta * gaps.square().sum(dim=2), dim=1)
+        memberships = torch.softmax(-float(protocol.beta) * gaps.square().sum(dim=2), dim=1)
         pull = (memberships.unsqueeze(2) * gaps).sum(dim=1)
         state = state + protocol.step_size * hidden * pull
     return (hidden * (batch - state)).square().sum()

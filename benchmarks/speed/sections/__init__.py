@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from benchmarks.speed.records import Entry
+from benchmarks.records import Entry
 from benchmarks.speed.sections import (
     flops,
     imports,

@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits
 from amclust._native import EPOCH_ROWS
 from benchmarks.availability import UnavailableError
 from benchmarks.data import FASHION_MNIST_SHAPE, FloatArray, load_fashion_mnist
-from benchmarks.speed.protocol import PROTOCOLS, Protocol, paper_clam
-from benchmarks.speed.records import Entry, Line, Target
+from benchmarks.protocol import PROTOCOLS, Protocol, paper_clam
+from benchmarks.records import Entry, Line, Target
 from benchmarks.speed.settings import Settings
-from benchmarks.speed.timing import median_ratio, timed
+from benchmarks.timing import median_ratio, timed
 
 _N_CLUSTERS = 10
 _SQUARE = 2048

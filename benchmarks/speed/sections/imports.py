@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterator
 from statistics import median
 
-from benchmarks.speed.records import Entry, Line, Target
-from benchmarks.speed.settings import REPOSITORY, Settings
+from benchmarks.folders import REPOSITORY
+from benchmarks.records import Entry, Line, Target
+from benchmarks.speed.settings import Settings
 
 FORBIDDEN = ("torch", "matplotlib", "pandas")
 _LARGEST_DIFFERENCE = 50.0

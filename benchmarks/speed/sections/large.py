@@ -20,9 +20,9 @@ from benchmarks.data import (
     make_mixture,
     standardise,
 )
-from benchmarks.speed.records import Entry, Line, Skipped, Target
+from benchmarks.records import Entry, Line, Skipped, Target
 from benchmarks.speed.settings import Settings
-from benchmarks.speed.timing import Timed, interleave, median_ratio, seconds_of
+from benchmarks.timing import Timed, interleave, median_ratio, seconds_of
 
 _SAMPLE_SIZE = 10_000
 _WARM_UP_ROWS = 2_000

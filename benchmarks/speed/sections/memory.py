@@ -8,9 +8,10 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from benchmarks.folders import REPOSITORY
+from benchmarks.records import Entry, Line, Target
 from benchmarks.speed.memory_probe import Peak
-from benchmarks.speed.records import Entry, Line, Target
-from benchmarks.speed.settings import REPOSITORY, Settings
+from benchmarks.speed.settings import Settings
 
 _FEATURES = 100
 _LARGEST_SHARE = 25.0

@@ -21,9 +21,9 @@ from benchmarks.data import (
     standardise,
 )
 from benchmarks.kpod import k_pod
-from benchmarks.speed.records import Entry, Line, Target
+from benchmarks.records import Entry, Line, Target
 from benchmarks.speed.settings import Settings
-from benchmarks.speed.timing import timed
+from benchmarks.timing import timed
 
 DATA_SETS = ("zoo", "ecoli", "segment", "ctg")
 FRACTIONS = (0.2, 0.4)

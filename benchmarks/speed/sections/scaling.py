@@ -10,9 +10,9 @@ import numpy as np
 
 from amclust import ClAM
 from benchmarks.data import FloatArray, make_mixture
-from benchmarks.speed.records import Entry, Line, Target
+from benchmarks.records import Entry, Line, Target
 from benchmarks.speed.settings import Settings
-from benchmarks.speed.timing import timed
+from benchmarks.timing import timed
 
 _EPOCHS = 20
 _LARGEST_EXPONENT = 1.05

@@ -7,11 +7,11 @@ from statistics import median
 
 from benchmarks.availability import optional_module
 from benchmarks.data import FloatArray, load_table, standardise
+from benchmarks.protocol import EPOCHS, PROTOCOLS, RESTARTS, paper_clam
+from benchmarks.records import Entry, Line, Target
 from benchmarks.speed import torch_loop
-from benchmarks.speed.protocol import EPOCHS, PROTOCOLS, RESTARTS, paper_clam
-from benchmarks.speed.records import Entry, Line, Target
 from benchmarks.speed.settings import Settings
-from benchmarks.speed.timing import timed
+from benchmarks.timing import timed
 
 _OURS_EACH_SIDE = 3
 

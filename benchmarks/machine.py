@@ -15,7 +15,19 @@ from threadpoolctl import threadpool_info
 
 import amclust
 
-PACKAGES = ("amclust", "numpy", "scipy", "scikit-learn", "faiss-cpu", "torch", "threadpoolctl")
+PACKAGES = (
+    "amclust",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "faiss-cpu",
+    "kmedoids",
+    "torch",
+    "threadpoolctl",
+)
+
+# A load average above this before a run means that others use the machine.
+QUIET_LOAD = 0.5
 
 
 @dataclass(frozen=True)

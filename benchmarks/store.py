@@ -1,4 +1,4 @@
-"""The results file: plain JSON, replaced in one step."""
+"""Results files: replaced in one step."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from typing import Any
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON so that a reader sees the old file or the new one, never half of one.
+    """Write plain values as JSON; numbers that are not finite become null."""
+    write_text(path, json.dumps(plain(content), indent=2, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never half of one.
 
     Parameters
     ----------
     path : Path
         File to write; missing folders are made.
-    content : object
-        Plain values.
+    text : str
+        Its content.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(
@@ -26,8 +31,7 @@ def write_json(path: Path, content: Any) -> None:
     ) as file:
         temporary = Path(file.name)
         try:
-            json.dump(_plain(content), file, indent=2, allow_nan=False)
-            file.write("\n")
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         except BaseException:
@@ -38,12 +42,12 @@ def write_json(path: Path, content: Any) -> None:
     temporary.replace(path)
 
 
-def _plain(content: Any) -> Any:
+def plain(content: Any) -> Any:
     """Return the content with null for numbers that are not finite, which JSON does not know."""
     if isinstance(content, float) and not math.isfinite(content):
         return None
     if isinstance(content, dict):
-        return {key: _plain(value) for key, value in content.items()}
+        return {key: plain(value) for key, value in content.items()}
     if isinstance(content, (list, tuple)):
-        return [_plain(value) for value in content]
+        return [plain(value) for value in content]
     return content

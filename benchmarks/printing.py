@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from benchmarks.speed.machine import Machine
-from benchmarks.speed.records import Entry, Line, SectionResult, Skipped
+from benchmarks.machine import QUIET_LOAD, Machine
+from benchmarks.records import Entry, Line, SectionResult, Skipped
 
 _COLUMNS = (("what", 50), ("ours", 13), ("peer", 38), ("ratio", 9), ("target", 42), ("reached", 7))
 
 _THOUSAND = 1000.0
-_QUIET_LOAD = 0.5
 
 
 def say(text: str = "") -> None:
@@ -27,7 +26,7 @@ def print_machine(machine: Machine, *, quick: bool) -> None:
     say(f"system       {machine.system}, Python {machine.python}")
     if machine.load_average is not None:
         busy = " (BUSY: the numbers below are not for the record)"
-        suffix = busy if machine.load_average > _QUIET_LOAD else ""
+        suffix = busy if machine.load_average > QUIET_LOAD else ""
         say(f"load         {machine.load_average:.2f} at the start{suffix}")
     say("versions     " + ", ".join(f"{name} {v}" for name, v in machine.versions.items()))
     for pool in machine.thread_pools:
@@ -49,24 +48,29 @@ def print_entry(entry: Entry, *, with_note: bool = True) -> None:
     if isinstance(entry, Skipped):
         say(f"{entry.what:<50}  SKIPPED: {entry.reason}")
         return
-    say(_row(_cells(entry)))
+    say(_row(line_cells(entry)))
     if with_note and entry.note:
         say(f"    {entry.note}")
 
 
 def print_summary(results: Iterable[SectionResult]) -> None:
     """Print all comparisons once more, without notes, and count the targets."""
-    entries = [entry for result in results for entry in result.entries]
     print_header("summary")
+    print_entries([entry for result in results for entry in result.entries], with_note=False)
+
+
+def print_entries(entries: Sequence[Entry], *, with_note: bool = True) -> None:
+    """Print comparisons, and count the targets."""
     for entry in entries:
-        print_entry(entry, with_note=False)
+        print_entry(entry, with_note=with_note)
     lines = [entry for entry in entries if isinstance(entry, Line)]
     reached = sum(line.reached for line in lines)
     say()
     say(f"{reached} of {len(lines)} targets reached, {len(entries) - len(lines)} skipped")
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def line_cells(line: Line) -> tuple[str, ...]:
+    """Write a comparison as the columns of its row."""
     return (
         line.what,
         _number(line.ours, line.unit),

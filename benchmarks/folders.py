@@ -1,0 +1,10 @@
+"""Where the benchmarks read and write."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+RESULTS = REPOSITORY / "benchmarks" / "results"
+DATA = Path(os.environ.get("AMCLUST_DATA") or REPOSITORY.parent / "shared" / "data")

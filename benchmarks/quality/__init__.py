@@ -1,0 +1,1 @@
+"""How good the partitions are: ``python -m benchmarks.quality``."""
