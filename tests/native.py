@@ -23,7 +23,6 @@ def run_settings(memories, **changes):
         "fill": np.zeros(d, np.float32),
         "anchor": 0.3,
         "tie": 0.3,
-        "scatter_unit": 1.0,
         "beta": 0.5,
         "step_size": 0.3,
         "n_steps": 4,

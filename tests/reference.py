@@ -85,7 +85,7 @@ def filled(X, missing, fill, net):
     return torch.where(missing, state, X)
 
 
-def silhouette(X, missing, fill, weights, net, anchor, tie, scatter_unit):
+def silhouette(X, missing, fill, weights, net, anchor, tie):
     """Minus the soft silhouette, plus the scatter inside the soft clusters (the anchor) and the
     distance of the memories from the clusters' centres (the tie).
 
@@ -111,4 +111,4 @@ def silhouette(X, missing, fill, weights, net, anchor, tie, scatter_unit):
     soft = weighted_mean((p * (1 - own / size) * value).sum(1), weights)
     scatter = mean_square - (centre**2).sum(1)
     distance = ((net.patterns - centre) ** 2).sum(1)
-    return -soft + weighted_mean(anchor * scatter + tie * distance, size) / scatter_unit
+    return -soft + weighted_mean(anchor * scatter + tie * distance, size)

@@ -34,8 +34,9 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         single cluster, "reconstruction").
 
     beta : "auto" or float, default="auto"
-        Inverse temperature. Large: a row falls to its nearest memory. Small: memories attract
-        together. "auto" takes it from the distances between the rows and the initial memories.
+        Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
+        memory. Small: memories attract together. "auto" takes it from the distances between the
+        rows and the initial memories.
 
     n_steps : int, default=10
         Steps of the dynamics.
@@ -58,9 +59,20 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         "cosine" works on directions (rows scaled to unit length), for text for example.
         "mahalanobis" whitens by the covariance of the data (Ledoit-Wolf) and takes no NaN.
 
-    init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), \
-            default="k-means++"
-        Initial memories. An array may not contain NaN, and is used for a single run.
+    scale : {"standard", "robust", None}, default="standard"
+        What columns are divided by before distances are taken, so that a table may have mixed
+        units: their standard deviation, the distance between their quartiles (outliers do not
+        count; 1.35 of it is a standard deviation), or nothing: use None where columns have the
+        same units, pixels for example. Memories and completed values are in the table's own units;
+        distances, energies and `beta` are in those of the scaled columns. For
+        `metric="euclidean"` only: "cosine" takes rows as they are, "mahalanobis" has its own way.
+
+    init : {"auto", "k-means++", "ward", "random"} or array-like of shape \
+            (n_clusters, n_features), default="auto"
+        Initial memories: k-means++ (greedy), the clusters of a Ward tree of up to 1,024 rows, or
+        random rows. With "auto" restarts take turns: the first has a tree, the second k-means++,
+        and so on (k-means++ alone for more than 512 clusters). An array may not contain NaN, and
+        is used for a single run.
 
     n_init : int, default=10
         Number of restarts; `selection` chooses among them. All are trained in one call.
@@ -169,7 +181,8 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         ],
         "weights": [None, StrOptions({"learn"}), "array-like"],
         "metric": [StrOptions({"euclidean", "cosine", "mahalanobis"})],
-        "init": [StrOptions({"k-means++", "random"}), "array-like"],
+        "scale": [StrOptions({"standard", "robust"}), None],
+        "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like"],
         "n_init": [Interval(Integral, 1, MOST, closed="both")],
         "batch_size": [Interval(Integral, 1, MOST, closed="both")],
         "max_epochs": [Interval(Integral, 1, MOST, closed="both")],
@@ -201,7 +214,8 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         mask_value: float | str = "mean",
         weights: Any = None,
         metric: str = "euclidean",
-        init: Any = "k-means++",
+        scale: str | None = "standard",
+        init: Any = "auto",
         n_init: int = 10,
         batch_size: int = 1024,
         max_epochs: int = 200,
@@ -225,6 +239,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         self.mask_value = mask_value
         self.weights = weights
         self.metric = metric
+        self.scale = scale
         self.init = init
         self.n_init = n_init
         self.batch_size = batch_size

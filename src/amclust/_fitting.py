@@ -26,7 +26,7 @@ from amclust._training import (
     seed_runs,
     train_runs,
 )
-from amclust._units import Units, Whitening, choose_units, make_dataset
+from amclust._units import Units, Whitening, choose_units, column_factors, make_dataset
 from amclust._validation import (
     LARGEST,
     as_numbers,
@@ -39,10 +39,6 @@ from amclust._validation import (
 FARTHEST = 1e9
 # What float32 holds, with room for distances (beta in the core's units).
 MIN_BETA, MAX_BETA = 1e-20, 1e20
-# The anchor's weight: how much scatter inside the clusters one unit of silhouette is worth.
-ANCHOR = 1.0
-# How much a memory's distance from the centre of its cluster is worth, likewise.
-TIE = 2.0
 
 
 class FittingMethods(NetworkMethods):
@@ -62,6 +58,7 @@ class FittingMethods(NetworkMethods):
     init: Any
     mask_prob: float
     mask_value: float | str
+    scale: str | None
     patience: int
     lr_factor: float
     tol: float
@@ -99,7 +96,7 @@ class FittingMethods(NetworkMethods):
         else:
             seed = int(self.runs_["seed"][self.runs_["chosen"]][0])
             beta = self._beta
-            seeding = {"memories": self._memories, "mean_square": self._spread, "median_gap": 0.0}
+            seeding = {"memories": self._memories, **self._scatter}
             settings.update(self._optimizer_state())
         seen = settings.get("steps", 0)
         settings.update(
@@ -160,8 +157,6 @@ class FittingMethods(NetworkMethods):
         return {
             "objective": objective,
             "mask_prob": float(self.mask_prob),
-            "anchor": ANCHOR,
-            "tie": TIE,
             "step_size": float(self.step_size),
             "n_steps": int(self.n_steps),
             "log_weights": fixed,
@@ -223,7 +218,8 @@ class FittingMethods(NetworkMethods):
             data = make_dataset(self._whitening.apply(X))
             stats = _native.statistics(data, rows, weights, threads)
         if units is None:
-            units = choose_units(stats, self.metric, self.mask_value, self._dtype)
+            factors = column_factors(self.scale, self.metric, X, stats, rows, weights)
+            units = choose_units(stats, self.metric, self.mask_value, self._dtype, factors)
         data.has_missing = everything["missing"] > 0
         data.set_units(units.metric, units.offset, units.scale)
         # Learning goes on with the objective it began with, whether or not this piece has holes.
@@ -279,8 +275,10 @@ class FittingMethods(NetworkMethods):
         self._log_weights = log_weights.astype(np.float32)
         self._memories, self._beta = record["memories"], run.beta
         self._offset, self._scale, self._fill = units.offset, units.scale, units.fill
+        self._length = units.length
         self._moments, self._weight_moments = record["moments"], record["weight_moments"]
-        self._steps, self._spread = int(record["steps"]), float(seeding["mean_square"])
+        self._steps = int(record["steps"])
+        self._scatter = {name: float(seeding[name]) for name in ("mean_square", "total_square")}
         self.weights_ = np.exp(log_weights)
         self.beta_ = run.beta / units.length**2
         self.cluster_centers_ = self._outward(self._memories).astype(self._dtype)

@@ -36,7 +36,7 @@ def seed(
     rows: NDArray[np.int64] | None,
     weights: NDArray[np.float32] | None,
     k: int,
-    method: str,
+    methods: Sequence[str],
     seeds: Sequence[int],
     sample_seed: int,
     fill: NDArray[np.float32],
@@ -49,7 +49,7 @@ def scales(
     memories: NDArray[np.float32],
     sample_seed: int,
     fill: NDArray[np.float32],
-) -> tuple[float, float]: ...
+) -> tuple[float, float, float]: ...
 def train(
     data: Dataset,
     rows: NDArray[np.int64] | None,

@@ -33,6 +33,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
     _fitted_metric: str
     _trained_objective: str
     _scale: NDArray[np.float32]
+    _length: float
     _fill: NDArray[np.float32]
     _whitening: Whitening
     _dtype: str
@@ -270,7 +271,7 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         return "cosine" if self._fitted_metric == "cosine" else "euclidean"
 
     def _units(self) -> Units:
-        return Units(self._metric, self._offset, self._scale, self._fill)
+        return Units(self._metric, self._offset, self._scale, self._fill, self._length)
 
     def _validate(self, X: Any, *, reset: bool = False) -> Any:
         if not reset:

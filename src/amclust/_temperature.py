@@ -4,15 +4,16 @@ Two dimensionless rules (measured over the sets of the paper): for the losses th
 recalled state with the row, beta = c / s2 with s2 the mean squared distance of a row to its
 memory; for the silhouette, beta = c / gap with gap the median over rows of the difference between
 the squared distances to the second nearest and to the nearest memory, since in high dimensions the
-gap is a small part of s2. Where clusters are far apart the gap says nothing about their size, so
-beta is at least 1 / s2: memberships are then sharp, and memories need not leave their clusters to
-make them so.
+gap is a small part of s2. c is large: memberships are soft only near the borders, so that the
+silhouette that is trained is nearly the one of the labels (docs/recipe.md has what smaller ones
+gave). Where clusters are far apart the gap says nothing about their size, so beta is at least
+8 / s2: memories need not leave their clusters to make memberships sharp.
 """
 
 from __future__ import annotations
 
-GAP_FACTOR = 3.0
-SEPARATED_FACTOR = 1.0
+GAP_FACTOR = 24.0
+SEPARATED_FACTOR = 8.0
 SPREAD_FACTOR = 4.0
 
 

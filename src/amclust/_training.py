@@ -16,6 +16,17 @@ from amclust._validation import check_distinct
 # Up to this many rows the silhouette that ranks runs is exact; above, it is of a fixed sample.
 EXACT_SILHOUETTE_ROWS = 10_000
 SAMPLED_SILHOUETTE_ROWS = 2_048
+# Restarts take turns: trees find what k-means++ misses where clusters are small, and the other way.
+SEEDING_TURNS = ("ward", "k-means++")
+# A tree takes memory with the square of the clusters: above this, "auto" is k-means++ alone.
+MOST_TREE_CLUSTERS = 512
+# What one unit of silhouette is worth: so much of the scatter that the initial memories explain ...
+ANCHOR = 2.0
+# ... and so much distance of the memories from their clusters' centres, in units of the scatter
+# inside the clusters.
+TIE = 2.0
+# The least part of all scatter that initial memories are taken to explain (random rows may be bad).
+LEAST_EXPLAINED = 0.1
 
 RUN_DTYPE = np.dtype(
     [
@@ -69,17 +80,16 @@ def seed_runs(
     """Give every run its initial memories, with the scales that set the temperature."""
     p = problem
     if not isinstance(init, str):
-        mean_square, gap = _native.scales(
-            p.data, p.rows, p.weights, init, sample_seed, p.units.fill
-        )
-        one = {"memories": init, "mean_square": mean_square, "median_gap": gap}
+        scales = _native.scales(p.data, p.rows, p.weights, init, sample_seed, p.units.fill)
+        names = ("mean_square", "median_gap", "total_square")
+        one = {"memories": init, **dict(zip(names, scales, strict=True))}
         return [dict(one) for _ in seeds]
     found = _native.seed(
         p.data,
         p.rows,
         p.weights,
         p.n_clusters,
-        init,
+        seeding_methods(init, len(seeds), p.n_clusters),
         [int(s) for s in seeds],
         sample_seed,
         p.units.fill,
@@ -87,6 +97,15 @@ def seed_runs(
     )
     check_distinct(min(s["distinct"] for s in found), p.n_clusters, p.data.rows, first=True)
     return found
+
+
+def seeding_methods(init: str, n_runs: int, n_clusters: int) -> list[str]:
+    """Return how each run is seeded."""
+    if init != "auto":
+        return [init] * n_runs
+    if n_clusters > MOST_TREE_CLUSTERS:
+        return ["k-means++"] * n_runs
+    return [SEEDING_TURNS[run % len(SEEDING_TURNS)] for run in range(n_runs)]
 
 
 def train_runs(
@@ -120,13 +139,16 @@ def run_settings(
     if beta is None:
         found = choose_beta(settings["objective"], seeding["mean_square"], seeding["median_gap"])
         beta = beta_factor * found
+    inside, total = seeding["mean_square"], seeding["total_square"]
+    explained = max(total - inside, LEAST_EXPLAINED * total, 1e-12)
     return {
         **settings,
+        "anchor": ANCHOR / explained,
+        "tie": TIE / max(inside, 1e-12),
         "seed": int(seed),
         "beta": float(beta),
         "memories": seeding["memories"],
         "fill": problem.units.fill,
-        "scatter_unit": max(seeding["mean_square"], 1e-12),
     }
 
 

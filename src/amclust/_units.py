@@ -1,9 +1,10 @@
 """The units the core works in, and the way back to the table's own.
 
-The core sees (x - offset) * scale: columns centred, and one common factor that makes the mean
-variance of a column 1. That leaves the geometry as it is, keeps float32 exact enough for tables
-whose columns are far from zero, and lets learning rates mean the same for every table. Spherical
-data is put on the unit sphere by the core, and Mahalanobis distances are Euclidean after whitening.
+The core sees (x - offset) * scale: columns centred, each divided by its own spread where the user
+wants that (`scale`), and one common factor that makes the mean variance of a column 1. The latter
+leaves the geometry as it is, keeps float32 exact enough for tables whose columns are far from zero,
+and lets learning rates mean the same for every table. Spherical data is put on the unit sphere by
+the core, and Mahalanobis distances are Euclidean after whitening.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from amclust import _native
 
 FloatArray = NDArray[np.floating[Any]]
 
+# Of a normal distribution with standard deviation 1.
+NORMAL_INTERQUARTILE_RANGE = 1.3489795
+
 
 class Units(NamedTuple):
     """How the core's numbers relate to the table's."""
@@ -26,11 +30,7 @@ class Units(NamedTuple):
     offset: NDArray[np.float64]
     scale: NDArray[np.float32]
     fill: NDArray[np.float32]  # where hidden and missing values start, in the core's units
-
-    @property
-    def length(self) -> float:
-        """What one unit of the core is in the table."""
-        return 1.0 / float(self.scale[0])
+    length: float  # what one unit of the core is in the table, its columns scaled
 
     def inward(self, values: FloatArray) -> NDArray[np.float32]:
         """Bring points of the table into the core's units."""
@@ -48,7 +48,57 @@ def mask_values(mask_value: str | float, stats: dict[str, Any]) -> NDArray[np.fl
     return np.full(len(stats["mean"]), float(mask_value))
 
 
-def choose_units(stats: dict[str, Any], metric: str, mask_value: str | float, dtype: str) -> Units:
+def column_factors(
+    scale: str | None,
+    metric: str,
+    X: Any,
+    stats: dict[str, Any],
+    rows: NDArray[np.int64] | None,
+    weights: NDArray[np.float32] | None,
+) -> NDArray[np.float64]:
+    """Return what each column is multiplied with before distances are taken.
+
+    Columns of one value (up to rounding) are left as they are.
+    """
+    mean, deviation = np.asarray(stats["mean"]), np.sqrt(stats["variance"])
+    if scale is None or metric != "euclidean":
+        return np.ones(len(mean))
+    spread = deviation
+    if scale == "robust":
+        spread = interquartile_ranges(X, rows, weights) / NORMAL_INTERQUARTILE_RANGE
+        # More than half of the values are the same: the middle says nothing about the others.
+        spread = np.where(spread > 0, spread, deviation)
+    constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(mean)
+    return 1.0 / np.where(constant | (spread <= 0), 1.0, spread)
+
+
+def interquartile_ranges(
+    X: Any, rows: NDArray[np.int64] | None, weights: NDArray[np.float32] | None
+) -> NDArray[np.float64]:
+    """Return the distance between the quartiles of each column's observed values.
+
+    A row of weight 2 counts like two rows.
+    """
+    out = np.zeros(X.shape[1])
+    columns = X.tocsc() if sparse.issparse(X) else X
+    for j in range(X.shape[1]):
+        column = columns[:, [j]].toarray()[:, 0] if sparse.issparse(X) else columns[:, j]
+        values = column if rows is None else column[rows]
+        observed = np.flatnonzero(~np.isnan(values))
+        order = observed[np.argsort(values[observed], kind="stable")]
+        mass = np.cumsum(np.ones(len(order)) if weights is None else weights[order], dtype=float)
+        low, high = values[order[np.searchsorted(mass, mass[-1] * np.array([0.25, 0.75]))]]
+        out[j] = high - low
+    return out
+
+
+def choose_units(
+    stats: dict[str, Any],
+    metric: str,
+    mask_value: str | float,
+    dtype: str,
+    factors: NDArray[np.float64],
+) -> Units:
     """Choose offset and scale from column statistics of a table of the given type."""
     mean = np.asarray(stats["mean"])
     variance = np.asarray(stats["variance"])
@@ -58,12 +108,14 @@ def choose_units(stats: dict[str, Any], metric: str, mask_value: str | float, dt
         # Directions have no offset; mask values become parts of a row of typical length.
         length = float(np.sqrt(np.sum(variance + mean**2))) or 1.0
         zeros, ones = np.zeros(d), np.ones(d, np.float32)
-        return Units("cosine", zeros, ones, np.ascontiguousarray(masks / length, dtype=np.float32))
+        fill = np.ascontiguousarray(masks / length, dtype=np.float32)
+        return Units("cosine", zeros, ones, fill, 1.0)
     offset = mean.astype(dtype).astype(np.float64)  # exact in the table's own type
-    spread = float(np.sqrt(variance.mean()))
-    scale = np.full(d, 1.0 / spread if spread > 0 else 1.0, dtype=np.float32)
+    spread = float(np.sqrt(np.mean(variance * factors**2)))
+    common = 1.0 / spread if spread > 0 else 1.0
+    scale = (factors * common).astype(np.float32)
     fill = np.ascontiguousarray((masks - offset) * scale, dtype=np.float32)
-    return Units("euclidean", offset, scale, fill)
+    return Units("euclidean", offset, scale, fill, 1.0 / float(np.float32(common)))
 
 
 def make_dataset(X: Any) -> _native.Dataset:

@@ -45,9 +45,8 @@ struct Setting {
     settings.seed = 3;
     settings.hidden_fraction = 0.3;
     settings.fill.assign(c.d, 0.1f);
-    settings.anchor = 0.5;
-    settings.tie = 0.4;
-    settings.scatter_unit = 3.0;
+    settings.anchor = 0.15;
+    settings.tie = 0.13;
     const bool cosine = c.metric == Metric::cosine;
     memories = Memories(c.k, c.d, c.metric, cosine ? 3.0f : 3.0f / static_cast<float>(c.d), 0.3f, 4, c.n);
     std::vector<float> start(static_cast<std::size_t>(c.k) * c.d);

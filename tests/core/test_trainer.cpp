@@ -17,6 +17,7 @@ using amclust::Monitor;
 using amclust::ProgressEvent;
 using amclust::RunRecord;
 using amclust::RunSettings;
+using amclust::SeedingMethod;
 using amclust::Team;
 
 constexpr int kClusters = 4;
@@ -40,16 +41,18 @@ RunSettings settings_for(const Dataset& data, const char* objective, std::uint64
 std::vector<RunSettings> seeded_runs(const Dataset& data, const char* objective, int runs) {
   std::vector<std::uint64_t> seeds;
   for (int i = 0; i < runs; ++i) seeds.push_back(17 + static_cast<std::uint64_t>(i));
+  const std::vector<SeedingMethod> methods(seeds.size(), SeedingMethod::plus_plus);
   Team team(1);
   const std::vector<float> fill(data.features, 0.0f);
   const auto seedings =
-      amclust::seed_memories(data, {nullptr, nullptr, data.rows}, kClusters, true, seeds, 1, fill.data(), team);
+      amclust::seed_memories(data, {nullptr, nullptr, data.rows}, kClusters, methods, seeds, 1, fill.data(), team);
   std::vector<RunSettings> out;
   for (int i = 0; i < runs; ++i) {
     CHECK_EQUAL(seedings[i].distinct, kClusters);
     out.push_back(settings_for(data, objective, seeds[i]));
     out.back().memories = seedings[i].memories;
-    out.back().objective.scatter_unit = seedings[i].mean_square;
+    out.back().objective.anchor = 1.0 / seedings[i].mean_square;
+    out.back().objective.tie = 0.3 / seedings[i].mean_square;
   }
   return out;
 }
@@ -168,7 +171,6 @@ void dead_memories_come_alive() {
     const Dataset data = rows.dataset();
     RunSettings run = settings_for(data, objective, 3);
     run.max_epochs = 120;
-    run.objective.scatter_unit = 1.0;
     for (int m = 0; m < kClusters; ++m)
       for (int j = 0; j < 6; ++j)
         run.memories.push_back(m < 2 ? rows.values[static_cast<std::size_t>(m) * 6 + j] : 500.0f);
@@ -327,8 +329,9 @@ void seeds_are_distinct_rows() {
   const Dataset data = rows.dataset();
   Team team(2);
   const float fill[] = {0.0f, 0.0f};
-  for (const bool plus_plus : {true, false}) {
-    const auto three = amclust::seed_memories(data, {nullptr, nullptr, 6}, 3, plus_plus, {1, 2, 3}, 0, fill, team);
+  for (const SeedingMethod method : {SeedingMethod::plus_plus, SeedingMethod::ward, SeedingMethod::random}) {
+    const std::vector<SeedingMethod> methods(3, method), two(2, method);
+    const auto three = amclust::seed_memories(data, {nullptr, nullptr, 6}, 3, methods, {1, 2, 3}, 0, fill, team);
     for (const amclust::Seeding& seeding : three) {
       CHECK_EQUAL(seeding.distinct, 3);
       const std::set<float> values(seeding.memories.begin(), seeding.memories.end());
@@ -337,11 +340,11 @@ void seeds_are_distinct_rows() {
       CHECK_NEAR(seeding.median_gap, 2.0, 1e-6);
     }
     for (const amclust::Seeding& seeding :
-         amclust::seed_memories(data, {nullptr, nullptr, 6}, 4, plus_plus, {1, 2}, 0, fill, team))
+         amclust::seed_memories(data, {nullptr, nullptr, 6}, 4, two, {1, 2}, 0, fill, team))
       CHECK_EQUAL(seeding.distinct, 3);  // fewer than asked for
     const float weights[] = {1, 1, 0, 0, 1, 1};
     for (const amclust::Seeding& seeding :
-         amclust::seed_memories(data, {nullptr, weights, 6}, 3, plus_plus, {1, 2}, 0, fill, team))
+         amclust::seed_memories(data, {nullptr, weights, 6}, 3, two, {1, 2}, 0, fill, team))
       CHECK_EQUAL(seeding.distinct, 2);  // rows of weight 0 are no seeds
   }
 }

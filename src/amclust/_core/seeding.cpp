@@ -2,6 +2,7 @@
 
 #include "buffer.hpp"
 #include "order.hpp"
+#include "ward.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,14 @@ namespace amclust {
 namespace {
 
 constexpr int kSettlingRounds = 8;
+
+// A tree is made of at most so many rows, and of a part of the rows, so that restarts differ.
+constexpr int kTreeRows = 1024;
+constexpr double kTreePart = 0.9;
+// It is a good start already: more rounds would lead away from it.
+constexpr int kTreeSettlingRounds = 2;
+// Rows are smoothed over this part of the rows a cluster has on average.
+constexpr double kNeighbourhood = 1.0 / 32.0;
 
 // The rows that stand for all, loaded once for all seedings.
 struct Sample {
@@ -127,6 +136,38 @@ std::vector<int> random_picks(const Sample& sample, int k, Random& random) {
   return picks;
 }
 
+// The centres of the clusters of a Ward tree of some of the sample's rows; empty where these have no k distinct ones.
+std::vector<float> ward_centres(const Sample& sample, int k, std::uint64_t seed) {
+  std::vector<int> picks;
+  const RandomOrder order(seed, ~std::uint32_t{0}, static_cast<std::uint64_t>(sample.n));
+  const int most = std::max(std::min(kTreeRows, static_cast<int>(kTreePart * sample.n)), std::min(sample.n, 2 * k));
+  for (int i = 0; i < sample.n && static_cast<int>(picks.size()) < most; ++i) {
+    const int row = static_cast<int>(order[static_cast<std::uint64_t>(i)]);
+    if (sample.weights[row] > 0.0) picks.push_back(row);
+  }
+  std::sort(picks.begin(), picks.end());
+  const int n = static_cast<int>(picks.size()), d = sample.d;
+  Buffer rows(static_cast<std::size_t>(n) * sample.ld);
+  std::vector<double> weights(n);
+  for (int i = 0; i < n; ++i) {
+    std::copy_n(sample.row(picks[i]), d, rows.data() + static_cast<std::ptrdiff_t>(i) * sample.ld);
+    weights[i] = sample.weights[picks[i]];
+  }
+  const int neighbours = static_cast<int>(std::lround(kNeighbourhood * n / k));
+  const std::vector<int> labels = cut_ward_tree(rows.data(), sample.ld, n, d, weights, neighbours, k);
+  if (labels.empty()) return {};
+
+  std::vector<double> sums(static_cast<std::size_t>(k) * d, 0.0), sizes(k, 0.0);
+  for (int i = 0; i < n; ++i) {
+    const float* x = sample.row(picks[i]);
+    for (int j = 0; j < d; ++j) sums[static_cast<std::size_t>(labels[i]) * d + j] += weights[i] * x[j];
+    sizes[labels[i]] += weights[i];
+  }
+  std::vector<float> centres(sums.size());
+  for (std::size_t at = 0; at < sums.size(); ++at) centres[at] = static_cast<float>(sums[at] / sizes[at / d]);
+  return centres;
+}
+
 // A few rounds of Lloyd's algorithm on the sample: rows become centres, and the distances to them tell the temperature.
 void settle(const Sample& sample, int k, int rounds, std::vector<float>& memories) {
   const int d = sample.d, kp = padded(k, kernels().lanes);
@@ -160,7 +201,8 @@ void settle(const Sample& sample, int k, int rounds, std::vector<float>& memorie
   }
 }
 
-// Mean of the smallest, median of second smallest minus smallest, of the distances to the memories.
+// Mean of the smallest, median of second smallest minus smallest, of the distances to the memories; and the mean of
+// those to the centre of all.
 void scales_of(const Sample& sample, int k, Seeding& seeding) {
   const int kp = padded(k, kernels().lanes);
   Buffer columns(static_cast<std::size_t>(sample.d) * kp), distances(static_cast<std::size_t>(sample.n) * kp);
@@ -169,7 +211,8 @@ void scales_of(const Sample& sample, int k, Seeding& seeding) {
       columns[static_cast<std::size_t>(j) * kp + m] = seeding.memories[static_cast<std::size_t>(m) * sample.d + j];
   kernels().distances(sample.rows.data(), sample.ld, sample.n, sample.d, columns.data(), kp, distances.data());
   std::vector<float> gaps(sample.n);
-  double sum = 0.0, weight = 0.0;
+  std::vector<double> centre(sample.d, 0.0);
+  double sum = 0.0, weight = 0.0, squares = 0.0;
   for (int i = 0; i < sample.n; ++i) {
     float first = std::numeric_limits<float>::max(), second = first;
     for (int m = 0; m < k; ++m) {
@@ -184,28 +227,45 @@ void scales_of(const Sample& sample, int k, Seeding& seeding) {
     gaps[i] = k > 1 ? second - first : first;
     sum += sample.weights[i] * first;
     weight += sample.weights[i];
+    const float* x = sample.row(i);
+    for (int j = 0; j < sample.d; ++j) {
+      centre[j] += sample.weights[i] * x[j];
+      squares += sample.weights[i] * x[j] * x[j];
+    }
   }
   std::nth_element(gaps.begin(), gaps.begin() + sample.n / 2, gaps.end());
   seeding.mean_square = sum / weight;
   seeding.median_gap = gaps[sample.n / 2];
+  for (double c : centre) squares -= c * c / weight;
+  seeding.total_square = std::max(squares, 0.0) / weight;
 }
 
 }  // namespace
 
-std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows, int k, bool plus_plus,
-                                   const std::vector<std::uint64_t>& seeds, std::uint64_t sample_seed,
-                                   const float* fill, Team& team) {
+std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows, int k,
+                                   const std::vector<SeedingMethod>& methods, const std::vector<std::uint64_t>& seeds,
+                                   std::uint64_t sample_seed, const float* fill, Team& team) {
   const Sample sample(data, rows, k, sample_seed, fill);
   std::vector<Seeding> out(seeds.size());
   team.run(static_cast<int>(seeds.size()), [&](int index, int) {
-    Random random(seeds[index], Purpose::seeding);
-    const std::vector<int> picks = plus_plus ? plus_plus_picks(sample, k, random) : random_picks(sample, k, random);
     Seeding& seeding = out[index];
+    if (methods[index] == SeedingMethod::ward) {
+      seeding.memories = ward_centres(sample, k, seeds[index]);
+      if (!seeding.memories.empty()) {
+        seeding.distinct = k;
+        settle(sample, k, kTreeSettlingRounds, seeding.memories);
+        scales_of(sample, k, seeding);
+        return;
+      }
+    }
+    const bool random_rows = methods[index] == SeedingMethod::random;
+    Random random(seeds[index], Purpose::seeding);
+    const std::vector<int> picks = random_rows ? random_picks(sample, k, random) : plus_plus_picks(sample, k, random);
     seeding.distinct = static_cast<int>(picks.size());
     if (seeding.distinct < k) return;
     seeding.memories.reserve(static_cast<std::size_t>(k) * sample.d);
     for (int p : picks) seeding.memories.insert(seeding.memories.end(), sample.row(p), sample.row(p) + sample.d);
-    if (plus_plus) settle(sample, k, kSettlingRounds, seeding.memories);
+    if (!random_rows) settle(sample, k, kSettlingRounds, seeding.memories);
     scales_of(sample, k, seeding);
   });
   return out;

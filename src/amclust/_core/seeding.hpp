@@ -1,5 +1,5 @@
-// Initial memories: k-means++ (greedy, as in scikit-learn) settled by a few rounds of Lloyd's algorithm, or distinct
-// random rows.
+// Initial memories: k-means++ (greedy, as in scikit-learn) or the clusters of a Ward tree, both settled by a few rounds
+// of Lloyd's algorithm; or distinct random rows.
 #pragma once
 
 #include "dataset.hpp"
@@ -11,19 +11,23 @@
 
 namespace amclust {
 
+enum class SeedingMethod { plus_plus, ward, random };
+
 struct Seeding {
   std::vector<float> memories;  // [k][d], in the core's units
   double mean_square = 0.0;     // mean squared distance of a row to its seed
   double median_gap = 0.0;      // median over rows of d^2(second nearest) - d^2(nearest)
+  double total_square = 0.0;    // mean squared distance of a row to the mean of all
   int distinct = 0;             // fewer than k: there are no k distinct rows
 };
 
-// One seeding per seed. On many rows a random part of them stands for all (`sample_seed` chooses it).
-std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows, int k, bool plus_plus,
-                                   const std::vector<std::uint64_t>& seeds, std::uint64_t sample_seed,
-                                   const float* fill, Team& team);
+// One seeding per method and seed. Where a Ward tree has no k clusters of distinct rows, k-means++ steps in. On many
+// rows a random part of them stands for all (`sample_seed` chooses it).
+std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows, int k,
+                                   const std::vector<SeedingMethod>& methods, const std::vector<std::uint64_t>& seeds,
+                                   std::uint64_t sample_seed, const float* fill, Team& team);
 
-// The same two scales for given memories [k][d].
+// The same three scales for given memories [k][d].
 void measure_scales(const Dataset& data, const TrainingRows& rows, int k, std::uint64_t sample_seed, const float* fill,
                     Seeding& seeding);
 

@@ -103,7 +103,6 @@ RunSettings run_settings(nb::dict run, const Dataset& data) {
   out.objective.fill = floats(run, "fill", data.features);
   out.objective.anchor = field<double>(run, "anchor");
   out.objective.tie = field<double>(run, "tie");
-  out.objective.scatter_unit = field<double>(run, "scatter_unit");
   out.metric = data.metric;
   out.beta = field<float>(run, "beta");
   out.step_size = field<float>(run, "step_size");

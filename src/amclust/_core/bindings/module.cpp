@@ -8,6 +8,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -80,14 +81,31 @@ std::pair<nb::object, nb::object> distinct(const HeldDataset& held, const std::o
   return {array(std::move(rows.rows)), array(std::move(rows.weights))};
 }
 
+std::vector<SeedingMethod> seeding_methods(const std::vector<std::string>& names) {
+  std::vector<SeedingMethod> out;
+  for (const std::string& name : names) {
+    if (name == "k-means++")
+      out.push_back(SeedingMethod::plus_plus);
+    else if (name == "ward")
+      out.push_back(SeedingMethod::ward);
+    else if (name == "random")
+      out.push_back(SeedingMethod::random);
+    else
+      throw std::invalid_argument("unknown seeding: " + name);
+  }
+  return out;
+}
+
 nb::list seed(const HeldDataset& held, const std::optional<RowNumbers>& rows, const std::optional<FloatVector>& weights,
-              int k, const std::string& method, const std::vector<std::uint64_t>& seeds, std::uint64_t sample_seed,
-              const FloatVector& fill, int threads) {
+              int k, const std::vector<std::string>& names, const std::vector<std::uint64_t>& seeds,
+              std::uint64_t sample_seed, const FloatVector& fill, int threads) {
+  const std::vector<SeedingMethod> methods = seeding_methods(names);
+  if (methods.size() != seeds.size()) throw std::invalid_argument("methods and seeds must be as many");
   const TrainingRows which = training_rows(held.data, rows, weights);
   std::vector<Seeding> seedings;
   run(nb::none(), [&](Control&) {
     Team team(threads);
-    seedings = seed_memories(held.data, which, k, method == "k-means++", seeds, sample_seed, fill.data(), team);
+    seedings = seed_memories(held.data, which, k, methods, seeds, sample_seed, fill.data(), team);
   });
   nb::list out;
   for (Seeding& seeding : seedings) {
@@ -95,6 +113,7 @@ nb::list seed(const HeldDataset& held, const std::optional<RowNumbers>& rows, co
     one["distinct"] = seeding.distinct;
     one["mean_square"] = seeding.mean_square;
     one["median_gap"] = seeding.median_gap;
+    one["total_square"] = seeding.total_square;
     if (seeding.distinct >= k)
       one["memories"] = array(std::move(seeding.memories),
                               {static_cast<std::size_t>(k), static_cast<std::size_t>(held.data.features)});
@@ -103,16 +122,16 @@ nb::list seed(const HeldDataset& held, const std::optional<RowNumbers>& rows, co
   return out;
 }
 
-std::pair<double, double> scales(const HeldDataset& held, const std::optional<RowNumbers>& rows,
-                                 const std::optional<FloatVector>& weights, const FloatMatrix& memories,
-                                 std::uint64_t sample_seed, const FloatVector& fill) {
+std::tuple<double, double, double> scales(const HeldDataset& held, const std::optional<RowNumbers>& rows,
+                                          const std::optional<FloatVector>& weights, const FloatMatrix& memories,
+                                          std::uint64_t sample_seed, const FloatVector& fill) {
   const TrainingRows which = training_rows(held.data, rows, weights);
   Seeding seeding;
   seeding.memories.assign(memories.data(), memories.data() + memories.size());
   run(nb::none(), [&](Control&) {
     measure_scales(held.data, which, static_cast<int>(memories.shape(0)), sample_seed, fill.data(), seeding);
   });
-  return {seeding.mean_square, seeding.median_gap};
+  return {seeding.mean_square, seeding.median_gap, seeding.total_square};
 }
 
 nb::list train_runs(const HeldDataset& held, const std::optional<RowNumbers>& rows,
@@ -279,7 +298,7 @@ NB_MODULE(_native, m) {
   m.def("sparse_dataset", &sparse_dataset, "values"_a, "indices"_a, "indptr"_a, "features"_a);
   m.def("statistics", &statistics, "data"_a, "rows"_a.none(), "weights"_a.none(), "threads"_a);
   m.def("distinct_rows", &distinct, "data"_a, "weights"_a.none());
-  m.def("seed", &seed, "data"_a, "rows"_a.none(), "weights"_a.none(), "k"_a, "method"_a, "seeds"_a, "sample_seed"_a,
+  m.def("seed", &seed, "data"_a, "rows"_a.none(), "weights"_a.none(), "k"_a, "methods"_a, "seeds"_a, "sample_seed"_a,
         "fill"_a, "threads"_a);
   m.def("scales", &scales, "data"_a, "rows"_a.none(), "weights"_a.none(), "memories"_a, "sample_seed"_a, "fill"_a);
   m.def("train", &train_runs, "data"_a, "rows"_a.none(), "weights"_a.none(), "runs"_a, "threads"_a,

@@ -49,8 +49,8 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
   const int per_part = part_rows(batch.size), parts = (batch.size + per_part - 1) / per_part;
   const float logit_factor = memories.metric == Metric::euclidean ? 2.0f * memories.beta : memories.beta;
   const double total_weight = batch.total_weight;
-  const double anchor = settings_.anchor / (total_weight * settings_.scatter_unit);
-  const double tie = settings_.tie / (total_weight * settings_.scatter_unit);
+  const double anchor = settings_.anchor / total_weight;
+  const double tie = settings_.tie / total_weight;
   resize(batch, memories, parts, team.size());
   gradient.memories.resize(memories.values.size());
   gradient.bias.resize(kp);
