@@ -118,7 +118,7 @@ def test_given_memories_are_in_the_units_of_the_table():
 
 
 def test_a_given_beta_is_in_units_of_the_scaled_columns():
-    X = mixed()
+    X = np.insert(mixed(), 2, 5.0, axis=1)
     scaler = StandardScaler().fit(X)
     scaled = make(beta=3.0).fit(X)
     assert scaled.beta_ == pytest.approx(3.0)
