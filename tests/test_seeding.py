@@ -158,11 +158,14 @@ def test_a_seed_decides_whatever_else_is_seeded():
         assert_array_equal(alone["memories"], together[index]["memories"])
 
 
-def test_trees_start_from_weights():
-    X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
-    weights = np.where(X[:, 0] > 0, 9.0, 0.1).astype(np.float32)
-    (weighted,), (plain,) = seed(X, 6, ["ward"], weights=weights), seed(X, 6, ["ward"])
-    assert weighted["memories"][:, 0].mean() > plain["memories"][:, 0].mean() + 0.2
+def test_trees_count_weights():
+    X = np.repeat([0.0, 1.0, 2.2], 10) + 0.01 * np.random.default_rng(0).normal(size=30)
+    X = X[:, None].astype(np.float32)
+    weights = np.repeat([100.0, 100.0, 1.0], 10).astype(np.float32)
+    (plain,), (weighted,) = seed(X, 2, ["ward"]), seed(X, 2, ["ward"], weights=weights)
+    assert_allclose(np.sort(plain["memories"][:, 0]), [0.5, 2.2], atol=0.02)
+    # It costs less to merge a heavy cluster with a light one than with a nearer heavy one.
+    assert_allclose(np.sort(weighted["memories"][:, 0]), [0.0, 1.012], atol=0.02)
 
 
 def test_where_a_tree_has_too_few_distinct_rows_others_are_found():
