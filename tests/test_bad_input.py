@@ -46,7 +46,7 @@ EVERY_FORM = pytest.mark.parametrize("form", FORMS)
 # --- tables ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("init", ["k-means++", "random"])
+@pytest.mark.parametrize("init", ["auto", "ward", "k-means++", "random"])
 @pytest.mark.parametrize("k", [3, 40])
 def test_more_clusters_than_distinct_rows(k, init):
     X = np.array([[0.0, 1.0], [2.0, 3.0]] * 10)

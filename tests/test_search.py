@@ -221,11 +221,12 @@ def test_without_a_budget_everything_is_trained_to_the_end(calls):
 # --- halving --------------------------------------------------------------------------------------
 
 
-def collapsing():
+def collapsing(scale="standard"):
     """An outlier, and a temperature at which all memories but one or two go to one place."""
     X = np.vstack([table(60, 2, k=1, std=1.0), [[40.0, 40.0]]])
-    space = {"objective": ["completion"], "beta": [1e-6, 1.0], "learning_rate": [0.03, 0.3]}
-    return X, make(4, space=space, estimator=ClAM(early_stopping=False))
+    high = 1.0 if scale is None else 30.0  # the outlier makes the standard deviation about 5
+    space = {"objective": ["completion"], "beta": [1e-6, high], "learning_rate": [0.03, 0.3]}
+    return X, make(4, space=space, estimator=ClAM(early_stopping=False, scale=scale))
 
 
 def rank(row):
@@ -250,8 +251,9 @@ def test_the_best_go_on(k):
             assert all(ranks[run] <= kept for run in set(here["run"]) - set(after["run"]))
 
 
-def test_a_collapsed_run_never_wins_over_a_living_one():
-    X, search = collapsing()
+@pytest.mark.parametrize("scale", ["standard", None])
+def test_a_collapsed_run_never_wins_over_a_living_one(scale):
+    X, search = collapsing(scale)
     search.fit(X)
     results = search.results_
     best, collapsed = results.loc[search.best_index_], results.loc[search.best_collapsed_index_]
@@ -314,9 +316,10 @@ def test_what_was_best_early_is_not_lost():
     assert min(search.results_.loc[search.best_index_, "rung"] for search in searches) < 2
 
 
-def test_several_numbers_of_clusters_are_compared_by_silhouette(calls):
-    X = table(std=0.5)
-    search = make([2, 3, 5], budget=1200).fit(X)
+@pytest.mark.parametrize("scale", ["standard", None])
+def test_several_numbers_of_clusters_are_compared_by_silhouette(calls, scale):
+    X = table(std=0.5, seed=1)
+    search = make([2, 3, 5], budget=1200, estimator=ClAM(scale=scale)).fit(X)
     assert search.best_params_["n_clusters"] == search.best_estimator_.n_clusters == 3
     assert {len(run["memories"]) for run in calls[0]} == {2, 3, 5}
     sizes = search.results_[search.results_["rung"] == 0].groupby("n_clusters").size()

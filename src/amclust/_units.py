@@ -21,6 +21,8 @@ FloatArray = NDArray[np.floating[Any]]
 
 # Of a normal distribution with standard deviation 1.
 NORMAL_INTERQUARTILE_RANGE = 1.3489795
+# A column that varies less is one of a single value: float32 could not hold what it is divided by.
+LEAST_SPREAD = 1e-30
 
 
 class Units(NamedTuple):
@@ -63,13 +65,13 @@ def column_factors(
     mean, deviation = np.asarray(stats["mean"]), np.sqrt(stats["variance"])
     if scale is None or metric != "euclidean":
         return np.ones(len(mean))
+    noise = np.maximum(10 * np.finfo(X.dtype).eps * np.abs(mean), LEAST_SPREAD)
     spread = deviation
     if scale == "robust":
         spread = interquartile_ranges(X, rows, weights) / NORMAL_INTERQUARTILE_RANGE
         # More than half of the values are the same: the middle says nothing about the others.
-        spread = np.where(spread > 0, spread, deviation)
-    constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(mean)
-    return 1.0 / np.where(constant | (spread <= 0), 1.0, spread)
+        spread = np.where(spread > noise, spread, deviation)
+    return 1.0 / np.where(spread > noise, spread, 1.0)
 
 
 def interquartile_ranges(

@@ -1,0 +1,353 @@
+"""`scale`: columns are divided by their spread, and answers come back in the table's units."""
+
+import numpy as np
+import pytest
+from native import dataset
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score, silhouette_score
+from sklearn.preprocessing import StandardScaler
+
+from amclust import ClAM, _native
+from amclust._units import column_factors, interquartile_ranges
+
+SCALES = ["standard", "robust", None]
+UNITS = np.array([1000.0, 0.01, 1.0, 30.0])
+OFFSETS = np.array([-20.0, 7.0, 0.0, 3e5])
+
+
+def blobs(n=240, k=3, holes=0.0, seed=0, std=1.0):
+    X, _ = make_blobs(n, 4, centers=k, cluster_std=std, random_state=seed)
+    if holes:
+        X[:, 1:][np.random.default_rng(seed).random((n, 3)) < holes] = np.nan
+    return X
+
+
+def mixed(**shape):
+    """A table whose columns have units of their own."""
+    return blobs(**shape) * UNITS + OFFSETS
+
+
+def make(k=3, **settings):
+    return ClAM(k, **({"n_init": 2, "random_state": 0} | settings))
+
+
+# Rounding grows from step to step: a few are enough to compare units.
+SHORT = {"max_epochs": 8}
+short = pytest.mark.filterwarnings("ignore:.*max_epochs=8")
+
+
+def statistics(X, weights=None):
+    return _native.statistics(dataset(X), None, weights, 1)
+
+
+def quartile_spread(X):
+    low, high = np.nanpercentile(X, [25, 75], axis=0, method="inverted_cdf")
+    return (high - low) / 1.3489795
+
+
+def spread_of(X, scale):
+    """Return what `scale` divides the columns of X by."""
+    return {"standard": lambda: np.nanstd(X, axis=0), "robust": lambda: quartile_spread(X)}[scale]()
+
+
+def assert_alike(scaled, plain, factor, offset):
+    """Both found the same, one in the table's units and one in those of scaled columns."""
+    assert_array_equal(scaled.labels_, plain.labels_)
+    assert scaled.silhouette_ == pytest.approx(plain.silhouette_, abs=1e-5)
+    assert scaled.beta_ == pytest.approx(plain.beta_, rel=1e-3)
+    back = (scaled.cluster_centers_ - offset) / factor
+    assert_allclose(back, plain.cluster_centers_, atol=0.02)
+
+
+# --- "standard" is what StandardScaler does -------------------------------------------------------
+
+
+@short
+@pytest.mark.parametrize("objective", ["auto", "completion", "reconstruction"])
+@pytest.mark.parametrize("holes", [0.0, 0.15])
+@pytest.mark.parametrize("constant", [None, 0.0, 1e9])
+def test_standard_equals_standardised_rows(constant, holes, objective):
+    X = mixed(holes=holes)
+    if constant is not None:
+        X = np.insert(X, 1, constant, axis=1)
+    scaler = StandardScaler().fit(X)
+    scaled = make(objective=objective, **SHORT).fit(X)
+    plain = make(objective=objective, scale=None, **SHORT).fit(scaler.transform(X))
+    assert scaled.scale == "standard"
+    assert_alike(scaled, plain, scaler.scale_, scaler.mean_)
+
+
+def test_standard_counts_weights_like_copies():
+    X = mixed()
+    copies = np.where(X[:, 0] > np.median(X[:, 0]), 4, 1)
+    repeated = np.repeat(X, copies, axis=0)
+    scaler = StandardScaler().fit(repeated)
+    scaled = make().fit(X, sample_weight=copies)
+    plain = make(scale=None).fit(scaler.transform(X), sample_weight=copies)
+    assert_alike(scaled, plain, scaler.scale_, scaler.mean_)
+    assert not np.allclose(scaler.scale_, X.std(axis=0), rtol=0.02)  # else nothing was tested
+
+
+def test_standard_scales_sparse_rows():
+    X = np.where(blobs() > 3, blobs(), 0.0) * UNITS
+    X = sparse.csr_matrix(X)
+    scaler = StandardScaler(with_mean=False).fit(X)
+    scaled, plain = make().fit(X), make(scale=None).fit(scaler.transform(X))
+    assert_alike(scaled, plain, scaler.scale_, 0.0)
+
+
+@short
+@pytest.mark.parametrize("mask_value", ["mean", "min", "max"])
+def test_mask_values_are_in_the_units_of_the_table(mask_value):
+    X = mixed(holes=0.15)
+    scaler = StandardScaler().fit(X)
+    settings = {"objective": "completion", "mask_value": mask_value, **SHORT}
+    scaled = make(**settings).fit(X)
+    plain = make(scale=None, **settings).fit(scaler.transform(X))
+    assert_alike(scaled, plain, scaler.scale_, scaler.mean_)
+
+
+def test_given_memories_are_in_the_units_of_the_table():
+    X = mixed()
+    scaler = StandardScaler().fit(X)
+    scaled = make(init=X[:3]).fit(X)
+    plain = make(scale=None, init=scaler.transform(X[:3])).fit(scaler.transform(X))
+    assert_alike(scaled, plain, scaler.scale_, scaler.mean_)
+
+
+def test_a_given_beta_is_in_units_of_the_scaled_columns():
+    X = np.insert(mixed(), 2, 5.0, axis=1)
+    scaler = StandardScaler().fit(X)
+    scaled = make(beta=3.0).fit(X)
+    assert scaled.beta_ == pytest.approx(3.0)
+    plain = make(scale=None, beta=3.0).fit(scaler.transform(X))
+    assert_alike(scaled, plain, scaler.scale_, scaler.mean_)
+    wide = make(beta=3.0).fit(10 * X)
+    assert wide.beta_ == pytest.approx(3.0)
+    assert_allclose(wide.cluster_centers_, 10 * scaled.cluster_centers_, rtol=1e-3)
+
+
+# --- units ----------------------------------------------------------------------------------------
+
+
+@short
+@pytest.mark.parametrize("scale", ["standard", "robust"])
+@pytest.mark.parametrize("objective", ["silhouette", "completion", "reconstruction"])
+def test_millimetres_and_kilometres_are_metres(objective, scale):
+    metres = blobs(std=2.0)
+    settings = {"scale": scale, "objective": objective, **SHORT}
+    model = make(**settings).fit(metres)
+    units = np.array([1000.0, 0.001, 1.0, 1.0])
+    other = make(**settings).fit(metres * units)
+    assert_array_equal(other.labels_, model.labels_)
+    assert_allclose(other.cluster_centers_ / units, model.cluster_centers_, atol=0.02)
+    # By powers of two not a bit of what is computed changes.
+    units = np.array([1024.0, 2.0**-10, 1.0, 4.0])
+    other = make(**settings).fit(metres * units)
+    assert_array_equal(other.cluster_centers_, model.cluster_centers_ * units)
+    assert_array_equal(other.loss_curve_, model.loss_curve_)
+    assert other.beta_ == model.beta_
+
+
+def test_without_scale_units_decide():
+    X = blobs()
+    metres, mixed_units = make(scale=None).fit(X), make(scale=None).fit(X * [1.0, 1e-3, 1e-3, 1e3])
+    assert adjusted_rand_score(metres.labels_, mixed_units.labels_) < 0.9
+    by_the_last = make(scale=None).fit(X[:, 3:])
+    assert adjusted_rand_score(by_the_last.labels_, mixed_units.labels_) > 0.95
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", ["standard", "robust"])
+def test_distances_and_energies_are_those_of_the_scaled_columns(scale, dtype):
+    X = (blobs(std=2.0) * UNITS).astype(dtype)
+    model = make(scale=scale, weights=[1.0, 2.0, 0.5]).fit(X)
+    spread = spread_of(X.astype(float), scale)
+    squares = (((X[:, None] - model.cluster_centers_) / spread) ** 2).sum(axis=-1)
+    assert_allclose(model.transform(X), np.sqrt(squares), rtol=1e-3)
+    logits = np.log(model.weights_) - model.beta_ * squares
+    top = logits.max(axis=1, keepdims=True)
+    energy = -(np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0]) / model.beta_
+    assert_allclose(model.energy(X), energy, rtol=1e-3, atol=1e-3)
+    memberships = np.exp(logits - top)
+    memberships /= memberships.sum(axis=1, keepdims=True)
+    assert_allclose(model.predict_proba(X), memberships, atol=5e-3)
+    assert_array_equal(model.predict(X), model.labels_)
+    # Points are in the table's units.
+    states, trajectory = model.recall(X, return_trajectory=True)
+    assert_allclose(trajectory[0] / spread, X / spread, atol=1e-4)
+    assert_allclose(
+        states / spread, model.cluster_centers_[memberships.argmax(axis=1)] / spread, atol=0.5
+    )
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust"])
+def test_the_silhouette_is_that_of_the_scaled_columns(scale):
+    X, new = blobs(std=2.0) * UNITS, blobs(90, seed=0, std=3.0) * UNITS
+    model = make(scale=scale).fit(X)
+    spread = spread_of(X, scale)
+    expected = silhouette_score(X / spread, model.labels_)
+    assert model.silhouette_ == pytest.approx(expected, abs=1e-5)
+    assert model.score(X) == pytest.approx(expected, abs=1e-5)
+    # New rows are scaled by the spread of the fit, not their own.
+    expected = silhouette_score(new / spread, model.predict(new))
+    assert model.score(new) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust"])
+@pytest.mark.parametrize("objective", ["silhouette", "completion"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_completed_values_are_in_the_units_of_the_table(dtype, objective, scale):
+    X = (blobs(std=0.5) * UNITS).astype(dtype)
+    model = make(scale=scale, objective=objective).fit(X)
+    holes = X.copy()
+    hidden = np.zeros(X.shape, bool)
+    hidden[np.arange(len(X)), np.arange(len(X)) % 4] = True
+    holes[hidden] = np.nan
+    completed = model.complete(holes)
+    assert completed.dtype == dtype
+    assert_array_equal(completed[~hidden], X[~hidden])  # the same bits
+    for j in range(4):
+        missed = np.abs(completed - X)[hidden[:, j], j] / UNITS[j]
+        assert np.median(missed) < 1.5
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust"])
+def test_pieces_keep_the_scale_of_the_first(scale):
+    X = blobs(600) * UNITS
+    first, later = X[:300], X[300:] * [1.0, 0.5, 1.0, 2.0]
+    model = make(scale=scale).partial_fit(first)
+    beta = model.beta_
+    model.partial_fit(later)
+    spread = spread_of(first, scale)
+    distances = np.linalg.norm((X[:, None] - model.cluster_centers_) / spread, axis=-1)
+    assert_allclose(model.transform(X), distances, rtol=1e-3)
+    assert model.beta_ == beta
+
+
+# --- spreads --------------------------------------------------------------------------------------
+
+
+def test_quartiles_count_observed_values():
+    X = mixed(n=203, holes=0.3)
+    assert_allclose(interquartile_ranges(X, None, None), quartile_spread(X) * 1.3489795)
+    thin = sparse.csr_matrix(np.where(np.nan_to_num(X) > 0, X, 0.0))
+    assert_allclose(
+        interquartile_ranges(thin, None, None), quartile_spread(thin.toarray()) * 1.3489795
+    )
+    part = np.arange(3, 200, 2)
+    assert_allclose(interquartile_ranges(X, part, None), quartile_spread(X[part]) * 1.3489795)
+
+
+def test_quartiles_count_a_weight_as_copies():
+    X = mixed(n=101, holes=0.2)
+    copies = np.random.default_rng(0).integers(1, 6, len(X))
+    expected = interquartile_ranges(np.repeat(X, copies, axis=0), None, None)
+    assert_array_equal(interquartile_ranges(X, None, copies.astype(np.float32)), expected)
+    part = np.arange(0, 101, 3)
+    weights = copies[part].astype(np.float32)
+    expected = interquartile_ranges(np.repeat(X[part], copies[part], axis=0), None, None)
+    assert_array_equal(interquartile_ranges(X, part, weights), expected)
+
+
+@short
+@pytest.mark.parametrize("batch_size", [1024, 100])
+def test_robust_counts_a_weight_as_copies(batch_size):
+    X = mixed(std=2.0)
+    copies = np.random.default_rng(3).integers(0, 4, len(X))
+    settings = {"scale": "robust", "batch_size": batch_size, **SHORT}
+    model = make(**settings).fit(X, sample_weight=copies)
+    repeated = make(**settings).fit(np.repeat(X, copies, axis=0))
+    assert_allclose(model._scale, repeated._scale, rtol=1e-6)
+    if batch_size > len(X):
+        assert_array_equal(model.cluster_centers_, repeated.cluster_centers_)
+        assert_array_equal(np.repeat(model.labels_, copies), repeated.labels_)
+
+
+def test_a_column_of_mostly_one_value_is_scaled_by_its_deviation():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(0, 5, 400), rng.random(400) < 0.1]).astype(float)
+    factors = column_factors("robust", "euclidean", X, statistics(X), None, None)
+    assert_allclose(factors, [1 / quartile_spread(X)[0], 1 / X[:, 1].std()], rtol=1e-6)
+    factors = column_factors("standard", "euclidean", X, statistics(X), None, None)
+    assert_allclose(factors, 1 / X.std(axis=0), rtol=1e-6)
+
+
+def test_a_rare_feature_counts():
+    X = blobs()
+    X[:, 3] = np.arange(len(X)) % 20 == 0
+    model = make(scale="robust").fit(X)
+    spread = np.append(quartile_spread(X[:, :3]), X[:, 3].std())
+    distances = np.linalg.norm((X[:, None] - model.cluster_centers_) / spread, axis=-1)
+    assert_allclose(model.transform(X), distances, rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_is_no_spread(dtype):
+    values = np.array([0.3, 0.3, np.nextafter(dtype(0.3), dtype(1)), 0.3, 5.0, 6.0, 0.3, 0.3])
+    X = np.tile(values.astype(dtype)[:, None], (9, 1))
+    X[:36] = np.where(X[:36] < 1, np.nextafter(dtype(0.3), dtype(1)), X[:36])
+    assert 0 < interquartile_ranges(X, None, None)[0] < 1e-6
+    factors = column_factors("robust", "euclidean", X, statistics(X), None, None)
+    assert_allclose(factors, 1 / X.astype(float).std(axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [0.0, -3.0, 1e9])
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_column_of_one_value_is_harmless(scale, value, dtype):
+    X = blobs().astype(dtype)
+    column = np.full(len(X), value, dtype)
+    if value != 1e9 or dtype is np.float64:
+        column[::2] = np.nextafter(column[0], dtype(np.inf))  # the same but for rounding
+    more = np.column_stack([X, column])
+    factors = column_factors(scale, "euclidean", more, statistics(more), None, None)
+    assert factors[4] == 1.0
+    model = make(scale=scale).fit(more)
+    assert_allclose(model.cluster_centers_[:, 4], value, rtol=1e-5, atol=1e-5)
+    assert adjusted_rand_score(model.labels_, make(scale=scale).fit(X).labels_) == 1.0
+
+
+@pytest.mark.parametrize("tiny", [1e-12, 1e-25, 1e-40, 1e-150, 1e-300])
+@pytest.mark.parametrize("scale", SCALES)
+def test_columns_may_be_tiny(scale, tiny):
+    X = blobs()
+    model = make(scale=scale).fit(X * [1.0, 1.0, 1.0, tiny])
+    counts = scale is not None and tiny > 1e-30
+    same = make(scale=scale).fit(X if counts else X * [1.0, 1.0, 1.0, 0.0])
+    assert adjusted_rand_score(model.labels_, same.labels_) == 1.0
+    if counts:
+        assert_allclose(model.cluster_centers_[:, 3] / tiny, same.cluster_centers_[:, 3], atol=0.05)
+
+
+def test_robust_does_not_mind_an_outlier():
+    corners = np.array([[-5.0, -5.0], [-5.0, 5.0], [5.0, -5.0], [5.0, 5.0]])
+    X, y = make_blobs(200, centers=corners, cluster_std=1.0, random_state=0)
+    X = np.vstack([X, [2000.0, 0.0]])
+    found = {scale: make(5, n_init=6, scale=scale).fit(X).labels_ for scale in SCALES}
+    assert adjusted_rand_score(found["robust"][:-1], y) == 1.0
+    assert np.count_nonzero(found["robust"] == found["robust"][-1]) == 1
+    assert adjusted_rand_score(found["standard"][:-1], y) < 0.7
+
+
+# --- manners --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["cosine", "mahalanobis"])
+def test_other_metrics_have_their_own_way(metric):
+    X = mixed()
+    models = [make(metric=metric, scale=scale).fit(X) for scale in SCALES]
+    for model in models[1:]:
+        assert_array_equal(model.cluster_centers_, models[0].cluster_centers_)
+        assert_array_equal(model.runs_, models[0].runs_)
+        assert_array_equal(model.transform(X), models[0].transform(X))
+
+
+@pytest.mark.parametrize("value", ["minmax", "", 2.0, True])
+def test_bad_values_are_named(value):
+    with pytest.raises(ValueError, match="The 'scale' parameter of ClAM") as error:
+        make(scale=value).fit(blobs())
+    for word in (repr(value), "'standard'", "'robust'", "None"):
+        assert word in str(error.value)
