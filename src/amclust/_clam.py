@@ -23,8 +23,12 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of memories, and of clusters.
+    n_clusters : int, "auto", range or sequence of int, default=8
+        Number of memories, and of clusters. Anything but an int has it estimated from the rows:
+        among the given numbers, or for "auto" from 1 (no clusters) to 20. Resamples of at most
+        2,000 distinct rows vote for the silhouette that stands out most from chance. Of
+        `sample_weight`, the estimate only heeds which weights are 0. `partial_fit` estimates from
+        its first piece.
 
     objective : {"auto", "silhouette", "completion", "reconstruction"}, default="auto"
         What is minimised. "silhouette" maximises a differentiable silhouette, anchored by the
@@ -117,13 +121,22 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
 
     Attributes
     ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    n_clusters_ : int
+        Number of memories, given or estimated.
+
+    n_clusters_evidence_ : structured ndarray of shape (n_candidates,)
+        Only where the number was estimated, one row a candidate: n_clusters, silhouette (mean over
+        the resamples, by distances to centres), reference (the same for rows without clusters),
+        adjusted (0 for chance, 1 for perfect; for a single cluster the level that several have to
+        exceed), votes, chosen.
+
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
         The memories (unit vectors for `metric="cosine"`).
 
     labels_ : ndarray of shape (n_samples,)
         Cluster of each row of the training data; the same as `predict` gives.
 
-    weights_ : ndarray of shape (n_clusters,)
+    weights_ : ndarray of shape (n_clusters_,)
         Weights of the memories.
 
     beta_ : float
@@ -166,10 +179,21 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     True
     >>> model.predict([[0, 0], [np.nan, 3], [12, 3]]).shape
     (3,)
+
+    The number of clusters can be left to the data:
+
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> ClAM("auto", random_state=0).fit(scale(load_wine().data)).n_clusters_
+    3
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_clusters": [Interval(Integral, 1, MOST, closed="both")],
+        "n_clusters": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, MOST, closed="both"),
+            "array-like",
+        ],
         "objective": [StrOptions({"auto", "silhouette", "completion", "reconstruction"})],
         "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "n_steps": [Interval(Integral, 1, 10_000, closed="both")],
@@ -204,7 +228,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: Any = 8,
         *,
         objective: str = "auto",
         beta: float | str = "auto",
@@ -302,7 +326,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            New rows. The first piece must have `n_clusters` distinct rows.
+            New rows. The first piece must have as many distinct rows as there are clusters.
 
         y : Ignored
             Not used, present for API consistency.

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from amclust import _native
+from amclust._cluster_number import candidate_numbers, estimate_n_clusters
 from amclust._config import n_threads
 from amclust._network import NetworkMethods
 from amclust._progress import finish, reporter
@@ -69,6 +70,7 @@ class FittingMethods(NetworkMethods):
         n_runs = self.n_init if isinstance(self.init, str) else 1
         seeds = rng.randint(np.iinfo(np.int32).max, size=n_runs).astype(np.int64)
         sample_seed = int(rng.randint(np.iinfo(np.int32).max))
+        self._decide_n_clusters(problem, rng)
         settings = self._settings(problem)
         units = problem.units
         seedings = seed_runs(problem, self._init(units), seeds, sample_seed)
@@ -88,9 +90,12 @@ class FittingMethods(NetworkMethods):
         self._warn(runs, runs[chosen])
 
     def _partial_fit(self, problem: Problem, *, first: bool) -> None:
+        if first:
+            rng = check_random_state(self.random_state)
+            seed = int(rng.randint(np.iinfo(np.int32).max))
+            self._decide_n_clusters(problem, rng)
         settings = self._settings(problem)
         if first:
-            seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
             beta = self._beta_inward(problem.units)
             (seeding,) = seed_runs(problem, self._init(problem.units), np.array([seed]), seed)
         else:
@@ -116,6 +121,17 @@ class FittingMethods(NetworkMethods):
         self.labels_ = self._infer(problem.data, ["labels"])["labels"]
         self.runs_ = run_table([run], 0, problem.units)
 
+    def _decide_n_clusters(self, problem: Problem, rng: np.random.RandomState) -> None:
+        """Set the number of clusters: as given, or estimated from the rows."""
+        candidates = candidate_numbers(self.n_clusters, self.objective)
+        self.__dict__.pop("n_clusters_evidence_", None)
+        if candidates is not None:
+            seed = int(rng.randint(np.iinfo(np.int32).max))
+            found = estimate_n_clusters(problem, candidates, seed)
+            problem.n_clusters, self.n_clusters_evidence_ = found
+            finish(self.verbose, f"ClAM: {problem.n_clusters} clusters, by the median of the votes")
+        self.n_clusters_ = problem.n_clusters
+
     @contextmanager
     def _restored_on_failure(self) -> Iterator[None]:
         """Leave the estimator as it was when a fit fails or is interrupted."""
@@ -133,7 +149,7 @@ class FittingMethods(NetworkMethods):
             return self.objective
         if problem.resumed is not None:
             return problem.resumed
-        if self.n_clusters == 1:
+        if problem.n_clusters == 1:
             return "reconstruction"
         return (
             "completion" if problem.data.has_missing and self.n_features_in_ > 1 else "silhouette"
@@ -142,7 +158,7 @@ class FittingMethods(NetworkMethods):
     def _settings(self, problem: Problem) -> dict[str, Any]:
         """Return what all runs have in common, as the core takes it."""
         objective = self._objective(problem)
-        if objective == "silhouette" and self.n_clusters < 2:
+        if objective == "silhouette" and problem.n_clusters < 2:
             msg = "objective='silhouette' needs n_clusters of at least 2, got 1."
             raise ValueError(msg)
         if objective == "completion" and self.n_features_in_ < 2:
@@ -153,7 +169,7 @@ class FittingMethods(NetworkMethods):
             raise ValueError(msg)
         fixed = None
         if self.weights is not None and not isinstance(self.weights, str):
-            fixed = check_weights(self.weights, self.n_clusters)
+            fixed = check_weights(self.weights, problem.n_clusters)
         return {
             "objective": objective,
             "mask_prob": float(self.mask_prob),
@@ -178,14 +194,17 @@ class FittingMethods(NetworkMethods):
         """Return the rows as the core takes them; the units are chosen here if not given."""
         first = units is None
         self._fitted_metric = self.metric if first else self._fitted_metric
-        if not first and (self.metric, self.n_clusters) != (
-            self._fitted_metric,
-            len(self._memories),
-        ):
+        candidates = candidate_numbers(self.n_clusters, self.objective)
+        if candidates is None:
+            n_clusters = int(self.n_clusters)
+        else:  # the fewest there may be, until they are estimated
+            self._check_estimable()
+            n_clusters = candidates[0] if first else self.n_clusters_
+        if not first and (self.metric, n_clusters) != (self._fitted_metric, self.n_clusters_):
             msg = (
                 f"metric={self.metric!r} and n_clusters={self.n_clusters} cannot change while "
                 f"learning goes on: the first piece had {self._fitted_metric!r} and "
-                f"{len(self._memories)}."
+                f"{self.n_clusters_}."
             )
             raise ValueError(msg)
         if sample_weight is not None:
@@ -200,7 +219,7 @@ class FittingMethods(NetworkMethods):
         rows, weights = None, sample_weight
         if data.rows <= self.batch_size:
             rows, weights = _native.distinct_rows(data, sample_weight)
-            check_distinct(len(rows), self.n_clusters, data.rows, first=first)
+            check_distinct(len(rows), n_clusters, data.rows, first=first)
         elif sample_weight is not None and (sample_weight == 0).any():
             rows = np.flatnonzero(sample_weight)
             weights = np.ascontiguousarray(sample_weight[rows])
@@ -229,13 +248,24 @@ class FittingMethods(NetworkMethods):
             weights = np.ascontiguousarray(
                 weights / weights.mean(dtype=np.float64), dtype=np.float32
             )
-        return Problem(data, units, self.n_clusters, rows, weights, counts, threads, resumed)
+        return Problem(data, units, n_clusters, rows, weights, counts, threads, resumed)
+
+    def _check_estimable(self) -> None:
+        """Refuse arrays that fix the number of clusters while it is to be estimated."""
+        for name in ("init", "weights"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                msg = (
+                    f"{name} cannot be an array with n_clusters={self.n_clusters!r}: it fixes the "
+                    "number of clusters. Give n_clusters as an int."
+                )
+                raise ValueError(msg)
 
     def _init(self, units: Units) -> str | NDArray[np.float32]:
         if isinstance(self.init, str):
             return self.init
         init: NDArray[Any] = as_numbers("init", self.init)
-        expected = (self.n_clusters, self.n_features_in_)
+        expected = (self.n_clusters_, self.n_features_in_)
         if init.shape != expected:
             msg = f"init must have shape (n_clusters, n_features) = {expected}, got {init.shape}."
             raise ValueError(msg)
@@ -286,7 +316,7 @@ class FittingMethods(NetworkMethods):
         self.loss_curve_ = record["loss_curve"]
         self.n_iter_ = len(self.loss_curve_)
         self.silhouette_ = run.silhouette
-        self._n_features_out = self.n_clusters
+        self._n_features_out = self.n_clusters_
 
     def _optimizer_state(self) -> dict[str, Any]:
         return {
@@ -305,9 +335,9 @@ class FittingMethods(NetworkMethods):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        if chosen.living < self.n_clusters:
+        if chosen.living < self.n_clusters_:
             warnings.warn(
-                f"Only {chosen.living} of n_clusters={self.n_clusters} clusters are living in the "
+                f"Only {chosen.living} of n_clusters={self.n_clusters_} clusters are living in the "
                 "best run: no row falls to the other memories. Consider fewer clusters, a larger "
                 "beta or more restarts.",
                 ConvergenceWarning,

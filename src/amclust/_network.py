@@ -20,12 +20,15 @@ from amclust._validation import check_numeric_columns, check_statistics, name_co
 class NetworkMethods(TransformerMixin, ClusterMixin):
     """Labels, memberships, energy and recall from the fitted memories."""
 
-    n_clusters: int
+    n_clusters: Any
     metric: str
     n_steps: int
     step_size: float
     n_jobs: int | None
-    # Set by a fit. The network in the core's units:
+    # Set by a fit.
+    n_clusters_: int
+    n_clusters_evidence_: NDArray[np.void]
+    # The network in the core's units:
     _memories: NDArray[np.float32]
     _log_weights: NDArray[np.float32]
     _beta: float

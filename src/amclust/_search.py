@@ -256,7 +256,7 @@ class Search:
         base, problem = self._bases[key]
         model, k = copy.copy(base), int(row["n_clusters"])
         # The names were checked; set_params would look them up for every run.
-        model.__dict__.update(of_rows | params, n_clusters=k)
+        model.__dict__.update(of_rows | params, n_clusters=k, n_clusters_=k)
         return model, dataclasses.replace(problem, n_clusters=k)
 
     def _is_whole(self, batch_size: Any) -> Any:
