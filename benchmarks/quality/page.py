@@ -38,9 +38,9 @@ is worth on data that had no say in it is told by the second table, of other set
 """
 
 _FRESH_TEXT = """\
-These were first run when the recipe was finished, and nothing was changed after. From Debian's
+Nobody had run these when the recipe was chosen, in commit a53be58. They are from Debian's
 r-cran-mlbench and dataset-fashion-mnist, without incomplete rows; of satellite, letter and
-fashion_mnist (test images) a fixed sample of 3,000 rows. Run by
+fashion_mnist (its test images) a fixed sample of 3,000 rows. Run by
 `python -m benchmarks.quality --sets fresh --methods clam kmeans`.
 """
 
