@@ -104,6 +104,7 @@ def _score(features: FloatArray, classes: IntArray, labelings: Sequence[IntArray
         "ari": round(fmean(adjusted_rand_score(classes, one) for one in labelings), 5),
         "stability": round(stability(labelings), 5),
         "living": fmean(living_clusters(one) for one in labelings),
+        "seeds": len(labelings),
     }
 
 
@@ -149,18 +150,19 @@ def write_page(path: Path, grid: Grid) -> None:
 
 
 def _complete(content: dict[str, Any], options: argparse.Namespace) -> None:
-    """Fit the chosen variants; the file is written after each."""
+    """Fit the chosen variants to the chosen sets; the file is written after each variant."""
     sets = [name for name in SETS if name in options.sets]
     seeds = range(options.seeds)
-    content["environment"], content["seeds"] = describe_environment(), options.seeds
+    content["environment"] = describe_environment()
     results = Results.load(RESULTS / "quality.json")
-    content["scores"][K_MEANS] = {
-        name: measure_k_means(name, range(10), options.data_dir, results) for name in sets
-    }
+    scores = content["scores"]
+    scores.setdefault(K_MEANS, {}).update(
+        {name: measure_k_means(name, range(10), options.data_dir, results) for name in sets}
+    )
     for variant in options.variants:
         tasks = (delayed(measure)(name, variant, seeds, options.data_dir) for name in sets)
         found = Parallel(options.jobs)(tasks)
-        content["scores"][variant] = dict(zip(sets, found, strict=True))
+        scores.setdefault(variant, {}).update(zip(sets, found, strict=True))
         write_json(options.output, content)
         say(f"{variant}: {sum(one['seconds'] for one in found):.1f} s a seed")
 
