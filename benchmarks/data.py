@@ -18,7 +18,7 @@ IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
 
 FASHION_MNIST_SHAPE = (60_000, 784)
-_IDX_HEADER_BYTES = 16
+_IDX_HEADERS = {"images-idx3": 16, "labels-idx1": 8}  # bytes
 _ROWS_A_CHUNK = 65_536
 
 
@@ -86,7 +86,19 @@ def load_fashion_mnist(folder: Path) -> FloatArray:
     UnavailableError
         If the file is not in the folder.
     """
-    path = folder / "train-images-idx3-ubyte.gz"
+    pixels = _read_idx(folder, "train", "images-idx3")
+    return standardise(pixels.reshape(FASHION_MNIST_SHAPE).astype(np.float32))
+
+
+def load_fashion_mnist_test(folder: Path) -> tuple[FloatArray, IntArray]:
+    """Read the 10,000 test images, raw and in float64, and their classes."""
+    classes = _read_idx(folder, "t10k", "labels-idx1")
+    pixels = _read_idx(folder, "t10k", "images-idx3")
+    return pixels.reshape(len(classes), -1).astype(np.float64), classes
+
+
+def _read_idx(folder: Path, part: str, kind: str) -> NDArray[np.uint8]:
+    path = folder / f"{part}-{kind}-ubyte.gz"
     if not path.is_file():
         message = (
             f"{path} is missing: install Debian's dataset-fashion-mnist "
@@ -94,8 +106,7 @@ def load_fashion_mnist(folder: Path) -> FloatArray:
         )
         raise UnavailableError(message)
     with gzip.open(path) as file:
-        pixels = np.frombuffer(file.read(), dtype=np.uint8, offset=_IDX_HEADER_BYTES)
-    return standardise(pixels.reshape(FASHION_MNIST_SHAPE).astype(np.float32))
+        return np.frombuffer(file.read(), dtype=np.uint8, offset=_IDX_HEADERS[kind])
 
 
 def standardise(features: FloatArray) -> FloatArray:

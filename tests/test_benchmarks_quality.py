@@ -6,6 +6,7 @@ from math import nan
 
 import numpy as np
 import pytest
+from benchmarks.availability import UnavailableError
 from benchmarks.folders import DATA
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality import cli
@@ -14,7 +15,7 @@ from benchmarks.quality.grids import Grid, mean_and_deviation
 from benchmarks.quality.methods import METHODS
 from benchmarks.quality.results import Results
 from benchmarks.quality.scoring import choose, largest_share, silhouettes, stability
-from benchmarks.quality.sets import HELD_OUT, SETS, load_set
+from benchmarks.quality.sets import FRESH, HELD_OUT, SETS, expand_groups, load_set
 from benchmarks.quality.summary import Pair, Series
 from benchmarks.quality.targets import target_lines
 from numpy.testing import assert_allclose, assert_array_equal
@@ -63,8 +64,25 @@ def test_clam_is_run_with_its_defaults():
 
 
 def test_held_out_sets_are_a_third():
-    assert set(HELD_OUT) <= set(SETS)
-    assert 3 * len(HELD_OUT) >= len(SETS)
+    assert set(HELD_OUT) <= {*SETS, *FRESH}
+    assert 3 * len(HELD_OUT) >= len(SETS) + len(FRESH)
+
+
+def test_groups_of_sets():
+    assert expand_groups(["all"]) == list(SETS)
+    assert expand_groups(["fresh", "iris"]) == ["iris", *FRESH]
+    assert not set(SETS) & set(FRESH)
+
+
+def test_a_fresh_set_that_is_not_there_is_skipped(tmp_path, monkeypatch, capsys):
+    def unavailable(name, folder):
+        raise UnavailableError(f"no {name} here")
+
+    monkeypatch.setattr(cli, "load_set", unavailable)
+    assert cli.main(["--sets", "fresh", "--output", str(tmp_path / "quality.json")]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("SKIPPED") == len(FRESH)
+    assert "no glass here" in printed
 
 
 @pytest.mark.parametrize("method", ["kmeans", "minibatch", "mixture", "spectral", "clam"])

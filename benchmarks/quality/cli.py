@@ -17,7 +17,7 @@ from benchmarks.quality.cost import cost_lines, measure_cost
 from benchmarks.quality.methods import METHODS
 from benchmarks.quality.page import write_page
 from benchmarks.quality.results import Results
-from benchmarks.quality.sets import SETS, load_set
+from benchmarks.quality.sets import FRESH, GROUPS, SETS, expand_groups, load_set
 from benchmarks.quality.summary import Summary
 from benchmarks.quality.targets import target_lines
 
@@ -41,13 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cell that differs. 130: interrupted; what was finished is kept.
     """
     options = _parser().parse_args(arguments)
-    options.sets = [name for name in SETS if name in options.sets]
+    options.sets = expand_groups(options.sets)
     options.methods = [name for name in METHODS if name in options.methods]
     results = Results.load(options.output)
     if options.page is not None:
         write_page(options.page, results)
         say(f"page in {options.page}")
         return 0
+    options.sets = _without_unavailable(options.sets, options.data_dir)
     try:
         cells = _chosen_cells(options)
         if options.check:
@@ -65,6 +66,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _report(results, options)
     say(f"results in {options.output}")
     return 0
+
+
+def _without_unavailable(names: Sequence[str], data_dir: Path) -> list[str]:
+    """Leave out the fresh sets that are not on this machine."""
+    return [name for name in names if name not in FRESH or _is_available(name, data_dir)]
+
+
+def _is_available(name: str, data_dir: Path) -> bool:
+    try:
+        load_set(name, data_dir)
+    except UnavailableError as error:
+        say(f"{name:<22} SKIPPED: {error}")
+        return False
+    return True
 
 
 def _chosen_cells(options: argparse.Namespace) -> list[Cell]:
@@ -113,7 +128,7 @@ def _run(cells: Iterable[Cell], options: argparse.Namespace, environment: str) -
 
 def _say_record(record: Record) -> None:
     say(
-        f"{record.set:<16} {record.method:<11} seed {record.seed:<3} "
+        f"{record.set:<22} {record.method:<11} seed {record.seed:<3} "
         f"silhouette {record.silhouette:.4f}  ARI {record.ari:.4f}  NMI {record.nmi:.4f}  "
         f"living {record.living}/{record.n_clusters}  largest {record.largest:.2f}  "
         f"{record.seconds:.2f} s"
@@ -143,7 +158,7 @@ def _complete_costs(results: Results, options: argparse.Namespace) -> None:
             cost = measure_cost(load_set(name, options.data_dir))
             results.costs[name] = {"environment": environment, **cost}
             results.save(options.output)
-            say(f"{name:<16} timed")
+            say(f"{name:<22} timed")
 
 
 def _report(results: Results, options: argparse.Namespace) -> None:
@@ -195,7 +210,12 @@ def _parser() -> argparse.ArgumentParser:
         "by the same rule of choice. Only cells that are missing in the results file are run.",
     )
     parser.add_argument(
-        "--sets", nargs="+", choices=SETS, default=SETS, metavar="SET", help=", ".join(SETS)
+        "--sets",
+        nargs="+",
+        choices=(*GROUPS, *SETS, *FRESH),
+        default=["all"],
+        metavar="SET",
+        help=f"all (default): {', '.join(SETS)}; fresh: {', '.join(FRESH)}",
     )
     parser.add_argument(
         "--methods",

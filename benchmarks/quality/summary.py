@@ -132,14 +132,15 @@ class Summary:
         return Grid(title, columns, rows)
 
     def comparison(self) -> Grid:
-        """Set ClAM beside k-means, with the means over the sets seen and not seen in tuning."""
-        tuned = [pair for pair in self.pairs if pair.set not in HELD_OUT]
+        """Set ClAM beside k-means, with the means over the sets seen and not seen in choosing."""
+        seen = [pair for pair in self.pairs if pair.set not in HELD_OUT]
         held_out = [pair for pair in self.pairs if pair.set in HELD_OUT]
         rows = []
-        for name, group in (("sets used in tuning", tuned), ("sets held out", held_out)):
+        for name, group in (("sets chosen by", seen), ("sets held out", held_out)):
             rows += [_mean_row(pair.set, [pair]) for pair in group]
-            rows += [_mean_row(f"mean, {name}", group)] if group else []
-        rows += [_mean_row("mean, all sets", self.pairs)] if self.pairs else []
+            rows += [_mean_row(f"mean, {name}", group)] if len(group) > 1 else []
+        if seen and held_out:
+            rows.append(_mean_row("mean, all these sets", self.pairs))
         columns = ["", "silhouette", "k-means", "gain", "ARI", "k-means", "gain"]
         return Grid("ClAM beside k-means", [*columns, "stability", "k-means"], rows)
 

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.availability import UnavailableError
-from benchmarks.folders import DATA, RESULTS
+from benchmarks.folders import DATA, FASHION_MNIST, RESULTS
 from benchmarks.machine import Machine, describe_machine
 from benchmarks.printing import print_entry, print_header, print_machine, print_summary, say
 from benchmarks.records import Entry, SectionResult, Skipped
 from benchmarks.speed.sections import SECTIONS
 from benchmarks.speed.settings import Settings
 from benchmarks.store import write_json
-
-_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -100,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--fashion-mnist-dir",
         type=Path,
-        default=_FASHION_MNIST,
+        default=FASHION_MNIST,
         help="folder of the idx files (default: %(default)s)",
     )
     return parser

@@ -1,0 +1,75 @@
+"""Tables of the R package mlbench, read from Debian's r-cran-mlbench; R itself is not needed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.availability import UnavailableError, optional_module
+from benchmarks.data import FloatArray, IntArray
+
+# The root of the system, or of a package unpacked with dpkg -x.
+ROOT = Path(os.environ.get("AMCLUST_MLBENCH") or "/")
+_FOLDER = Path("usr/lib/R/site-library/mlbench/data")
+
+
+class _Columns(NamedTuple):
+    """What the columns of a table are; the others are features."""
+
+    classes: str
+    dropped: tuple[str, ...] = ()
+
+
+# Dropped are the number of the patient, and the speaker of a vowel.
+TABLES = {
+    "Glass": _Columns("Type"),
+    "Vehicle": _Columns("Class"),
+    "Vowel": _Columns("Class", ("V1",)),
+    "Sonar": _Columns("Class"),
+    "Ionosphere": _Columns("Class"),
+    "Satellite": _Columns("classes"),
+    "PimaIndiansDiabetes": _Columns("diabetes"),
+    "BreastCancer": _Columns("Class", ("Id",)),
+    "LetterRecognition": _Columns("lettr"),
+}
+
+
+def load_mlbench(name: str, root: Path = ROOT) -> tuple[FloatArray, IntArray]:
+    """Read a table: features as numbers, without incomplete rows and constant columns.
+
+    Parameters
+    ----------
+    name : str
+        One of `TABLES`.
+    root : Path, optional
+        Folder that the package is unpacked in.
+
+    Returns
+    -------
+    features : ndarray of shape (n_samples, n_features)
+        float64; a factor counts by its levels, which are numbers in these tables.
+    classes : ndarray of shape (n_samples,)
+        Codes 0, 1, ...
+
+    Raises
+    ------
+    UnavailableError
+        If the package or the reader of its files is not there.
+    """
+    path = root / _FOLDER / f"{name}.rda"
+    if not path.is_file():
+        message = (
+            f"{path} is missing: install Debian's r-cran-mlbench, "
+            "or unpack it with dpkg -x and set AMCLUST_MLBENCH to that folder"
+        )
+        raise UnavailableError(message)
+    rdata = optional_module("rdata", "rdata")
+    columns = TABLES[name]
+    frame = rdata.read_rda(path, default_encoding="ascii")[name].dropna()
+    _, classes = np.unique(frame[columns.classes].astype(str), return_inverse=True)
+    features = frame.drop(columns=[columns.classes, *columns.dropped])
+    numbers = np.column_stack([features[column].astype(float) for column in features])
+    return numbers[:, np.ptp(numbers, axis=0) > 0], classes

@@ -1,0 +1,1 @@
+"""What the default recipe is made of, and what else was tried: ``python -m benchmarks.recipe``."""

@@ -1,0 +1,72 @@
+"""The variants of the recipe: they are what they say, and leave the library as it was."""
+
+import numpy as np
+import pytest
+from benchmarks.recipe import cli
+from benchmarks.recipe.variants import DEFAULT, VARIANTS
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_iris
+
+from amclust import ClAM, _fitting, _temperature, _training
+
+X = load_iris().data[::3]
+MODULES = (_fitting, _temperature, _training)
+
+
+def names():
+    return [dict(vars(module)) for module in MODULES]
+
+
+def memories(variant, monkeypatch):
+    """Fit a variant, and give the memories of every run that was trained last."""
+    trained = []
+    original = _training.train_settings
+
+    def train_settings(*arguments):
+        trained[:] = original(*arguments)
+        return list(trained)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_training, "train_settings", train_settings)
+        labels = VARIANTS[variant].labels(X, 3, 0)
+    assert_array_equal(np.unique(labels), [0, 1, 2])
+    return np.stack([run.record["memories"] for run in trained])
+
+
+def test_the_default_is_the_library():
+    expected = ClAM(3, random_state=0).fit_predict(X)
+    assert_array_equal(VARIANTS[DEFAULT].labels(X, 3, 0), expected)
+
+
+@pytest.mark.parametrize("variant", [name for name in VARIANTS if name != DEFAULT])
+def test_a_variant_differs_and_leaves_the_library_as_it_was(variant, monkeypatch):
+    before = names()
+    found = memories(variant, monkeypatch)
+    if not variant.startswith("choice"):
+        default = memories(DEFAULT, monkeypatch)
+        assert found.shape != default.shape or not np.array_equal(found, default)
+    assert names() == before
+
+
+def test_the_library_is_restored_after_a_failure():
+    before = names()
+    with pytest.raises(ValueError, match="n_samples|n_clusters"):
+        VARIANTS["first release"].labels(X[:2], 3, 0)
+    assert names() == before
+
+
+def test_the_table_goes_between_the_marks(tmp_path):
+    page, output = tmp_path / "recipe.md", tmp_path / "recipe.json"
+    page.write_text(f"before\n{cli.BEGIN}\nold\n{cli.END}\nafter\n")
+    arguments = ["--sets", "iris", "--seeds", "2", "--variants", DEFAULT]
+    assert cli.main([*arguments, "--page", str(page), "--output", str(output)]) == 0
+    first = page.read_text()
+    assert cli.main(["--page-only", "--page", str(page), "--output", str(output)]) == 0
+    assert page.read_text() == first
+    assert first.startswith("before\n")
+    assert first.endswith("\nafter\n")
+    assert f"| {DEFAULT} |" in first
+    assert "old" not in first
+    page.write_text("no marks")
+    with pytest.raises(ValueError, match="marks"):
+        cli.main(["--page-only", "--page", str(page), "--output", str(output)])
