@@ -33,9 +33,9 @@ not have, its most common values and β from the data). Seconds are of all resta
 in one thread.
 
 The default recipe (`docs/recipe.md`) was chosen by looking at these sets. Only usps_train was in
-none of the comparisons of recipes (an early trial of seedings had it), and it is of the same kind as
-usps_test, so it says little. What the recipe is worth on data that had no say in it is told by the
-second table, of other sets.
+none of the comparisons of recipes (an early trial of seedings had it), and it is of the same kind
+as usps_test, so it says little. What the recipe is worth on data that had no say in it is told by
+the second table, of other sets.
 """
 
 _FRESH_TEXT = """\
