@@ -9,7 +9,8 @@ persistence  the number of attractors, of a network whose memories are the rows,
              longest range of beta on a logarithmic scale; an attractor has at least 2 % of the rows
 g-means      clusters are split as long as their rows, along the line between the centres of the
              halves, are not normal (Anderson-Darling, one false alarm in 10,000)
-amclust      ClAM(n_clusters="auto", scale=None): made columns share their units, tables are standardised
+amclust      ClAM(n_clusters="auto", scale=None): made columns share their units, and tables are
+             standardised before
 """
 
 from __future__ import annotations
