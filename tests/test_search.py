@@ -812,3 +812,8 @@ def test_the_examples_of_the_guide_run():
     for block in blocks:
         exec(block, names)
     assert names["search"].n_candidates_ == 147_744
+
+
+def test_a_folder_is_no_checkpoint(tmp_path):
+    with pytest.raises(ValueError, match="is a folder; name a file"):
+        make(3, checkpoint=tmp_path).fit(table())

@@ -76,6 +76,9 @@ def save(path: str | os.PathLike[str], fingerprint: dict[str, str], state: State
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, str], State]:
     """Return the fingerprint and the state of a file."""
+    if Path(path).is_dir():
+        msg = f"checkpoint={os.fspath(path)!r} is a folder; name a file."
+        raise ValueError(msg)
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
