@@ -1,4 +1,4 @@
-"""Native losses and gradients against autograd in float64."""
+"""Native losses and gradients against autograd through the torch layer, in float64."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,8 @@ from native import dataset, run_settings
 from amclust import _native
 
 torch = pytest.importorskip("torch")
-import reference  # noqa: E402 (needs torch)
+from amclust.torch import functional as F  # noqa: E402 (needs torch)
+from amclust.torch.energies import Cosine, Euclidean  # noqa: E402
 
 STEP_SIZE = 0.3
 ANCHOR, TIE = 0.2, 0.35
@@ -128,28 +129,31 @@ def autograd(case, objective):
     missing = torch.tensor(case.missing)
     X = torch.tensor(np.where(case.missing, 0.0, case.X).astype(np.float64))
     fill = torch.tensor(case.fill, dtype=torch.float64)
-    weights = torch.ones(n, dtype=torch.float64)
+    weights = None
     if case.sample_weight is not None:
         weights = torch.tensor(case.sample_weight, dtype=torch.float64)
-    log_weights = np.zeros(len(case.memories)) if case.log_weights is None else case.log_weights
-    net = reference.Network(
-        torch.tensor(case.memories, dtype=torch.float64, requires_grad=True),
-        torch.tensor(log_weights, dtype=torch.float64, requires_grad=True),
-        case.beta,
-        STEP_SIZE,
-        case.n_steps,
-        case.metric,
-    )
+    given = np.zeros(len(case.memories)) if case.log_weights is None else case.log_weights
+    memories = torch.tensor(case.memories, dtype=torch.float64, requires_grad=True)
+    log_weights = torch.tensor(given, dtype=torch.float64, requires_grad=True)
+    common = {
+        "missing": missing,
+        "sample_weight": weights,
+        "energy": {"euclidean": Euclidean, "cosine": Cosine}[case.metric](),
+        "log_weights": log_weights,
+        "step_size": STEP_SIZE,
+        "n_steps": case.n_steps,
+    }
     if objective == "completion":
         hidden = torch.zeros(n, d + 1, dtype=torch.bool)
         hidden[torch.arange(n)[:, None], torch.tensor(case.hidden, dtype=torch.long)] = True
-        loss = reference.completion(X, missing, hidden[:, :d], fill, weights, net)
+        hidden = hidden[:, :d]
+        loss = F.completion_loss(X, memories, case.beta, hidden=hidden, fill=fill, **common)
     elif objective == "reconstruction":
-        loss = reference.reconstruction(X, missing, fill, weights, net)
+        loss = F.reconstruction_loss(X, memories, case.beta, fill=fill, **common)
     else:
-        loss = reference.silhouette(X, missing, fill, weights, net, ANCHOR, TIE)
+        loss = F.silhouette_loss(X, memories, case.beta, anchor=ANCHOR, tie=TIE, **common)
     loss.backward()
-    return loss.item(), net.memories.grad.numpy(), net.log_weights.grad.numpy()
+    return loss.item(), memories.grad.numpy(), log_weights.grad.numpy()
 
 
 def assert_close(found, expected):

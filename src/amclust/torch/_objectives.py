@@ -229,7 +229,8 @@ def silhouette_loss(
         with torch.no_grad():
             x = completed(x, network, missing, Dynamics(**dynamics))
     p = network.memberships(x)
-    x, patterns = (network.energy.embed(rows).to(p.dtype) for rows in (x, memories))
+    patterns = network.energy.embed(network.energy.place(memories)).to(p.dtype)
+    x = network.energy.embed(x).to(p.dtype)
     weight = x.new_ones(x.shape[:-1]) if sample_weight is None else sample_weight
     total = weight.sum(-1)
     size = (weight.unsqueeze(-2) @ p).squeeze(-2)

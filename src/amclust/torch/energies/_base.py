@@ -115,19 +115,22 @@ def over(beta: float | Tensor, dims: int) -> float | Tensor:
 
 def exact_product(state: Tensor, memories: Tensor) -> Tensor:
     """Return the inner products, in single precision at least (distances are small differences)."""
+    wide = torch.promote_types(torch.promote_types(state.dtype, memories.dtype), torch.float32)
+    state, memories = state.to(wide), memories.to(wide)
+    if not torch.is_autocast_enabled(state.device.type):
+        return state @ memories.mT
     with torch.autocast(state.device.type, enabled=False):
-        wide = torch.promote_types(torch.promote_types(state.dtype, memories.dtype), torch.float32)
-        return state.to(wide) @ memories.to(wide).mT
+        return state @ memories.mT
 
 
 def minus_square_distances(state: Tensor, memories: Tensor, seen: Tensor | None = None) -> Tensor:
-    if seen is None:
-        products = exact_product(state, memories)
-        square = memories.to(products.dtype).square().sum(-1).unsqueeze(-2)
-        own = state.to(products.dtype).square().sum(-1, keepdim=True)
-        return 2 * products - square - own
-    state = torch.where(seen, state, 0.0)
+    """Return minus the squared Euclidean distances, over the ``seen`` coordinates."""
+    if seen is not None:
+        state = torch.where(seen, state, 0.0)
     products = exact_product(state, memories)
-    square = exact_product(seen.to(products.dtype), memories.to(products.dtype).square())
-    own = state.to(products.dtype).square().sum(-1, keepdim=True)
-    return 2 * products - square - own
+    squares = memories.to(products.dtype).square()
+    if seen is None:
+        norms = squares.sum(-1).unsqueeze(-2)
+    else:
+        norms = exact_product(seen.to(products.dtype), squares)
+    return 2 * products - norms - state.to(products.dtype).square().sum(-1, keepdim=True)

@@ -49,7 +49,3 @@ class Cosine(Energy):
         squares = torch.where(missing, 0.0, x).square().sum(-1, keepdim=True)
         share = (~missing).sum(-1, keepdim=True) / x.shape[-1]
         return (squares / share.clamp(min=TINY)).sqrt().clamp(min=TINY)
-
-    def embed(self, x: Tensor) -> Tensor:
-        """Return the directions."""
-        return nn.functional.normalize(x, dim=-1)
