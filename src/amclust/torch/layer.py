@@ -245,10 +245,11 @@ class AssociativeMemory(nn.Module):
 
     def extra_repr(self) -> str:
         """Return the parameters for the printed form."""
+        known = self.log_beta.device.type != "meta"
         parts = [
             f"n_memories={self.n_memories}",
             f"dim={self.dim}",
-            f"beta={float(self.beta):.4g}",
+            f"beta={self.beta.item():.4g}" if known else "beta=?",
             f"n_steps={self.n_steps}",
             f"step_size={self.step_size:g}",
         ]

@@ -117,9 +117,10 @@ def exact_product(state: Tensor, memories: Tensor) -> Tensor:
     """Return the inner products, in single precision at least (distances are small differences)."""
     wide = torch.promote_types(torch.promote_types(state.dtype, memories.dtype), torch.float32)
     state, memories = state.to(wide), memories.to(wide)
-    if not torch.is_autocast_enabled(state.device.type):
+    kind = state.device.type
+    if not (torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)):
         return state @ memories.mT
-    with torch.autocast(state.device.type, enabled=False):
+    with torch.autocast(kind, enabled=False):
         return state @ memories.mT
 
 
