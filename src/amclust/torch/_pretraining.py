@@ -1,0 +1,150 @@
+"""Pre-training of an autoencoder: plain or denoising, stopped and resumed at will."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypedDict
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class PretrainingState(TypedDict):
+    """Where a training stands after an epoch, beside the weights of the two modules.
+
+    Plain values: ``torch.save`` writes them and ``torch.load(weights_only=True)`` reads them. The
+    optimizer's tensors are the living ones, so save or copy the state before the next epoch.
+    """
+
+    losses: list[float]
+    optimizer: dict[str, Any]
+    generator: Tensor
+
+
+Progress = Callable[[PretrainingState], None]
+
+
+def pretrain(
+    encoder: nn.Module,
+    decoder: nn.Module,
+    X: Tensor,
+    *,
+    epochs: int,
+    batch_size: int = 256,
+    learning_rate: float = 1e-3,
+    corruption: float = 0.0,
+    generator: torch.Generator,
+    progress: Progress | None = None,
+    start: PretrainingState | None = None,
+) -> list[float]:
+    """Minimise the mean squared error of ``decoder(encoder(x))`` with Adam, in place.
+
+    Parameters
+    ----------
+    encoder, decoder : torch.nn.Module
+        From rows to latent rows, and back. They are left in the mode (train or eval) they had.
+    X : Tensor of shape (n_samples, n_features)
+        The rows, on the device of the modules.
+    epochs : int
+        Passes over the rows, those of `start` included.
+    batch_size : int, default=256
+        Rows in a batch at most; an epoch has batches of nearly equal size.
+    learning_rate : float, default=1e-3
+        Adam's.
+    corruption : float, default=0.0
+        Share of a row's entries that the encoder sees as zero (a denoising autoencoder); the error
+        is that of all entries.
+    generator : torch.Generator
+        Draws the order of the rows and the corrupted entries. It may be on another device.
+    progress : callable, default=None
+        Called after every epoch with the state; it may save it, and stop the training by raising.
+    start : PretrainingState, default=None
+        A state that `progress` was given. With modules that have the weights of that moment the
+        training goes on as if it had not stopped, to the bit on one machine.
+
+    Returns
+    -------
+    losses : list of float
+        Mean squared error an entry in every epoch, those of `start` included, measured while the
+        weights change.
+
+    Raises
+    ------
+    FloatingPointError
+        If the error is no longer finite.
+    """
+    # The fused Adam is one pass over the weights, which are many here for the rows of a batch.
+    parameters = [*encoder.parameters(), *decoder.parameters()]
+    optimizer = torch.optim.Adam(parameters, lr=learning_rate, fused=True)
+    losses: list[float] = []
+    if start is not None:
+        optimizer.load_state_dict(start["optimizer"])
+        generator.set_state(start["generator"])
+        losses += start["losses"]
+
+    n_batches = math.ceil(len(X) / batch_size)
+    with _mode(True, encoder, decoder):
+        while len(losses) < epochs:
+            total = X.new_zeros(())
+            order = torch.randperm(len(X), generator=generator, device=generator.device)
+            for rows in order.to(X.device).tensor_split(n_batches):
+                batch = X[rows]
+                optimizer.zero_grad()
+                loss = F.mse_loss(decoder(encoder(_corrupted(batch, corruption, generator))), batch)
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+                total += loss.detach() * len(rows)
+            losses.append(total.item() / len(X))
+            if not math.isfinite(losses[-1]):
+                msg = (
+                    f"The reconstruction error is {losses[-1]} after epoch {len(losses)} of "
+                    f"pre-training with learning_rate={learning_rate:g}; lower it, or scale X."
+                )
+                raise FloatingPointError(msg)
+            if progress is not None:
+                progress(_state(losses, optimizer, generator))
+    return losses
+
+
+def reconstruction_error(
+    encoder: nn.Module, decoder: nn.Module, X: Tensor, *, batch_size: int = 4096
+) -> float:
+    """Return the mean squared error an entry of ``decoder(encoder(X))``, in eval mode."""
+    total = 0.0
+    with torch.no_grad(), _mode(False, encoder, decoder):
+        for batch in X.tensor_split(math.ceil(len(X) / batch_size)):
+            total += F.mse_loss(decoder(encoder(batch)), batch, reduction="sum").item()
+    return total / X.numel()
+
+
+def _corrupted(batch: Tensor, corruption: float, generator: torch.Generator) -> Tensor:
+    if corruption == 0.0:
+        return batch
+    draws = torch.rand(batch.shape, generator=generator, device=generator.device)
+    return batch.masked_fill((draws < corruption).to(batch.device), 0.0)
+
+
+def _state(
+    losses: list[float], optimizer: torch.optim.Optimizer, generator: torch.Generator
+) -> PretrainingState:
+    return {
+        "losses": list(losses),
+        "optimizer": optimizer.state_dict(),
+        "generator": generator.get_state(),
+    }
+
+
+@contextmanager
+def _mode(training: bool, *modules: nn.Module) -> Iterator[None]:
+    """Put modules into train or eval mode, and all their parts back at the end."""
+    before = [(part, part.training) for module in modules for part in module.modules()]
+    for module in modules:
+        module.train(training)
+    try:
+        yield
+    finally:
+        for part, was_training in before:
+            part.training = was_training
