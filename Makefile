@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint format bench bench-quality sanitize test-native wheel clean distclean
+.PHONY: help demo test lint format bench bench-quality bench-deep sanitize test-native wheel clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ bench: $(STAMPS)/bench ## time amclust beside its peers (data: AMCLUST_DATA)
 
 bench-quality: $(STAMPS)/bench ## compare partitions with the peers' (data: AMCLUST_DATA)
 	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.quality --jobs 2
+
+bench-deep: $(STAMPS)/bench ## compare deep clustering with the peers' (data: AMCLUST_DATA)
+	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.deep
 
 wheel: $(STAMPS)/build-tools ## build a wheel into dist/
 	$(BIN)/python -m pip wheel -qq --no-build-isolation --no-deps --wheel-dir dist .

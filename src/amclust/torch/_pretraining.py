@@ -53,7 +53,7 @@ def pretrain(
     batch_size : int, default=256
         Rows in a batch at most; an epoch has batches of nearly equal size.
     learning_rate : float, default=1e-3
-        Adam's.
+        Adam's at the start; it falls to zero along a cosine.
     corruption : float, default=0.0
         Share of a row's entries that the encoder sees as zero (a denoising autoencoder); the error
         is that of all entries.
@@ -90,9 +90,11 @@ def pretrain(
         while len(losses) < epochs:
             total = X.new_zeros(())
             order = torch.randperm(len(X), generator=generator, device=generator.device)
-            for rows in order.to(X.device).tensor_split(n_batches):
-                batch = X[rows]
+            for place, rows in enumerate(order.to(X.device).tensor_split(n_batches)):
+                share = (len(losses) + place / n_batches) / epochs
+                optimizer.param_groups[0]["lr"] = learning_rate * _cosine(share)
                 optimizer.zero_grad()
+                batch = X[rows]
                 loss = F.mse_loss(decoder(encoder(_corrupted(batch, corruption, generator))), batch)
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
@@ -118,6 +120,11 @@ def reconstruction_error(
         for batch in X.tensor_split(math.ceil(len(X) / batch_size)):
             total += F.mse_loss(decoder(encoder(batch)), batch, reduction="sum").item()
     return total / X.numel()
+
+
+def _cosine(share: float) -> float:
+    """Fall from one to zero, slowly at both ends."""
+    return 0.5 * (1.0 + math.cos(math.pi * share))
 
 
 def _corrupted(batch: Tensor, corruption: float, generator: torch.Generator) -> Tensor:

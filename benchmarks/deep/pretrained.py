@@ -1,0 +1,158 @@
+"""Pre-trained autoencoders: one for every set, kind and seed, kept as a file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from amclust.torch import autoencoders
+from amclust.torch._pretraining import PretrainingState, pretrain, reconstruction_error
+from benchmarks.deep.sets import Images
+from benchmarks.deep.settings import Settings, short_hash
+
+_SECONDS_BETWEEN_WRITES = 30.0
+
+Say = Callable[[str], None]
+
+
+class Autoencoder(NamedTuple):
+    """An encoder and its decoder."""
+
+    encoder: nn.Module
+    decoder: nn.Module
+
+    def copy(self) -> Autoencoder:
+        """Give a pair that can be trained without changing this one."""
+        return Autoencoder(deepcopy(self.encoder), deepcopy(self.decoder))
+
+    def latent(self, X: Tensor) -> Tensor:
+        """Encode all rows, without gradients."""
+        with torch.no_grad():
+            return torch.cat([self.encoder(batch) for batch in X.split(4096)])
+
+    def error(self, X: Tensor) -> float:
+        """Give the mean squared error of the reconstruction of all rows."""
+        return reconstruction_error(self.encoder, self.decoder, X)
+
+
+def untrained(kind: str, images: Images, seed: int, latent_dim: int) -> Autoencoder:
+    """Draw an autoencoder for a set."""
+    generator = torch.Generator().manual_seed(seed)
+    shape: Any = images.shape if kind == "convolutional" else images.features.shape[1]
+    return Autoencoder(*getattr(autoencoders, kind)(shape, latent_dim, generator=generator))
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The folder of the files.
+
+    Attributes
+    ----------
+    folder : Path
+        Made when the first file is written.
+    say : callable
+        Told about the training, a line at a time.
+    """
+
+    folder: Path
+    say: Say
+
+    def pretrained(self, kind: str, images: Images, seed: int, settings: Settings) -> Autoencoder:
+        """Read a trained autoencoder, or train it; a training that was killed goes on.
+
+        Parameters
+        ----------
+        kind : str
+            Name of a function of `amclust.torch.autoencoders`.
+        images : Images
+            What it is trained on.
+        seed : int
+            Of its first weights and of the order of the rows.
+        settings : Settings
+            Length and steps of the training.
+
+        Returns
+        -------
+        Autoencoder
+            The same, whether read, trained at once or in parts.
+        """
+        pair = untrained(kind, images, seed, settings.latent_dim)
+        X = torch.from_numpy(images.features)
+        epochs = settings.epochs[kind]
+        path = self.folder / f"{images.name}-{kind}-{seed}-{_key(pair, X, kind, settings)}.pt"
+        start = _read(path, pair)
+        done = 0 if start is None else len(start["losses"])
+        name = f"{images.name}, {kind} autoencoder, seed {seed}"
+        if done >= epochs:
+            return pair
+        if done:
+            self.say(f"{name}: goes on after epoch {done}")
+
+        written = began = time.monotonic()
+
+        def progress(state: PretrainingState) -> None:
+            nonlocal written
+            now, epoch = time.monotonic(), len(state["losses"])
+            if now - written > _SECONDS_BETWEEN_WRITES or epoch == epochs:
+                _write(path, pair, state)
+                written = now
+                speed = (now - began) / (epoch - done)
+                loss = state["losses"][-1]
+                self.say(f"{name}: epoch {epoch}, loss {loss:.5f}, {speed:.2f} s an epoch")
+
+        pretrain(
+            pair.encoder,
+            pair.decoder,
+            X,
+            epochs=epochs,
+            batch_size=settings.batch_size,
+            learning_rate=settings.learning_rate,
+            generator=torch.Generator().manual_seed(seed),
+            progress=progress,
+            start=start,
+        )
+        return pair
+
+
+def _key(pair: Autoencoder, X: Tensor, kind: str, settings: Settings) -> str:
+    """Name the rows, the first weights and the training."""
+    code = hashlib.sha256(X.numpy().tobytes())
+    for module in pair:
+        for value in module.parameters():
+            code.update(value.detach().numpy().tobytes())
+    training = (settings.epochs[kind], settings.batch_size, settings.learning_rate)
+    return short_hash([code.hexdigest(), *training])
+
+
+def _read(path: Path, pair: Autoencoder) -> PretrainingState | None:
+    """Put the weights of a file into the pair, and give where their training stands."""
+    if not path.is_file():
+        return None
+    content = torch.load(path, weights_only=True)
+    for module, weights in zip(pair, content["weights"], strict=True):
+        module.load_state_dict(weights)
+    state: PretrainingState = content["state"]
+    return state
+
+
+def _write(path: Path, pair: Autoencoder, state: PretrainingState) -> None:
+    """Replace the file at once, so that a kill leaves the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            torch.save({"weights": [module.state_dict() for module in pair], "state": state}, file)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,105 @@
+"""The images, with values in [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from benchmarks.data import FloatArray, IntArray, _read_idx, load_table
+from benchmarks.folders import FASHION_MNIST
+
+_FASHION_MNIST_ROWS = 10_000
+_SAMPLE_SEED = 0
+
+
+class Images(NamedTuple):
+    """Flat images of one channel, and their classes."""
+
+    name: str
+    features: FloatArray
+    classes: IntArray
+    shape: tuple[int, int]
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of distinct classes, the k every method is given."""
+        return int(np.unique(self.classes).size)
+
+
+@dataclass(frozen=True)
+class _Set:
+    load: Callable[[Path], tuple[FloatArray, IntArray]]
+    lowest: float
+    highest: float
+
+
+def _usps(folder: Path) -> tuple[FloatArray, IntArray]:
+    parts = [load_table(name, folder) for name in ("usps_train", "usps_test")]
+    features, classes = zip(*((part.features, part.classes) for part in parts), strict=True)
+    return np.concatenate(features), np.concatenate(classes)
+
+
+def _fashion_mnist(_: Path) -> tuple[FloatArray, IntArray]:
+    classes = _read_idx(FASHION_MNIST, "train", "labels-idx1")
+    pixels = _read_idx(FASHION_MNIST, "train", "images-idx3").reshape(len(classes), -1)
+    return _sampled(pixels, classes, _FASHION_MNIST_ROWS)
+
+
+def _digits(_: Path) -> tuple[FloatArray, IntArray]:
+    features, classes = load_digits(return_X_y=True)
+    return features, classes
+
+
+_SETS = {
+    "usps": _Set(_usps, -1.0, 1.0),
+    "fashion_mnist": _Set(_fashion_mnist, 0.0, 255.0),
+    "digits": _Set(_digits, 0.0, 16.0),
+}
+SETS = tuple(_SETS)
+# The digits are small and always there, for trying things out.
+DEFAULT_SETS = ("usps", "fashion_mnist")
+
+
+@cache
+def load_set(name: str, folder: Path, rows: int | None = None) -> Images:
+    """Give a set, float32 in [0, 1].
+
+    Parameters
+    ----------
+    name : str
+        One of `SETS`. ``usps`` is ``usps_train`` followed by ``usps_test``; of ``fashion_mnist`` a
+        sample of 10,000 training images is taken, always the same.
+    folder : Path
+        Folder of the paper's tables.
+    rows : int, optional
+        Take a sample of this size, always the same.
+
+    Returns
+    -------
+    Images
+        Square images.
+
+    Raises
+    ------
+    UnavailableError
+        If a file of the set is not on this machine.
+    """
+    one = _SETS[name]
+    features, classes = one.load(folder)
+    if rows is not None:
+        features, classes = _sampled(features, classes, rows)
+    scaled = ((features - one.lowest) / (one.highest - one.lowest)).astype(np.float32)
+    side = round(scaled.shape[1] ** 0.5)
+    return Images(name, scaled, classes, (side, side))
+
+
+def _sampled(features: FloatArray, classes: IntArray, rows: int) -> tuple[FloatArray, IntArray]:
+    generator = np.random.default_rng(_SAMPLE_SEED)
+    pick = np.sort(generator.choice(len(classes), min(rows, len(classes)), replace=False))
+    return features[pick], classes[pick]
