@@ -1,0 +1,360 @@
+"""The deep benchmark: peers that do what they say, cells that repeat, results that are kept."""
+
+import json
+from dataclasses import replace
+from math import isnan, nan
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from benchmarks.availability import UnavailableError  # noqa: E402
+from benchmarks.deep import cli  # noqa: E402
+from benchmarks.deep.baselines.dcec import dcec  # noqa: E402
+from benchmarks.deep.baselines.dec import dec, dec_random  # noqa: E402
+from benchmarks.deep.baselines.embedded import (  # noqa: E402
+    divergence,
+    similarities,
+    target_distribution,
+)
+from benchmarks.deep.baselines.fitted import k_means_centers  # noqa: E402
+from benchmarks.deep.baselines.idec import idec  # noqa: E402
+from benchmarks.deep.baselines.kmeans import autoencoder_k_means  # noqa: E402
+from benchmarks.deep.cells import Cell, Record, run_cell  # noqa: E402
+from benchmarks.deep.methods import METHODS, definition  # noqa: E402
+from benchmarks.deep.pretrained import Autoencoder, Shelf, untrained  # noqa: E402
+from benchmarks.deep.results import Results  # noqa: E402
+from benchmarks.deep.scoring import accuracy, silhouette  # noqa: E402
+from benchmarks.deep.sets import SETS, Images, load_set  # noqa: E402
+from benchmarks.deep.settings import AUTOENCODERS, QUICK, Settings  # noqa: E402
+from benchmarks.deep.summary import Summary  # noqa: E402
+from benchmarks.deep.targets import target_lines  # noqa: E402
+from benchmarks.folders import DATA  # noqa: E402
+from numpy.testing import assert_array_equal  # noqa: E402
+from sklearn.datasets import make_blobs  # noqa: E402
+from sklearn.metrics import adjusted_rand_score, silhouette_score  # noqa: E402
+
+from amclust.torch._pretraining import pretrain  # noqa: E402
+from amclust.torch.autoencoders import mlp  # noqa: E402
+
+SHORT = Settings(
+    rows=200, epochs=dict.fromkeys(AUTOENCODERS, 2), batch_size=50, updates=8, update_interval=4
+)
+ONE_INTERVAL = Settings(batch_size=50, updates=30, update_interval=30)
+PEERS = {"dec": dec, "dec_random": dec_random, "idec": idec, "dcec": dcec}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    """Four clusters in nine dimensions that overlap a little, as images of three by three."""
+    features, classes = make_blobs(300, 9, centers=4, cluster_std=2.5, random_state=0)
+    features = (features - features.min()) / np.ptp(features)
+    return Images("blobs", features.astype(np.float32), classes, (3, 3))
+
+
+@pytest.fixture(scope="module")
+def trained(blobs):
+    generator = torch.Generator().manual_seed(0)
+    pair = Autoencoder(*mlp(9, 3, (32, 16), generator=generator))
+    X = torch.from_numpy(blobs.features)
+    pretrain(*pair, X, epochs=40, batch_size=50, learning_rate=5e-3, generator=generator)
+    return pair
+
+
+def weights(module):
+    return torch.cat([value.detach().flatten() for value in module.parameters()])
+
+
+def make_record(**changes):
+    record = Record(
+        "usps",
+        "mlp",
+        "deepclam",
+        0,
+        "d",
+        "e",
+        3,
+        3,
+        0.6,
+        0.5,
+        0.7,
+        0.2,
+        nan,
+        0.1,
+        0.105,
+        9,
+        1.5,
+        "",
+    )
+    return replace(record, **changes)
+
+
+def run(folder, *arguments):
+    fixed = ["--sets", "digits", "--quick", "--threads", "1", "--seeds", "1"]
+    places = ["--output", str(folder / "deep.json"), "--cache", str(folder / "cache")]
+    return cli.main([*fixed, *places, *arguments])
+
+
+def test_similarities_and_target_are_those_of_the_paper():
+    latent, centers = torch.tensor([[0.0], [1.0]]), torch.tensor([[0.0], [2.0]])
+    q = similarities(latent, centers)
+    torch.testing.assert_close(q, torch.tensor([[1 / 1.2, 0.2 / 1.2], [0.5, 0.5]]))
+    by_hand = q**2 / q.sum(0)
+    by_hand = by_hand / by_hand.sum(1)[:, None]
+    p = target_distribution(q)
+    torch.testing.assert_close(p, by_hand)
+    assert p[0, 0] > q[0, 0]
+    torch.testing.assert_close(divergence(p, q), (p * (p / q).log()).sum(1).mean())
+    assert divergence(q, q).abs() < 1e-6
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_lowers_its_loss_and_finds_the_blobs(name, blobs, trained):
+    X = torch.from_numpy(blobs.features)
+
+    def loss(pair, centers, target):
+        found = divergence(target, similarities(pair.latent(X), centers))
+        weight = 1.0 if name.startswith("dec") else 0.1
+        return weight * found.item() + (0.0 if name.startswith("dec") else pair.error(X))
+
+    start = k_means_centers(trained.latent(X), 4, 0)
+    if name == "dec_random":
+        order = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))
+        start = trained.latent(X)[order[:4]]
+    target = target_distribution(similarities(trained.latent(X), start))
+    fitted = PEERS[name](trained.copy(), X, 4, 0, ONE_INTERVAL)
+    assert fitted.updates == 30
+    assert loss(fitted.autoencoder, fitted.centers, target) < loss(trained, start, target)
+    nearest = torch.cdist(fitted.autoencoder.latent(X), fitted.centers).argmin(1)
+    assert_array_equal(fitted.labels, nearest.numpy())
+    if name != "dec_random":
+        assert adjusted_rand_score(blobs.classes, fitted.labels) > 0.8
+
+
+def test_dec_leaves_the_decoder_behind_and_idec_takes_it_along(blobs, trained):
+    X = torch.from_numpy(blobs.features)
+    for fit, moves in ((dec, False), (idec, True)):
+        fitted = fit(trained.copy(), X, 4, 0, ONE_INTERVAL)
+        before, after = weights(trained.decoder), weights(fitted.autoencoder.decoder)
+        assert torch.equal(before, after) != moves
+        assert not torch.equal(weights(trained.encoder), weights(fitted.autoencoder.encoder))
+
+
+def test_k_means_leaves_the_autoencoder_alone(blobs, trained):
+    X = torch.from_numpy(blobs.features)
+    before = weights(trained.encoder)
+    fitted = autoencoder_k_means(trained, X, 4, 0, ONE_INTERVAL)
+    assert torch.equal(weights(fitted.autoencoder.encoder), before)
+    assert adjusted_rand_score(blobs.classes, fitted.labels) > 0.8
+
+
+def test_a_peer_stops_when_labels_settle(blobs, trained):
+    X = torch.from_numpy(blobs.features)
+    settings = replace(ONE_INTERVAL, updates=500, update_interval=5, tolerance=1.0 + 1e-6)
+    assert dec(trained.copy(), X, 4, 0, settings).updates == 5
+    settings = replace(settings, updates=12, tolerance=0.0)
+    assert dec(trained.copy(), X, 4, 0, settings).updates == 12
+
+
+def test_accuracy_matches_clusters_and_classes_at_their_best():
+    classes = np.array([0, 0, 0, 1, 1, 2])
+    assert accuracy(classes, np.array([2, 2, 2, 0, 0, 1])) == 1.0
+    # Greedy matching would give cluster 0 to class 0 and lose the rest.
+    assert accuracy(np.repeat([0, 1], 5), np.array([0, 0, 0, 1, 1, 0, 0, 0, 0, 0])) == 0.7
+    assert accuracy(np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3])) == 0.5
+
+
+def test_the_silhouette_is_the_exact_one():
+    latent = torch.randn(60, 3, generator=torch.Generator().manual_seed(0))
+    labels = np.arange(60) % 3
+    assert silhouette(latent, labels) == pytest.approx(silhouette_score(latent, labels), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_sets_are_square_images_in_the_unit_interval(name):
+    try:
+        images = load_set(name, DATA)
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    rows = {"usps": 9298, "fashion_mnist": 10_000, "digits": 1797}
+    assert images.features.shape == (rows[name], images.shape[0] * images.shape[1])
+    assert images.features.dtype == np.float32
+    assert (images.features.min(), images.features.max()) == (0.0, 1.0)
+    assert images.n_clusters == 10
+
+
+def test_a_sample_is_the_same_every_time():
+    whole = load_set("digits", DATA)
+    first, second = load_set("digits", DATA, 50), load_set.__wrapped__("digits", DATA, 50)
+    assert_array_equal(first.features, second.features)
+    assert len(first.classes) == 50
+    assert (first.features[:, None] == whole.features).all(2).any(1).all()
+
+
+@pytest.mark.parametrize("kind", AUTOENCODERS)
+def test_autoencoders_of_all_kinds_fit_the_images(kind, blobs):
+    pair = untrained(kind, blobs, 0, 2)
+    X = torch.from_numpy(blobs.features)
+    assert pair.latent(X).shape == (300, 2)
+    assert pair.error(X) > 0
+
+
+class Killed(BaseException):
+    pass
+
+
+def test_a_pretraining_that_was_killed_goes_on(tmp_path, blobs, monkeypatch):
+    monkeypatch.setattr("benchmarks.deep.pretrained._SECONDS_BETWEEN_WRITES", 0.0)
+    settings = replace(SHORT, epochs={"mlp": 4})
+    straight = Shelf(tmp_path / "a", str).pretrained("mlp", blobs, 0, settings)
+    said = []
+
+    def say(text):
+        said.append(text)
+        if "epoch 2," in text and len(said) == 2:
+            raise Killed
+
+    shelf = Shelf(tmp_path / "b", say)
+    with pytest.raises(Killed):
+        shelf.pretrained("mlp", blobs, 0, settings)
+    resumed = shelf.pretrained("mlp", blobs, 0, settings)
+    assert "goes on after epoch 2" in said[2]
+    assert torch.equal(weights(resumed.encoder), weights(straight.encoder))
+    assert torch.equal(weights(resumed.decoder), weights(straight.decoder))
+    said.clear()
+    again = shelf.pretrained("mlp", blobs, 0, settings)
+    assert not said
+    assert torch.equal(weights(again.encoder), weights(straight.encoder))
+
+
+def test_another_training_has_another_file(tmp_path, blobs):
+    shelf = Shelf(tmp_path, str)
+    for settings in (SHORT, replace(SHORT, epochs={"mlp": 1}), replace(SHORT, learning_rate=0.1)):
+        shelf.pretrained("mlp", blobs, 0, settings)
+    shelf.pretrained("mlp", blobs._replace(features=blobs.features[:100]), 0, SHORT)
+    shelf.pretrained("mlp", blobs, 1, SHORT)
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_a_cell_repeats_and_leaves_the_pretrained_autoencoder_as_it_was(tmp_path):
+    shelf = Shelf(tmp_path, str)
+    cell = Cell("digits", "mlp", "dec", 0)
+    first = run_cell(cell, SHORT, DATA, shelf, "here")
+    second = run_cell(cell, SHORT, DATA, shelf, "here")
+    assert replace(first, seconds=0.0) == pytest.approx(replace(second, seconds=0.0), nan_ok=True)
+    assert first.cell == cell
+    assert first.reconstruction_before != first.reconstruction
+    assert isnan(first.silhouette_recalled)
+
+
+def test_dcec_has_a_convolutional_autoencoder_whatever_the_others_have():
+    assert METHODS["dcec"].kind("mlp") == "convolutional"
+    assert METHODS["dec"].kind("mlp") == "mlp"
+
+
+def test_a_definition_depends_on_the_settings_that_matter():
+    here = definition("dec", "mlp", QUICK)
+    assert here != definition("idec", "mlp", QUICK)
+    assert here != definition("dec", "mlp", replace(QUICK, updates=1))
+    assert here == definition("dec", "mlp", replace(QUICK, epochs={**QUICK.epochs, "residual": 9}))
+
+
+def test_only_missing_cells_are_run(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(cli, "QUICK", SHORT)
+    assert run(tmp_path, "--methods", "kmeans") == 0
+    assert "1 cells, 0 of them" in capsys.readouterr().out
+    first = json.loads((tmp_path / "deep.json").read_text())
+    assert run(tmp_path, "--methods", "kmeans", "dcec") == 0
+    said = capsys.readouterr().out
+    assert "2 cells, 1 of them" in said
+    assert "DCEC (convolutional)" in said
+    second = json.loads((tmp_path / "deep.json").read_text())
+    assert first["cells"][0] in second["cells"]
+    assert [cell["method"] for cell in second["cells"]] == ["dcec", "kmeans"]
+    assert second["summary"]["mlp"]["tables"][0]["rows"][0][0] == "autoencoder + k-means"
+    monkeypatch.setattr(cli, "QUICK", replace(SHORT, updates=3))
+    assert run(tmp_path, "--methods", "dcec") == 0
+    assert "1 cells, 0 of them" in capsys.readouterr().out
+
+
+def test_what_was_finished_is_kept_after_an_interrupt(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "QUICK", SHORT)
+    original = cli.run_cell
+
+    def interrupted(cell, *arguments):
+        if cell.method == "dec":
+            raise KeyboardInterrupt
+        return original(cell, *arguments)
+
+    monkeypatch.setattr(cli, "run_cell", interrupted)
+    assert run(tmp_path, "--methods", "kmeans", "dec") == 130
+    assert "interrupted; 1 cells" in capsys.readouterr().out
+    assert list(Results.load(tmp_path / "deep.json").records) == [
+        Cell("digits", "mlp", "kmeans", 0)
+    ]
+
+
+def test_missing_data_are_named(tmp_path, capsys):
+    arguments = ["--sets", "usps", "--data-dir", str(tmp_path)]
+    assert run(tmp_path, "--methods", "kmeans", *arguments) == 1
+    assert "usps_train.csv.gz is missing" in capsys.readouterr().out
+
+
+def test_a_results_file_is_read_as_it_was_written(tmp_path):
+    records = [
+        make_record(seed=seed, silhouette_recalled=value) for seed, value in ((0, 0.5), (1, nan))
+    ]
+    results = Results({"e": {"commit": "x"}, "unused": {}}, {one.cell: one for one in records})
+    results.save(tmp_path / "deep.json")
+    found = Results.load(tmp_path / "deep.json")
+    assert found.environments == {"e": {"commit": "x"}}
+    assert found.records[records[0].cell] == records[0]
+    assert isnan(found.records[records[1].cell].silhouette_recalled)
+
+
+def summary_of(**ours):
+    peers = [
+        make_record(method=method, seed=seed, nmi=0.5, accuracy=0.6)
+        for method in ("kmeans", "dec", "dcec")
+        for seed in range(3)
+    ]
+    records = [make_record(seed=seed, **ours) for seed in range(3)]
+    return Summary([*peers, *records], ["usps"], list(METHODS), "mlp")
+
+
+def test_targets_are_reached_or_not():
+    lines = list(target_lines(summary_of()))
+    assert [line.reached for line in lines] == [True] * 7
+    assert [line.what for line in lines[::3]] == [
+        "usps: NMI",
+        "usps: accuracy",
+        "usps: reconstruction loss over that of pre-training",
+    ]
+    missed = [line.reached for line in target_lines(summary_of(nmi=0.5))]
+    assert missed == [False] * 3 + [True] * 4
+    missed = [line.reached for line in target_lines(summary_of(reconstruction=0.111))]
+    assert missed == [True] * 6 + [False]
+
+
+def test_dead_clusters_and_few_seeds_do_not_count():
+    assert not any(line.reached for line in target_lines(summary_of(living=2)))
+    few = [make_record(), make_record(method="dec", nmi=0.1)]
+    lines = list(target_lines(Summary(few, ["usps"], list(METHODS), "mlp")))
+    assert [line.valid for line in lines] == [False] * 3
+    assert lines[0].note == "1 seeds of at least 3"
+
+
+def test_means_and_deviations_are_over_the_seeds():
+    records = [make_record(seed=seed, nmi=0.5 + seed / 10) for seed in range(3)]
+    table = Summary(records, ["usps"], ["deepclam"], "residual").grids()[0]
+    assert table.rows[0][:2] == ["DeepClAM (mlp)", "0.600 ± 0.100"]
+    assert table.rows[0][-1] == "3"
