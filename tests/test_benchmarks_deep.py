@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from benchmarks.availability import UnavailableError  # noqa: E402
+from benchmarks.data import standardise  # noqa: E402
 from benchmarks.deep import cli  # noqa: E402
 from benchmarks.deep.baselines.dcec import dcec  # noqa: E402
 from benchmarks.deep.baselines.dec import dec, dec_random  # noqa: E402
@@ -22,6 +23,7 @@ from benchmarks.deep.baselines.fitted import k_means_centers  # noqa: E402
 from benchmarks.deep.baselines.idec import idec  # noqa: E402
 from benchmarks.deep.baselines.kmeans import autoencoder_k_means  # noqa: E402
 from benchmarks.deep.cells import Cell, Record, run_cell  # noqa: E402
+from benchmarks.deep.deepclam import deep_clam  # noqa: E402
 from benchmarks.deep.methods import METHODS, definition  # noqa: E402
 from benchmarks.deep.pretrained import Autoencoder, Shelf, untrained  # noqa: E402
 from benchmarks.deep.results import Results  # noqa: E402
@@ -57,8 +59,7 @@ def one_thread():
 def blobs():
     """Four clusters in nine dimensions that overlap a little, as images of three by three."""
     features, classes = make_blobs(300, 9, centers=4, cluster_std=2.5, random_state=0)
-    features = (features - features.min()) / np.ptp(features)
-    return Images("blobs", features.astype(np.float32), classes, (3, 3))
+    return Images("blobs", standardise(features).astype(np.float32), classes, (3, 3))
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +155,19 @@ def test_k_means_leaves_the_autoencoder_alone(blobs, trained):
     before = weights(trained.encoder)
     fitted = autoencoder_k_means(trained, X, 4, 0, ONE_INTERVAL)
     assert torch.equal(weights(fitted.autoencoder.encoder), before)
+    assert adjusted_rand_score(blobs.classes, fitted.labels) > 0.8
+
+
+def test_deep_clam_starts_from_the_pair_and_leaves_it_alone(blobs, trained):
+    pytest.importorskip("amclust.torch.deep")
+    X = torch.from_numpy(blobs.features)
+    before = weights(trained.encoder)
+    fitted = deep_clam(trained, X, 4, 0, ONE_INTERVAL)
+    assert torch.equal(weights(trained.encoder), before)
+    assert not torch.equal(weights(fitted.autoencoder.encoder), before)
+    assert 0 < fitted.updates <= 30
+    assert fitted.recalled.shape == (300, 3)
+    assert_array_equal(fitted.labels, torch.cdist(fitted.recalled, fitted.centers).argmin(1))
     assert adjusted_rand_score(blobs.classes, fitted.labels) > 0.8
 
 
@@ -337,7 +351,7 @@ def test_targets_are_reached_or_not():
     assert [line.what for line in lines[::3]] == [
         "usps: NMI",
         "usps: accuracy",
-        "usps: reconstruction loss over that of pre-training",
+        "usps: reconstruction over pre-training's",
     ]
     missed = [line.reached for line in target_lines(summary_of(nmi=0.5))]
     assert missed == [False] * 3 + [True] * 4

@@ -38,11 +38,11 @@ class Settings:
     rows: int | None = None
     latent_dim: int = 10
     epochs: dict[str, int] = field(
-        default_factory=lambda: {"mlp": 50, "convolutional": 25, "residual": 50}
+        default_factory=lambda: {"mlp": 40, "convolutional": 20, "residual": 40}
     )
     batch_size: int = 256
     learning_rate: float = 1e-3
-    updates: int = 1_500
+    updates: int = 1_200
     update_interval: int = 30
     tolerance: float = 1e-3
 

@@ -61,7 +61,7 @@ def _against_peer(name: str, measure: Measure, title: str, ours: Series, peer: S
 def _reconstruction(name: str, ours: Series) -> Line:
     note = _note(ours)
     return Line(
-        what=f"{name}: reconstruction loss over that of pre-training",
+        what=f"{name}: reconstruction over pre-training's",
         unit="",
         ours=ours.mean(RATIO),
         peer=math.nan,

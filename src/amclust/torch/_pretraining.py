@@ -96,7 +96,7 @@ def pretrain(
                 optimizer.zero_grad()
                 batch = X[rows]
                 loss = F.mse_loss(decoder(encoder(_corrupted(batch, corruption, generator))), batch)
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
                 optimizer.step()
                 total += loss.detach() * len(rows)
             losses.append(total.item() / len(X))

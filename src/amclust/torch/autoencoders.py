@@ -213,7 +213,8 @@ class Residual(nn.Module):
         generator = _own(generator)
         self.first = _linear(width, width, generator)
         self.second = _linear(width, width, generator)
-        nn.init.zeros_(self.second.weight)
+        for values in self.second.parameters():
+            nn.init.zeros_(values)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x with the block's change added."""
@@ -261,15 +262,14 @@ def _expansion(
 
 
 def _drawn(layer: _Layer, fan_in: float, generator: torch.Generator) -> _Layer:
-    """Draw weights that keep the variance through a ReLU (He et al. 2015); the bias is zero.
+    """Draw weights and biases as torch does, uniformly within ±1/√fan_in.
 
     The layer comes without storage: its constructor would draw from torch's global generator.
     """
     layer.to_empty(device=generator.device)
-    bound = (6.0 / fan_in) ** 0.5
-    nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
-    if layer.bias is not None:
-        nn.init.zeros_(layer.bias)
+    bound = fan_in**-0.5
+    for values in layer.parameters():
+        nn.init.uniform_(values, -bound, bound, generator=generator)
     return layer
 
 
