@@ -32,7 +32,7 @@ def main(epochs=40):
                 latent = encoder(train_x)
                 memory.seed_(latent)
                 near = torch.cdist(latent, memory.memories).min(1).values.square()
-                memory.log_beta.fill_((2 / near.mean()).log())
+                memory.log_beta.fill_((1 / near.mean()).log())
             model = nn.Sequential(encoder, memory, head)
         for rows in torch.randperm(len(train_x)).split(128):
             loss = nn.functional.cross_entropy(model(train_x[rows]), train_y[rows])

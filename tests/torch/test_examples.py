@@ -29,5 +29,5 @@ def test_classifier(capsys):
 def test_autoencoder(capsys):
     before, after = load("torch_autoencoder.py").main()
     assert before > 0.6
-    assert after > 0.6
+    assert after > before - 0.02
     assert "NMI" in capsys.readouterr().out
