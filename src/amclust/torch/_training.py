@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from amclust import _native
+from amclust.torch._adjoint import Networks
 from amclust.torch._schedule import Adam, Rates, Schedule
-from amclust.torch._stacked import Evaluation, Networks, make_objective
+from amclust.torch._stacked import OBJECTIVES, Costs, Evaluation
 from amclust.torch._stream import Epoch, Rows, Stream
 
 Progress = Callable[[int, int, float], None]
@@ -32,7 +33,7 @@ SHARED = (
     "whole_epochs",
 )
 # Entries of the states that one stack keeps for its gradient, and of rows gathered ahead.
-MOST_STATES, MOST_GATHERED = 2**27, 2**22
+MOST_STATES, MOST_GATHERED = 2**25, 2**22
 # Of so many rows next to each other the worst is a candidate for memories that begin anew.
 CANDIDATE_GROUP = 8
 
@@ -113,11 +114,11 @@ class Run:
         r.update(best_living=living, loss=loss, best_epoch=len(self.curve) - 1)
         return True
 
-    def finish(self, **arrays: Any) -> None:
+    def finish(self, arrays: dict[str, NDArray[Any]], stream: dict[str, int]) -> None:
         """Complete the record with where the run stands."""
         s = self.schedule
         self.record.update(
-            arrays,
+            arrays | stream,
             loss_curve=np.array(self.curve, dtype=np.float64),
             improving=not self.record["converged"] and s.plateaus == 0,
             learning_rate=s.learning_rate,
@@ -165,7 +166,7 @@ class Stack:
         settings, record = runs[0].settings, runs[0].record
         self._learn_weights: bool = settings["learn_weights"]
         self._fill = torch.from_numpy(settings["fill"]).to(self._device)
-        self._objective = make_objective(rows, settings)
+        self._objective = OBJECTIVES[settings["objective"]](rows, settings)
         self._epoch = len(runs[0].curve)
         self._stream = Stream(
             len(rows.values),
@@ -180,20 +181,21 @@ class Stack:
         self._net = Networks(
             self._records("last_memories"),
             self._records("last_log_weights"),
-            *(self._numbers(name) for name in ("beta", "anchor", "tie")),
+            self._numbers("beta"),
             settings["step_size"],
             settings["n_steps"],
             cosine,
         )
+        self._costs = Costs(self._numbers("anchor"), self._numbers("tie"))
         self._best = self._records("memories"), self._records("log_weights")
         if cosine and self._epoch == 0:
             self._to_sphere()
             self._best = self._net.memories.clone(), self._best[1]
         moments, weight_moments = self._records("moments"), self._records("weight_moments")
         self._adam = Adam(*moments.unbind(1))
-        self._weight_adam = Adam(*weight_moments[..., None, :].unbind(1))
-        self._watch_gradient()
+        self._weight_adam = Adam(*weight_moments[..., None].unbind(1))
 
+    @torch.no_grad()
     def train(self, progress: Progress | None) -> None:
         """Train all runs to their ends."""
         self._let_go()
@@ -202,10 +204,10 @@ class Stack:
             single = len(epoch.sizes) == 1
             # The memories whose loss an epoch measures: those before its only step, or those
             # after its many.
-            measured = (self._memories.clone(), self._net.log_weights.detach().clone())
+            measured = self._net.memories.clone(), self._net.log_weights.clone()
             losses, wins, badness = self._train_epoch(epoch)
             if not single:
-                measured = self._memories, self._net.log_weights.detach()
+                measured = self._net.memories, self._net.log_weights
             self._keep_best(losses, (wins > 0).sum(axis=1), measured)
             if progress is not None:
                 for run, loss in zip(self._runs, losses, strict=True):
@@ -216,10 +218,6 @@ class Stack:
                 run.record["converged"] = run.schedule.after_epoch(loss)
             self._epoch += 1
             self._let_go()
-
-    @property
-    def _memories(self) -> Tensor:
-        return self._net.memories.detach()
 
     # --- one epoch --------------------------------------------------------------------------------
 
@@ -239,9 +237,9 @@ class Stack:
             batches = self._objective.prepare(part)
             weights.append(batches.weight)
             for at in range(len(part.sizes)):
-                evaluation = self._objective.evaluate(batches, at, self._net)
-                self._step(evaluation.loss, rates[len(found)])
-                found.append(evaluation._replace(loss=evaluation.loss.detach()))
+                evaluation = batches.evaluate(at, self._net, self._costs)
+                self._step(evaluation, rates[len(found)])
+                found.append(evaluation)
         for run in self._runs:
             run.record["steps"] += n_batches
         losses = torch.stack([f.loss for f in found]).cpu().double().mean(0)
@@ -254,20 +252,18 @@ class Stack:
             badness = torch.stack([f.badness for f in found], dim=1)
         return losses.tolist(), wins.cpu().numpy(), badness
 
-    def _step(self, loss: Tensor, rates: tuple[Tensor, Tensor]) -> None:
+    def _step(self, evaluation: Evaluation, rates: tuple[Tensor, Tensor]) -> None:
         """Take a step down the gradient."""
-        net = self._net
-        wanted = (net.memories, net.log_weights) if self._learn_weights else (net.memories,)
-        gradient, *by_weights = torch.autograd.grad(loss.sum(), wanted)
-        with torch.no_grad():
-            if net.cosine:  # along the sphere
-                along = (gradient * net.memories).sum(-1, keepdim=True)
-                gradient = gradient - along * net.memories
-            self._adam.step(net.memories, gradient, rates)
-            if by_weights:
-                self._weight_adam.step(net.log_weights[:, None], by_weights[0][:, None], rates)
-            if net.cosine:
-                self._to_sphere()
+        net, gradient = self._net, evaluation.by_memories
+        if net.cosine:  # along the sphere
+            along = (gradient * net.memories).sum(-1, keepdim=True)
+            gradient = gradient - along * net.memories
+        self._adam.step(net.memories, gradient, rates)
+        if self._learn_weights:
+            by_weights = evaluation.by_log_weights[..., None]
+            self._weight_adam.step(net.log_weights[..., None], by_weights, rates)
+        if net.cosine:
+            self._to_sphere()
 
     def _to_sphere(self) -> None:
         norm = self._net.memories.norm(dim=-1, keepdim=True)
@@ -298,15 +294,12 @@ class Stack:
             if self._rows.missing is not None:
                 rows = torch.where(self._rows.missing[index], self._fill, rows)
             moved = torch.from_numpy(dead[: len(picks)]).to(self._device)
-            with torch.no_grad():
-                self._net.memories[at, moved] = rows
-                self._net.log_weights[at, moved] = 0.0
-                for moments in (self._adam.first, self._adam.second):
-                    moments[at, moved] = 0.0
-                for moments in (self._weight_adam.first, self._weight_adam.second):
-                    moments[at, 0, moved] = 0.0
-                if self._net.cosine:
-                    self._to_sphere()
+            self._net.memories[at, moved] = rows
+            self._net.log_weights[at, moved] = 0.0
+            for adam in (self._adam, self._weight_adam):
+                adam.first[at, moved] = adam.second[at, moved] = 0.0
+            if self._net.cosine:
+                self._to_sphere()
             run.record["reseeded"] += len(picks)
 
     # --- runs that come and go --------------------------------------------------------------------
@@ -319,10 +312,6 @@ class Stack:
         values = [run.settings[name] for run in self._runs]
         return torch.tensor(values, dtype=torch.float32, device=self._device)
 
-    def _watch_gradient(self) -> None:
-        self._net.memories.requires_grad_()
-        self._net.log_weights.requires_grad_(self._learn_weights)
-
     def _let_go(self) -> None:
         """Complete the records of runs that are done, and go on with the others."""
         staying = [at for at, run in enumerate(self._runs) if not run.is_done]
@@ -332,34 +321,33 @@ class Stack:
             if run.is_done:
                 self._finish(at, run)
         self._runs = [self._runs[at] for at in staying]
-        net, adam, weight_adam = self._net, self._adam, self._weight_adam
-        for part, names in (
-            (net, ("memories", "log_weights", "beta", "anchor", "tie")),
-            (adam, ("first", "second")),
-            (weight_adam, ("first", "second")),
-        ):
-            for name in names:
-                setattr(part, name, getattr(part, name).detach()[staying])
+        net = self._net
+        self._net = net._replace(
+            memories=net.memories[staying],
+            log_weights=net.log_weights[staying],
+            beta=net.beta[staying],
+        )
+        self._costs = Costs(*(cost[staying] for cost in self._costs))
         self._best = self._best[0][staying], self._best[1][staying]
-        self._watch_gradient()
+        for adam in (self._adam, self._weight_adam):
+            adam.first, adam.second = adam.first[staying], adam.second[staying]
 
     def _finish(self, at: int, run: Run) -> None:
-        def array(values: Tensor) -> NDArray[np.float32]:
-            out: NDArray[np.float32] = values.detach().cpu().numpy().copy()
-            return out
-
-        last = array(self._net.memories[at]), array(self._net.log_weights[at])
-        best = array(self._best[0][at]), array(self._best[1][at])
+        net, adam, weight_adam = self._net, self._adam, self._weight_adam
+        last = net.memories[at], net.log_weights[at]
+        best = self._best[0][at], self._best[1][at]
         memories, log_weights = last if run.settings["keep_last"] else best
-        adam, weight_adam = self._adam, self._weight_adam
+        arrays = {
+            "memories": memories,
+            "log_weights": log_weights,
+            "last_memories": last[0],
+            "last_log_weights": last[1],
+            "moments": torch.stack([adam.first[at], adam.second[at]]),
+            "weight_moments": torch.stack([weight_adam.first[at], weight_adam.second[at]])[..., 0],
+        }
         run.finish(
-            memories=memories,
-            log_weights=log_weights,
-            last_memories=last[0],
-            last_log_weights=last[1],
-            moments=array(torch.stack([adam.first[at], adam.second[at]])),
-            weight_moments=array(torch.cat([weight_adam.first[at], weight_adam.second[at]])),
-            **{"pass": self._stream.pass_, "place": self._stream.place},
+            {name: values.cpu().numpy().copy() for name, values in arrays.items()},
+            {"pass": self._stream.pass_, "place": self._stream.place},
         )
 
 
