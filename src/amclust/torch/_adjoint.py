@@ -29,24 +29,21 @@ class Networks(NamedTuple):
     n_steps: int
     cosine: bool  # else Euclidean
 
-    @property
-    def factor(self) -> Tensor:
-        """The logits' derivative by the products of states and memories, (runs, 1, 1)."""
-        return (self.beta if self.cosine else 2 * self.beta)[:, None, None]
-
-    @property
-    def bias(self) -> Tensor:
-        """The part of the logits that no state changes, (runs, k, 1)."""
+    def logit_parts(self) -> tuple[Tensor, Tensor]:
+        """Return what the logits are made of: bias (runs, k, 1) + pattern (runs, k, d) x state."""
+        patterns = (self.beta if self.cosine else 2 * self.beta)[:, None, None] * self.memories
         bias = self.log_weights
-        if not self.cosine:
-            bias = bias - self.beta[:, None] * self.memories.square().sum(-1)
-        return bias[..., None]
+        if not self.cosine:  # minus beta times the squared norm
+            bias = torch.sub(bias, (patterns * self.memories).sum(-1), alpha=0.5)
+        return bias[..., None], patterns
 
 
 class Trajectory(NamedTuple):
     """The states of stacked networks over the steps, (runs, d, n), and what led from each."""
 
     net: Networks
+    patterns: Tensor
+    columns: Tensor  # the memories, (runs, d, k)
     amount: Tensor | float
     states: list[Tensor]
     memberships: list[Tensor]  # (runs, k, n)
@@ -54,30 +51,28 @@ class Trajectory(NamedTuple):
 
     def gradient(self, by_state: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradients by memories and log-weights, given that by the final state."""
-        net, factor, grad = self.net, self.net.factor, by_state
-        back = (factor * net.memories).mT.contiguous()
+        net, grad = self.net, by_state
         pulls, changes = [], []
-        for t in reversed(range(net.n_steps)):
+        for t in range(net.n_steps - 1, -1, -1):
             if self.lengths:  # through the normalisation
                 after = self.states[t + 1]
                 grad = (grad - (grad * after).sum(1, keepdim=True) * after) / self.lengths[t]
             pull = grad * self.amount
-            by_logits = torch._softmax_backward_data(
-                torch.bmm(net.memories, pull), self.memberships[t], 1, pull.dtype
+            change = torch._softmax_backward_data(  # f u
+                torch.bmm(self.patterns, pull), self.memberships[t], 1, pull.dtype
             )
             pulls.append(pull)
-            changes.append(by_logits)
+            changes.append(change)
             if t > 0:
-                grad = (grad if self.lengths else grad - pull).baddbmm_(back, by_logits)
-        change = torch.cat(changes, dim=2)
-        by_log_weights = change.sum(dim=2)
-        by_memories = torch.bmm(
-            torch.cat([*self.memberships[::-1], factor * change], dim=2),
-            torch.cat([*pulls, *self.states[-2::-1]], dim=2).mT,
-        )
-        if not net.cosine:
-            by_memories -= factor * by_log_weights[..., None] * net.memories
-        return by_memories, by_log_weights
+                grad = (grad if self.lengths else grad - pull).baddbmm_(self.columns, change)
+        left = torch.cat([*changes, *self.memberships[::-1]], dim=2)
+        right = torch.cat([*self.states[-2::-1], *pulls], dim=2)
+        by_memories = torch.bmm(left, right.mT)
+        by_bias = left[..., : left.shape[2] // 2].sum(2)
+        if net.cosine:
+            return by_memories, by_bias / net.beta[:, None]
+        by_memories.addcmul_(by_bias[..., None], net.memories, value=-1)
+        return by_memories, by_bias / (2 * net.beta[:, None])
 
 
 def recall(net: Networks, start: Tensor, amount: Tensor | float) -> Trajectory:
@@ -94,16 +89,18 @@ def recall(net: Networks, start: Tensor, amount: Tensor | float) -> Trajectory:
         of the cosine energy stay on the sphere.
     """
     on_sphere = net.cosine and not isinstance(amount, Tensor)
-    bias, towards, back = net.bias, net.factor * net.memories, net.memories.mT.contiguous()
+    bias, patterns = net.logit_parts()
+    bias = bias.expand(-1, -1, start.shape[2]).contiguous()
+    columns = net.memories.mT.contiguous()
     states, memberships, lengths = [start], [], []
     for _ in range(net.n_steps):
         state = states[-1]
-        p = torch.softmax(torch.baddbmm(bias, towards, state), dim=1)
+        p = torch.softmax(torch.baddbmm(bias, patterns, state), dim=1)
         memberships.append(p)
         if on_sphere:
-            state = torch.baddbmm(state, back, p, alpha=amount)
+            state = torch.baddbmm(state, columns, p, alpha=amount)
             lengths.append(state.norm(dim=1, keepdim=True).clamp_(min=1e-15))
             states.append(state / lengths[-1])
         else:
-            states.append(torch.lerp(state, torch.bmm(back, p), amount))
-    return Trajectory(net, amount, states, memberships, lengths)
+            states.append(torch.lerp(state, torch.bmm(columns, p), amount))
+    return Trajectory(net, patterns, columns, amount, states, memberships, lengths)

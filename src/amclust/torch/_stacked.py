@@ -70,7 +70,7 @@ class MovingBatches:
             nearness = net.memories @ state
             if not net.cosine:
                 nearness = 2 * nearness - net.memories.square().sum(-1, keepdim=True)
-        return Evaluation(losses.sum(-1), *gradients, nearness.argmax(1), losses)
+        return Evaluation(losses.sum(-1), *gradients, nearness.max(dim=1).indices, losses)
 
 
 @dataclass
@@ -113,8 +113,8 @@ class SilhouetteBatches:
             x = F.complete(
                 x, net.memories, net.beta, energy=energy, log_weights=net.log_weights, **more
             )
-        logits = torch.baddbmm(net.bias, net.factor * net.memories, x.mT)
-        largest, winner = logits.max(dim=1)
+        bias, patterns = net.logit_parts()
+        largest, winner = torch.baddbmm(bias, patterns, x.mT).max(dim=1)
         badness = (x.square().sum(-1) - largest / net.beta[:, None]).clamp_(min=0)
         return Evaluation(loss.detach(), *gradients, winner, badness)
 
