@@ -111,10 +111,10 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         above) or by training loss. A restart with dead clusters never wins over one without.
 
     backend : {"native", "torch"}, default="native"
-        What trains. "native" is the compiled core. "torch" trains all restarts as one stack of
-        tensors, with the same result up to rounding; it needs ``pip install "amclust[torch]"``,
-        is meant for accelerators, and keeps the rows on the device, dense, in float32. Seeding,
-        ranking and all that a fitted network does is native with both.
+        What trains. "native" is the compiled core. "torch" (``pip install "amclust[torch]"``)
+        trains all restarts as one stack of tensors, on any `device`, where it keeps the rows dense
+        in float32. Both draw the same and go the same way up to rounding, which long training may
+        amplify. Seeding, ranking and what a fitted network is asked are native with both.
 
     device : str or torch.device, default=None
         Where `backend="torch"` trains: "cpu", "cuda", "cuda:1", "mps", ... None is "cpu". Not for

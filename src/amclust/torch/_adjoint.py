@@ -25,13 +25,14 @@ class Networks(NamedTuple):
     memories: Tensor  # (runs, k, d); unit vectors for the cosine energy
     log_weights: Tensor  # (runs, k)
     beta: Tensor  # (runs,)
+    factor: Tensor  # (runs, 1, 1): f above
     step_size: float
     n_steps: int
     cosine: bool  # else Euclidean
 
     def logit_parts(self) -> tuple[Tensor, Tensor]:
         """Return what the logits are made of: bias (runs, k, 1) + pattern (runs, k, d) x state."""
-        patterns = (self.beta if self.cosine else 2 * self.beta)[:, None, None] * self.memories
+        patterns = self.factor * self.memories
         bias = self.log_weights
         if not self.cosine:  # minus beta times the squared norm
             bias = torch.sub(bias, (patterns * self.memories).sum(-1), alpha=0.5)
@@ -68,11 +69,10 @@ class Trajectory(NamedTuple):
         left = torch.cat([*changes, *self.memberships[::-1]], dim=2)
         right = torch.cat([*self.states[-2::-1], *pulls], dim=2)
         by_memories = torch.bmm(left, right.mT)
-        by_bias = left[..., : left.shape[2] // 2].sum(2)
-        if net.cosine:
-            return by_memories, by_bias / net.beta[:, None]
-        by_memories.addcmul_(by_bias[..., None], net.memories, value=-1)
-        return by_memories, by_bias / (2 * net.beta[:, None])
+        by_bias = left[..., : left.shape[2] // 2].sum(2, keepdim=True)  # times f
+        if not net.cosine:
+            by_memories.addcmul_(by_bias, net.memories, value=-1)
+        return by_memories, (by_bias / net.factor)[..., 0]
 
 
 def recall(net: Networks, start: Tensor, amount: Tensor | float) -> Trajectory:

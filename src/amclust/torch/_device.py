@@ -14,7 +14,7 @@ def find_device(device: Any) -> torch.device:
         found = torch.device("cpu" if device is None else device)
     except (RuntimeError, TypeError) as error:
         raise ValueError(_refusal(device, names)) from error
-    if str(found) not in names:
+    if found.type != "cpu" and str(found) not in names:
         raise ValueError(_refusal(device, names))
     return found
 

@@ -64,7 +64,7 @@ class Rates:
         rate = rate / (1 - BETA1**step)
         root = 1 / (rate * np.sqrt(1 - BETA2**step))
         self._root, self._floor = (
-            torch.as_tensor(values, dtype=torch.float32, device=device)[..., None, None]
+            torch.from_numpy(np.float32(values)[..., None, None]).to(device)
             for values in (root, EPSILON / rate)
         )
 

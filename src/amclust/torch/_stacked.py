@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from amclust import _native
@@ -52,6 +54,7 @@ class MovingBatches:
     share: Tensor  # of every entry in the loss
     amount: Tensor | None = None  # how far every entry follows the pull; None: all the same
 
+    @torch.inference_mode()
     def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
         """Evaluate one batch.
 
@@ -125,8 +128,7 @@ class Objective:
     def __init__(self, rows: Rows, settings: dict[str, Any]) -> None:
         self.rows = rows
         self.fill = torch.from_numpy(settings["fill"]).to(rows.values.device)
-        self.mask_prob: float = settings["mask_prob"]
-        self.step_size: float = settings["step_size"]
+        self.settings = settings
 
     def prepare(self, epoch: Epoch) -> Batches:
         """Gather and draw what the batches of an epoch need."""
@@ -136,8 +138,9 @@ class Objective:
         """Return the weights of the rows, and what the batches' losses are divided by."""
         weights = self.rows.weights
         valid = torch.from_numpy(epoch.valid).to(weights.device)
-        total = torch.from_numpy(self.rows.mean_weight * epoch.sizes).to(weights)
-        return weights[epoch.index(weights.device)] * valid, total[:, None]
+        total = np.float32(self.rows.mean_weight * epoch.sizes)[:, None]
+        index = epoch.index(weights.device)
+        return weights[index] * valid, torch.from_numpy(total).to(weights.device)
 
     def _columns(self, epoch: Epoch) -> tuple[Tensor, Tensor | None]:
         """Return the rows as columns, and where they have no value."""
@@ -149,6 +152,12 @@ class Objective:
 
 class Completion(Objective):
     """Hidden entries are completed and compared; missing ones move along."""
+
+    @cached_property
+    def _missing(self) -> NDArray[np.uint8]:
+        """Where rows have no value, for the draws, which are made on the host."""
+        assert self.rows.missing is not None
+        return self.rows.missing.cpu().numpy().astype(np.uint8)
 
     def prepare(self, epoch: Epoch) -> MovingBatches:
         """Gather the rows and draw what is hidden."""
@@ -162,21 +171,21 @@ class Completion(Objective):
             torch.where(moves, self.fill[:, None], target),
             target,
             hidden * share[:, :, None],
-            moves * self.step_size,
+            moves * self.settings["step_size"],
         )
 
     def _draw(self, epoch: Epoch) -> Tensor:
         """Draw as the native core does: by seed, epoch and row."""
         n_batches, n_runs, size = epoch.ids.shape
-        (_, d), missing = self.rows.values.shape, self.rows.missing
+        d = self.rows.values.shape[1]
         holes = np.zeros((n_batches * size, d), np.uint8)
-        known = None if missing is None else missing.cpu().numpy().astype(np.uint8)
         drawn = []
         for run, seed in enumerate(epoch.seeds):
             ids = epoch.ids[:, run].ravel()
-            if known is not None:
-                holes = known[ids]
-            drawn.append(_native.draw_masks(seed, epoch.number, ids, self.mask_prob, holes))
+            if self.rows.missing is not None:
+                holes = self._missing[ids]
+            fraction = self.settings["mask_prob"]
+            drawn.append(_native.draw_masks(seed, epoch.number, ids, fraction, holes))
         places = np.stack(drawn).reshape(n_runs, n_batches, size, -1).transpose(1, 0, 3, 2)
         places = np.where(places < 0, d, places).astype(np.int64)
         device = self.rows.values.device

@@ -181,7 +181,8 @@ class Stack:
         self._net = Networks(
             self._records("last_memories"),
             self._records("last_log_weights"),
-            self._numbers("beta"),
+            beta := self._numbers("beta"),
+            (beta if cosine else 2 * beta)[:, None, None],
             settings["step_size"],
             settings["n_steps"],
             cosine,
@@ -326,6 +327,7 @@ class Stack:
             memories=net.memories[staying],
             log_weights=net.log_weights[staying],
             beta=net.beta[staying],
+            factor=net.factor[staying],
         )
         self._costs = Costs(*(cost[staying] for cost in self._costs))
         self._best = self._best[0][staying], self._best[1][staying]
