@@ -88,7 +88,6 @@ def recall(net: Networks, start: Tensor, amount: Tensor | float) -> Trajectory:
         Part of the way to the pull that a step goes. A number: all coordinates move, and states
         of the cosine energy stay on the sphere.
     """
-    on_sphere = net.cosine and not isinstance(amount, Tensor)
     bias, patterns = net.logit_parts()
     bias = bias.expand(-1, -1, start.shape[2]).contiguous()
     columns = net.memories.mT.contiguous()
@@ -97,7 +96,7 @@ def recall(net: Networks, start: Tensor, amount: Tensor | float) -> Trajectory:
         state = states[-1]
         p = torch.softmax(torch.baddbmm(bias, patterns, state), dim=1)
         memberships.append(p)
-        if on_sphere:
+        if net.cosine and not isinstance(amount, Tensor):
             state = torch.baddbmm(state, columns, p, alpha=amount)
             lengths.append(state.norm(dim=1, keepdim=True).clamp_(min=1e-15))
             states.append(state / lengths[-1])

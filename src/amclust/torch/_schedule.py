@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+# As good as no step; the inverse of less does not fit float32.
+LEAST_RATE = 1e-30
 # Converged: so many plateaus in a row that together took so many steps.
 PLATEAUS, STEPS = 2, 60
 
@@ -58,13 +60,12 @@ class Rates:
     def __init__(
         self, rates: Sequence[float], steps: Sequence[int], n_batches: int, device: torch.device
     ) -> None:
-        rate = np.array(rates)
         step = np.arange(1, n_batches + 1)[:, None] + np.array(steps)
         # rate m c1 / (sqrt(v c2) + epsilon), in the fewest operations: m / (sqrt(v) root + floor)
-        rate = rate / (1 - BETA1**step)
+        rate = np.maximum(rates, LEAST_RATE) / (1 - BETA1**step)
         root = 1 / (rate * np.sqrt(1 - BETA2**step))
         self._root, self._floor = (
-            torch.from_numpy(np.float32(values)[..., None, None]).to(device)
+            torch.from_numpy(values[..., None, None].astype(np.float32)).to(device)
             for values in (root, EPSILON / rate)
         )
 

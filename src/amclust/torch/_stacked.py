@@ -111,7 +111,7 @@ class SilhouetteBatches:
                 **more,
             )
             loss = loss * (weight.sum(-1) / self.total[at])
-            gradients = torch.autograd.grad(loss.sum(), (memories, log_weights))
+            by_memories, by_log_weights = torch.autograd.grad(loss.sum(), (memories, log_weights))
         if self.missing is not None:
             x = F.complete(
                 x, net.memories, net.beta, energy=energy, log_weights=net.log_weights, **more
@@ -119,7 +119,7 @@ class SilhouetteBatches:
         bias, patterns = net.logit_parts()
         largest, winner = torch.baddbmm(bias, patterns, x.mT).max(dim=1)
         badness = (x.square().sum(-1) - largest / net.beta[:, None]).clamp_(min=0)
-        return Evaluation(loss.detach(), *gradients, winner, badness)
+        return Evaluation(loss.detach(), by_memories, by_log_weights, winner, badness)
 
 
 class Objective:
@@ -138,13 +138,13 @@ class Objective:
         """Return the weights of the rows, and what the batches' losses are divided by."""
         weights = self.rows.weights
         valid = torch.from_numpy(epoch.valid).to(weights.device)
-        total = np.float32(self.rows.mean_weight * epoch.sizes)[:, None]
-        index = epoch.index(weights.device)
+        total = (self.rows.mean_weight * epoch.sizes[:, None]).astype(np.float32)
+        index = epoch.places(weights.device)
         return weights[index] * valid, torch.from_numpy(total).to(weights.device)
 
     def _columns(self, epoch: Epoch) -> tuple[Tensor, Tensor | None]:
         """Return the rows as columns, and where they have no value."""
-        index = epoch.index(self.rows.values.device)
+        index = epoch.places(self.rows.values.device)
         missing = self.rows.missing
         columns = self.rows.values[index].mT.contiguous()
         return columns, None if missing is None else missing[index].mT.contiguous()
@@ -215,7 +215,7 @@ class Silhouette(Objective):
     def prepare(self, epoch: Epoch) -> SilhouetteBatches:
         """Gather the rows."""
         weight, total = self._weights(epoch)
-        index, missing = epoch.index(self.rows.values.device), self.rows.missing
+        index, missing = epoch.places(self.rows.values.device), self.rows.missing
         holes = None if missing is None else missing[index]
         return SilhouetteBatches(weight, self.rows.values[index], holes, total)
 

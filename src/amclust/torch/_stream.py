@@ -55,8 +55,8 @@ class Epoch(NamedTuple):
         """Which places count, (batches, 1, batch size)."""
         return np.arange(self.ids.shape[2]) < self.sizes[:, None, None]
 
-    def index(self, device: torch.device) -> Tensor:
-        """Return the places as an index."""
+    def places(self, device: torch.device) -> Tensor:
+        """Return the ids, to index rows with."""
         return torch.from_numpy(np.ascontiguousarray(self.ids)).to(device)
 
     def parts(self, n_batches: int) -> list[Epoch]:
@@ -84,7 +84,8 @@ class Stream:
 
     def epoch(self, number: int, seeds: Sequence[int]) -> Epoch:
         """Return the batches of the next epoch."""
-        ids, sizes = [], []
+        ids: list[NDArray[np.int64]] = []
+        sizes: list[int] = []
         while len(sizes) < self.n_batches:
             if self.place == self._n_rows:
                 self.place = 0
