@@ -18,6 +18,10 @@ from amclust.torch._stream import Epoch, Rows
 from amclust.torch.energies import Cosine, Euclidean
 
 
+# Entries of the states that are kept for a gradient.
+MOST_STATES = 2**25
+
+
 class Costs(NamedTuple):
     """What the parts of the silhouette objective cost, (runs,)."""
 
@@ -56,24 +60,36 @@ class MovingBatches:
 
     @torch.inference_mode()
     def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
-        """Evaluate one batch.
+        """Evaluate one batch, in parts where its states would take much memory."""
+        n_runs, d, n = self.start[at].shape
+        most = max(1, MOST_STATES // (n_runs * d * net.n_steps))
+        if n <= most:
+            return self._evaluate(at, net, slice(None))
+        parts = [self._evaluate(at, net, slice(i, i + most)) for i in range(0, n, most)]
+        sums = (torch.stack(values).sum(0) for values in list(zip(*parts, strict=True))[:3])
+        winner, badness = (torch.cat(values, 1) for values in list(zip(*parts, strict=True))[3:])
+        return Evaluation(*sums, winner, badness)
+
+    def _evaluate(self, at: int, net: Networks, part: slice) -> Evaluation:
+        """Evaluate rows of a batch.
 
         A row goes to the memory nearest to its final state, or, where some entries are held, to
         the one that pulls most in the last step.
         """
-        amount = net.step_size if self.amount is None else self.amount[at]
-        trajectory = recall(net, self.start[at], amount)
+        amount = net.step_size if self.amount is None else self.amount[at, ..., part]
+        trajectory = recall(net, self.start[at, ..., part], amount)
         state = trajectory.states[-1]
-        residual = state - self.target[at]
-        by_state = residual * self.share[at]
+        residual = state - self.target[at, ..., part]
+        by_state = residual * self.share[at, ..., part]
         losses = (by_state * residual).sum(1)
-        gradients = trajectory.gradient(2 * by_state)
+        by_memories, by_log_weights = trajectory.gradient(2 * by_state)
         nearness = trajectory.memberships[-1]
         if self.amount is None:
             nearness = net.memories @ state
             if not net.cosine:
                 nearness = 2 * nearness - net.memories.square().sum(-1, keepdim=True)
-        return Evaluation(losses.sum(-1), *gradients, nearness.max(dim=1).indices, losses)
+        winner = nearness.max(dim=1).indices
+        return Evaluation(losses.sum(-1), by_memories, by_log_weights, winner, losses)
 
 
 @dataclass

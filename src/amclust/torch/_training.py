@@ -16,7 +16,8 @@ from torch import Tensor
 
 from amclust import _native
 from amclust.torch._adjoint import Networks
-from amclust.torch._schedule import Adam, Rates, Schedule
+from amclust.torch._run import Run
+from amclust.torch._schedule import Adam, Rates
 from amclust.torch._stacked import OBJECTIVES, Costs, Evaluation
 from amclust.torch._stream import Epoch, Rows, Stream
 
@@ -32,8 +33,8 @@ SHARED = (
     "learn_weights",
     "whole_epochs",
 )
-# Entries of the states that one stack keeps for its gradient, and of rows gathered ahead.
-MOST_STATES, MOST_GATHERED = 2**25, 2**22
+# Entries of the rows in one batch of a stack, and of rows gathered ahead.
+MOST_STACKED, MOST_AHEAD = 2**24, 2**22
 # Of so many rows next to each other the worst is a candidate for memories that begin anew.
 CANDIDATE_GROUP = 8
 
@@ -69,93 +70,9 @@ def _stacks(runs: list[Run], n_rows: int, n_features: int) -> Iterator[list[Run]
         groups.setdefault(key, []).append(run)
     for group in groups.values():
         s = group[0].settings
-        states = 2 * min(s["batch_size"], n_rows) * n_features * (s["n_steps"] + 1)
-        most = max(1, MOST_STATES // states)
+        most = max(1, MOST_STACKED // (min(s["batch_size"], n_rows) * n_features))
         for at in range(0, len(group), most):
             yield group[at : at + most]
-
-
-class Run:
-    """One run: what it is to do, and its record so far."""
-
-    def __init__(self, place: int, settings: dict[str, Any]) -> None:
-        self.place, self.settings = place, settings
-        self.seed = int(settings["seed"])
-        self.record: dict[str, Any] = dict(settings["earlier"]) if "earlier" in settings else {}
-        if not self.record:
-            self.record = _new_record(settings)
-        self.curve = list(self.record["loss_curve"])
-        self.schedule: Schedule
-
-    @property
-    def is_done(self) -> bool:
-        """Whether there is nothing left to train."""
-        end = min(self.settings["max_epochs"], self.settings.get("pause_at", np.inf))
-        return bool(self.record["converged"]) or len(self.curve) >= end
-
-    def begin(self, steps_per_epoch: int) -> None:
-        """Take up the schedule."""
-        r = self.record
-        self.schedule = Schedule(
-            self.settings,
-            steps_per_epoch,
-            r["learning_rate"],
-            r["schedule_best"],
-            r["waited"],
-            r["plateaus"],
-        )
-
-    def is_best(self, loss: float, living: int) -> bool:
-        """Note an epoch, and tell whether its memories are the best so far."""
-        r = self.record
-        self.curve.append(loss)
-        if living < r["best_living"] or (living == r["best_living"] and not loss < r["loss"]):
-            return False
-        r.update(best_living=living, loss=loss, best_epoch=len(self.curve) - 1)
-        return True
-
-    def finish(self, arrays: dict[str, NDArray[Any]], stream: dict[str, int]) -> None:
-        """Complete the record with where the run stands."""
-        s = self.schedule
-        self.record.update(
-            arrays | stream,
-            loss_curve=np.array(self.curve, dtype=np.float64),
-            improving=not self.record["converged"] and s.plateaus == 0,
-            learning_rate=s.learning_rate,
-            schedule_best=s.best,
-            waited=s.waited,
-            plateaus=s.plateaus,
-        )
-
-
-def _new_record(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of a run before its first epoch."""
-    memories = settings["memories"]
-    k, d = memories.shape
-    log_weights, moments = settings.get("log_weights"), settings.get("moments")
-    log_weights = np.zeros(k, np.float32) if log_weights is None else log_weights
-    continued = moments is not None
-    return {
-        "memories": memories,
-        "log_weights": log_weights,
-        "last_memories": memories,
-        "last_log_weights": log_weights,
-        "moments": moments if continued else np.zeros((2, k, d), np.float32),
-        "weight_moments": settings["weight_moments"] if continued else np.zeros((2, k), np.float32),
-        "steps": int(settings["steps"]) if continued else 0,
-        "loss_curve": np.zeros(0),
-        "loss": 0.0,
-        "best_epoch": 0,
-        "best_living": -1,
-        "reseeded": 0,
-        "converged": False,
-        "learning_rate": settings["learning_rate"],
-        "schedule_best": np.inf,
-        "waited": 0,
-        "plateaus": 0,
-        "pass": 0,
-        "place": 0,
-    }
 
 
 class Stack:
@@ -192,9 +109,12 @@ class Stack:
         if cosine and self._epoch == 0:
             self._to_sphere()
             self._best = self._net.memories.clone(), self._best[1]
-        moments, weight_moments = self._records("moments"), self._records("weight_moments")
-        self._adam = Adam(*moments.unbind(1))
-        self._weight_adam = Adam(*weight_moments[..., None].unbind(1))
+        moments, weight_moments = (
+            self._records("moments"),
+            self._records("weight_moments")[..., None],
+        )
+        self._adam = Adam(moments[:, 0].contiguous(), moments[:, 1].contiguous())
+        self._weight_adam = Adam(weight_moments[:, 0], weight_moments[:, 1])
 
     @torch.no_grad()
     def train(self, progress: Progress | None) -> None:
@@ -202,19 +122,17 @@ class Stack:
         self._let_go()
         while self._runs:
             epoch = self._stream.epoch(self._epoch, [run.seed for run in self._runs])
-            single = len(epoch.sizes) == 1
             # The memories whose loss an epoch measures: those before its only step, or those
             # after its many.
-            measured = self._net.memories.clone(), self._net.log_weights.clone()
+            measured = self._net.memories, self._net.log_weights
+            if len(epoch.sizes) == 1:
+                measured = self._net.memories.clone(), self._net.log_weights.clone()
             losses, wins, badness = self._train_epoch(epoch)
-            if not single:
-                measured = self._net.memories, self._net.log_weights
             self._keep_best(losses, (wins > 0).sum(axis=1), measured)
             if progress is not None:
                 for run, loss in zip(self._runs, losses, strict=True):
                     progress(run.place, self._epoch, loss)
-            if badness is not None:
-                self._reseed(epoch, wins, badness)
+            self._reseed(epoch, wins, badness)
             for run, loss in zip(self._runs, losses, strict=True):
                 run.record["converged"] = run.schedule.after_epoch(loss)
             self._epoch += 1
@@ -222,7 +140,7 @@ class Stack:
 
     # --- one epoch --------------------------------------------------------------------------------
 
-    def _train_epoch(self, epoch: Epoch) -> tuple[list[float], NDArray[Any], Tensor | None]:
+    def _train_epoch(self, epoch: Epoch) -> tuple[list[float], NDArray[np.float32], Tensor]:
         """Return the runs' losses, the weight of what fell to each memory, and rows' badness."""
         n_batches, n_runs, size = epoch.ids.shape
         rates = Rates(
@@ -231,27 +149,29 @@ class Stack:
             n_batches,
             self._device,
         )
-        ahead = max(1, MOST_GATHERED // (n_runs * size * self._rows.values.shape[1]))
-        found: list[Evaluation] = []
-        weights = []
+        ahead = max(1, MOST_AHEAD // (n_runs * size * self._rows.values.shape[1]))
+        losses, winners, badness, weights = [], [], [], []
         for part in epoch.parts(ahead):
             batches = self._objective.prepare(part)
             weights.append(batches.weight)
             for at in range(len(part.sizes)):
-                evaluation = batches.evaluate(at, self._net, self._costs)
-                self._step(evaluation, rates[len(found)])
-                found.append(evaluation)
+                found = batches.evaluate(at, self._net, self._costs)
+                self._step(found, rates[len(losses)])
+                losses.append(found.loss)
+                winners.append(found.winner)
+                badness.append(found.badness)
         for run in self._runs:
             run.record["steps"] += n_batches
-        losses = torch.stack([f.loss for f in found]).cpu().double().mean(0)
-        winners = torch.stack([f.winner for f in found], dim=1).flatten(1)
-        wins = self._net.log_weights.new_zeros(self._net.log_weights.shape).scatter_add_(
-            1, winners, torch.cat(weights).transpose(0, 1).flatten(1)
+        wins = torch.zeros_like(self._net.log_weights).scatter_add_(
+            1,
+            torch.stack(winners, dim=1).flatten(1),
+            torch.cat(weights).transpose(0, 1).flatten(1),
         )
-        badness = None
-        if any(run.schedule.is_reseeding(self._epoch) for run in self._runs):
-            badness = torch.stack([f.badness for f in found], dim=1)
-        return losses.tolist(), wins.cpu().numpy(), badness
+        return (
+            torch.stack(losses).cpu().double().mean(0).tolist(),
+            wins.cpu().numpy(),
+            torch.stack(badness, dim=1),
+        )
 
     def _step(self, evaluation: Evaluation, rates: tuple[Tensor, Tensor]) -> None:
         """Take a step down the gradient."""
