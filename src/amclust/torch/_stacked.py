@@ -17,7 +17,6 @@ from amclust.torch._adjoint import Networks, recall
 from amclust.torch._stream import Epoch, Rows
 from amclust.torch.energies import Cosine, Euclidean
 
-
 # Entries of the states that are kept for a gradient.
 MOST_STATES = 2**25
 
@@ -66,9 +65,14 @@ class MovingBatches:
         if n <= most:
             return self._evaluate(at, net, slice(None))
         parts = [self._evaluate(at, net, slice(i, i + most)) for i in range(0, n, most)]
-        sums = (torch.stack(values).sum(0) for values in list(zip(*parts, strict=True))[:3])
-        winner, badness = (torch.cat(values, 1) for values in list(zip(*parts, strict=True))[3:])
-        return Evaluation(*sums, winner, badness)
+        loss, by_memories, by_log_weights, winner, badness = zip(*parts, strict=True)
+        return Evaluation(
+            torch.stack(loss).sum(0),
+            torch.stack(by_memories).sum(0),
+            torch.stack(by_log_weights).sum(0),
+            torch.cat(winner, dim=1),
+            torch.cat(badness, dim=1),
+        )
 
     def _evaluate(self, at: int, net: Networks, part: slice) -> Evaluation:
         """Evaluate rows of a batch.

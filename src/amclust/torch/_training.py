@@ -150,7 +150,10 @@ class Stack:
             self._device,
         )
         ahead = max(1, MOST_AHEAD // (n_runs * size * self._rows.values.shape[1]))
-        losses, winners, badness, weights = [], [], [], []
+        weights: list[Tensor] = []
+        losses: list[Tensor] = []
+        winners: list[Tensor] = []
+        badness: list[Tensor] = []
         for part in epoch.parts(ahead):
             batches = self._objective.prepare(part)
             weights.append(batches.weight)
