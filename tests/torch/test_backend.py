@@ -16,19 +16,19 @@ import pytest
 
 pytest.importorskip("torch.nn")  # "torch" alone could be this folder
 
-import torch  # noqa: E402
-from native import dataset, run_settings  # noqa: E402
-from numpy.testing import assert_allclose, assert_array_equal  # noqa: E402
-from scipy import sparse  # noqa: E402
-from sklearn.base import clone  # noqa: E402
-from sklearn.datasets import make_blobs  # noqa: E402
-from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+import torch
+from native import dataset, run_settings
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from amclust import ClAM, ClAMSearch, _native  # noqa: E402
-from amclust.torch import _stacked, _training  # noqa: E402
-from amclust.torch import functional as F  # noqa: E402
-from amclust.torch._adjoint import Networks, recall  # noqa: E402
-from amclust.torch.energies import Cosine, Euclidean  # noqa: E402
+from amclust import ClAM, ClAMSearch, _native
+from amclust.torch import _stacked, _training
+from amclust.torch import functional as F
+from amclust.torch._adjoint import Networks, recall
+from amclust.torch.energies import Cosine, Euclidean
 
 CPU = torch.device("cpu")
 OBJECTIVES = ["completion", "reconstruction", "silhouette"]
@@ -103,8 +103,8 @@ def assert_same(X, runs, metric="euclidean", rows=None, weights=None, tol=1e-4):
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_training_agrees_with_the_native_core(objective, metric, batch_size, holes):
     X = table(holes=holes)
-    runs = make_runs(X, objective=objective, batch_size=batch_size)
-    assert_same(X, runs, metric)
+    for k in (4, 6):  # fewer and more than columns
+        assert_same(X, make_runs(X, k=k, objective=objective, batch_size=batch_size), metric)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -229,6 +229,27 @@ def test_progress_reports_every_epoch_of_every_run():
     records = _training.train(dataset(X), None, None, runs, CPU, lambda *event: calls.append(event))
     assert sorted(call[:2] for call in calls) == [(r, e) for r in range(3) for e in range(5)]
     assert all(records[run]["loss_curve"][epoch] == loss for run, epoch, loss in calls)
+
+
+def test_rows_are_loaded_in_the_units_of_the_core():
+    X = table(holes=0.3).astype(np.float64)
+    data = _native.dense_dataset(X)
+    data.has_missing = True
+    data.set_units("euclidean", np.arange(5.0), np.full(5, 0.5, np.float32))
+    rows = np.array([7, 3, 7])
+    assert data.metric == "euclidean"
+    assert_allclose(_native.load_rows(data, rows), (X[rows] - np.arange(5)) / 2, rtol=1e-6)
+    assert _native.load_rows(data, None).shape == X.shape
+    data.set_units("cosine", np.zeros(5), np.ones(5, np.float32))
+    assert data.metric == "cosine"
+    assert_allclose(np.nanmean(_native.load_rows(data, None) ** 2, axis=1), 1 / 5, rtol=1e-5)
+
+
+def test_places_beyond_the_rows_are_refused():
+    assert sorted(_native.draw_order(0, 0, 6, 0, 6)) == list(range(6))
+    for first, count in ((-1, 2), (0, 7), (5, 2), (0, -1)):
+        with pytest.raises(IndexError, match="out of range"):
+            _native.draw_order(0, 0, 6, first, count)
 
 
 # --- the gradient written by hand -----------------------------------------------------------------

@@ -77,8 +77,8 @@ class MovingBatches:
     def _evaluate(self, at: int, net: Networks, part: slice) -> Evaluation:
         """Evaluate rows of a batch.
 
-        A row goes to the memory nearest to its final state, or, where some entries are held, to
-        the one that pulls most in the last step.
+        A row goes to the memory nearest to its final state; where some entries are held (or, in
+        the core, it is cheaper not to ask), to the one that pulls most in the last step.
         """
         amount = net.step_size if self.amount is None else self.amount[at, ..., part]
         trajectory = recall(net, self.start[at, ..., part], amount)
@@ -88,7 +88,8 @@ class MovingBatches:
         losses = (by_state * residual).sum(1)
         by_memories, by_log_weights = trajectory.gradient(2 * by_state)
         nearness = trajectory.memberships[-1]
-        if self.amount is None:
+        k, d = net.memories.shape[1:]
+        if self.amount is None and (net.cosine or k <= d):
             nearness = net.memories @ state
             if not net.cosine:
                 nearness = 2 * nearness - net.memories.square().sum(-1, keepdim=True)
