@@ -16,9 +16,8 @@ class Run:
     def __init__(self, place: int, settings: dict[str, Any]) -> None:
         self.place, self.settings = place, settings
         self.seed = int(settings["seed"])
-        self.record: dict[str, Any] = dict(settings["earlier"]) if "earlier" in settings else {}
-        if not self.record:
-            self.record = _new_record(settings)
+        earlier = settings.get("earlier")
+        self.record = _new_record(settings) if earlier is None else dict(earlier)
         self.curve = list(self.record["loss_curve"])
         self.schedule: Schedule
 
@@ -40,8 +39,8 @@ class Run:
             r["plateaus"],
         )
 
-    def is_best(self, loss: float, living: int) -> bool:
-        """Note an epoch, and tell whether its memories are the best so far."""
+    def note_epoch(self, loss: float, living: int) -> bool:
+        """Note how an epoch went; True: its memories are the best so far."""
         r = self.record
         self.curve.append(loss)
         if living < r["best_living"] or (living == r["best_living"] and not loss < r["loss"]):

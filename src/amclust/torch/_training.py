@@ -199,7 +199,7 @@ class Stack:
         better = [
             at
             for at, (run, loss, alive) in enumerate(zip(self._runs, losses, living, strict=True))
-            if run.is_best(loss, int(alive))
+            if run.note_epoch(loss, int(alive))
         ]
         if better:
             for best, now in zip(self._best, measured, strict=True):
