@@ -14,7 +14,7 @@ import threading
 import numpy as np
 import pytest
 
-pytest.importorskip("torch.nn")  # "torch" alone could be this folder
+pytest.importorskip("torch")
 
 import torch
 from native import dataset, run_settings
@@ -25,9 +25,9 @@ from sklearn.datasets import make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from amclust import ClAM, ClAMSearch, _native
-from amclust.torch import _stacked, _training
 from amclust.torch import functional as F
-from amclust.torch._adjoint import Networks, recall
+from amclust.torch._training import _objectives, _stack, train
+from amclust.torch._training._adjoint import Networks, recall
 from amclust.torch.energies import Cosine, Euclidean
 
 CPU = torch.device("cpu")
@@ -81,7 +81,7 @@ def assert_same(X, runs, metric="euclidean", rows=None, weights=None, tol=1e-4):
     """Train in both ways, compare the whole records and return the native ones."""
     data = dataset(X, metric)
     native = _native.train(data, rows, weights, runs, 1, None)
-    stacked = _training.train(data, rows, weights, runs, CPU)
+    stacked = train(data, rows, weights, runs, CPU)
     for ours, theirs in zip(stacked, native, strict=True):
         assert ours.keys() == theirs.keys()
         for name, value in theirs.items():
@@ -156,7 +156,7 @@ def test_a_new_adam_agrees_for_a_while(objective):
 def test_a_learning_rate_of_next_to_nothing_moves_nothing():
     X = table()
     runs = make_runs(X, learning_rate=1e-300, min_lr=0.0)
-    for record in _training.train(dataset(X), None, None, runs, CPU):
+    for record in train(dataset(X), None, None, runs, CPU):
         assert_array_equal(record["memories"], record["last_memories"])
         assert np.isfinite(record["last_memories"]).all()
 
@@ -165,7 +165,7 @@ def test_a_learning_rate_of_next_to_nothing_moves_nothing():
 def test_an_epoch_may_be_a_part_of_the_rows(monkeypatch, whole_epochs):
     X = np.random.default_rng(0).normal(size=(_native.EPOCH_ROWS + 900, 2)).astype(np.float32)
     runs = make_runs(X, 2, k=3, batch_size=500, max_epochs=3, whole_epochs=whole_epochs)
-    monkeypatch.setattr(_training, "MOST_AHEAD", 10_000)  # an epoch in several parts
+    monkeypatch.setattr(_stack, "MOST_AHEAD", 10_000)  # an epoch in several parts
     (record, _) = assert_same(X, runs)
     assert record["pass"] == 2
     assert (record["place"] == len(X)) == whole_epochs
@@ -175,10 +175,10 @@ def test_an_epoch_may_be_a_part_of_the_rows(monkeypatch, whole_epochs):
 def test_memory_is_bounded_without_a_trace(monkeypatch, objective):
     X = table()
     runs = make_runs(X, 5, objective=objective, batch_size=32, learning_rate=0.05)
-    before = _training.train(dataset(X), None, None, runs, CPU)
-    monkeypatch.setattr(_training, "MOST_STACKED", 2 * 32 * X.shape[1])
-    monkeypatch.setattr(_stacked, "MOST_STATES", 9 * 2 * X.shape[1] * runs[0]["n_steps"])
-    after = _training.train(dataset(X), None, None, runs, CPU)
+    before = train(dataset(X), None, None, runs, CPU)
+    monkeypatch.setattr(_stack, "MOST_STACKED", 2 * 32 * X.shape[1])
+    monkeypatch.setattr(_objectives, "MOST_STATES", 9 * 2 * X.shape[1] * runs[0]["n_steps"])
+    after = train(dataset(X), None, None, runs, CPU)
     for one, other in zip(before, after, strict=True):
         assert_allclose(one["last_memories"], other["last_memories"], rtol=1e-4, atol=1e-4)
 
@@ -201,7 +201,7 @@ def test_runs_of_different_kinds_are_trained_in_their_own_stacks():
 def test_a_paused_run_goes_on_as_if_it_had_not_stopped(batch_size):
     X = table()
     runs = make_runs(X, objective="completion", batch_size=batch_size, learn_weights=True)
-    through = _training.train(dataset(X), None, None, runs, CPU)
+    through = train(dataset(X), None, None, runs, CPU)
     for run in runs:
         run["pause_at"] = 2
     paused = assert_same(X, runs)
@@ -216,7 +216,7 @@ def test_a_paused_run_goes_on_as_if_it_had_not_stopped(batch_size):
 def test_a_converged_run_is_returned_as_it_is():
     X = table()
     (run,) = make_runs(X, 1, early_stopping=True, tol=1.0, max_epochs=300, patience=1)
-    (record,) = _training.train(dataset(X), None, None, [run], CPU)
+    (record,) = train(dataset(X), None, None, [run], CPU)
     assert record["converged"]
     (again,) = assert_same(X, [run | {"earlier": record}])
     assert_array_equal(again["memories"], record["memories"])
@@ -226,7 +226,7 @@ def test_progress_reports_every_epoch_of_every_run():
     X = table()
     runs = make_runs(X)
     calls = []
-    records = _training.train(dataset(X), None, None, runs, CPU, lambda *event: calls.append(event))
+    records = train(dataset(X), None, None, runs, CPU, lambda *event: calls.append(event))
     assert sorted(call[:2] for call in calls) == [(r, e) for r in range(3) for e in range(5)]
     assert all(records[run]["loss_curve"][epoch] == loss for run, epoch, loss in calls)
 

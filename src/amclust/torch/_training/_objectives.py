@@ -13,8 +13,8 @@ from torch import Tensor
 
 from amclust import _native
 from amclust.torch import functional as F
-from amclust.torch._adjoint import Networks, recall
-from amclust.torch._stream import Epoch, Rows
+from amclust.torch._training._adjoint import Networks, recall
+from amclust.torch._training._stream import Epoch, Rows
 from amclust.torch.energies import Cosine, Euclidean
 
 # Entries of the states that are kept for a gradient.
@@ -109,7 +109,7 @@ class SilhouetteBatches:
     def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
         """Evaluate one batch; a row goes to the memory of its largest membership."""
         x, weight = self.rows[at], self.weight[at]
-        energy = _OnSphere() if net.cosine else Euclidean()
+        energy = Cosine() if net.cosine else Euclidean()
         more: dict[str, Any] = {}
         if self.missing is not None:
             more = {
@@ -239,17 +239,6 @@ class Silhouette(Objective):
         index, missing = epoch.places(self.rows.values.device), self.rows.missing
         holes = None if missing is None else missing[index]
         return SilhouetteBatches(weight, self.rows.values[index], holes, total)
-
-
-class _OnSphere(Cosine):
-    """The cosine energy of rows and memories that the core has put where they belong."""
-
-    def length(self, x: Tensor, missing: Tensor | None = None) -> None:  # type: ignore[override]
-        """Take rows as they are."""
-
-    def embed(self, x: Tensor) -> Tensor:
-        """Take rows as they are, those too that the memories have filled."""
-        return x
 
 
 OBJECTIVES: dict[str, type[Objective]] = {

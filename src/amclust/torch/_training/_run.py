@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust.torch._schedule import Schedule
+from amclust.torch._training._schedule import Schedule
 
 
 class Run:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from amclust import _native
-from amclust.torch._adjoint import Networks
-from amclust.torch._run import Run
-from amclust.torch._schedule import Adam, Rates
-from amclust.torch._stacked import OBJECTIVES, Costs, Evaluation
-from amclust.torch._stream import Epoch, Rows, Stream
+from amclust.torch._training._adjoint import Networks
+from amclust.torch._training._objectives import OBJECTIVES, Costs, Evaluation
+from amclust.torch._training._run import Run
+from amclust.torch._training._schedule import Adam, Rates
+from amclust.torch._training._stream import Epoch, Rows, Stream
 
 Progress = Callable[[int, int, float], None]
 
