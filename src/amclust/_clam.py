@@ -110,6 +110,16 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         How the best restart is chosen: by silhouette (exact up to 10,000 rows, on a fixed sample
         above) or by training loss. A restart with dead clusters never wins over one without.
 
+    backend : {"native", "torch"}, default="native"
+        What trains. "native" is the compiled core. "torch" (``pip install "amclust[torch]"``)
+        trains all restarts as one stack of tensors, on any `device`, where it keeps the rows dense
+        in float32. Both draw the same and go the same way up to rounding, which long training may
+        amplify. Seeding, ranking and what a fitted network is asked are native with both.
+
+    device : str or torch.device, default=None
+        Where `backend="torch"` trains: "cpu", "cuda", "cuda:1", "mps", ... None is "cpu". Not for
+        `backend="native"`.
+
     n_jobs : int, default=None
         Number of threads. None uses all cores. Results do not depend on it.
 
@@ -217,6 +227,8 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
         "early_stopping": ["boolean"],
         "selection": [StrOptions({"silhouette", "loss"})],
+        "backend": [StrOptions({"native", "torch"})],
+        "device": "no_validation",  # by torch
         "n_jobs": [
             None,
             Interval(Integral, 1, MOST, closed="both"),
@@ -250,6 +262,8 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         tol: float = 1e-3,
         early_stopping: bool = True,
         selection: str = "silhouette",
+        backend: str = "native",
+        device: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -275,6 +289,8 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         self.tol = tol
         self.early_stopping = early_stopping
         self.selection = selection
+        self.backend = backend
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,6 +65,8 @@ class FittingMethods(NetworkMethods):
     lr_factor: float
     tol: float
     early_stopping: bool
+    backend: str
+    device: Any
 
     def _fit(self, problem: Problem) -> None:
         rng = check_random_state(self.random_state)
@@ -193,6 +196,7 @@ class FittingMethods(NetworkMethods):
     def _problem(self, X: Any, sample_weight: Any, units: Units | None = None) -> Problem:
         """Return the rows as the core takes them; the units are chosen here if not given."""
         first = units is None
+        device = self._device()
         self._fitted_metric = self.metric if first else self._fitted_metric
         candidates = candidate_numbers(self.n_clusters, self.objective)
         if candidates is None:
@@ -248,7 +252,24 @@ class FittingMethods(NetworkMethods):
             weights = np.ascontiguousarray(
                 weights / weights.mean(dtype=np.float64), dtype=np.float32
             )
-        return Problem(data, units, n_clusters, rows, weights, counts, threads, resumed)
+        return Problem(data, units, n_clusters, rows, weights, counts, threads, resumed, device)
+
+    def _device(self) -> Any:
+        """Return the torch.device to train on; None: the native core trains."""
+        if self.backend == "native":
+            if self.device is not None:
+                msg = (
+                    f"device={self.device!r} needs backend='torch': backend='native' trains on the "
+                    "CPU. Set backend='torch', or leave device=None."
+                )
+                raise ValueError(msg)
+            return None
+        if importlib.util.find_spec("torch") is None:
+            msg = "backend='torch' needs PyTorch: pip install \"amclust[torch]\""
+            raise ModuleNotFoundError(msg, name="torch")
+        from amclust.torch._training import find_device
+
+        return find_device(self.device)
 
     def _check_estimable(self) -> None:
         """Refuse arrays that fix the number of clusters while it is to be estimated."""

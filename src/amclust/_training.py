@@ -54,6 +54,7 @@ class Problem:
     counts: NDArray[np.float32] | None  # the same as given: how many rows each stands for
     threads: int
     resumed: str | None = None  # the objective of the training that goes on here
+    device: Any = None  # a torch.device to train on; None: the native core trains
 
     @property
     def n_rows(self) -> int:
@@ -116,7 +117,7 @@ def train_runs(
     settings: dict[str, Any],
     progress: Any,
 ) -> list[TrainedRun]:
-    """Train restarts of one configuration, in one native call."""
+    """Train restarts of one configuration, in one call."""
     runs = [
         run_settings(problem, seeding, seed, beta, settings)
         for seed, seeding in zip(seeds, seedings, strict=True)
@@ -153,9 +154,14 @@ def run_settings(
 
 
 def train_settings(problem: Problem, runs: list[dict[str, Any]], progress: Any) -> list[TrainedRun]:
-    """Train runs of any configurations on the same rows, in one native call."""
+    """Train runs of any configurations on the same rows, in one call."""
     p = problem
-    records = _native.train(p.data, p.rows, p.weights, runs, p.threads, progress)
+    if p.device is None:
+        records = _native.train(p.data, p.rows, p.weights, runs, p.threads, progress)
+    else:
+        from amclust.torch._training import train
+
+        records = train(p.data, p.rows, p.weights, runs, p.device, progress)
     return [
         TrainedRun(run["seed"], run["beta"], record, settings=run)
         for run, record in zip(runs, records, strict=True)

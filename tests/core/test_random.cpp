@@ -1,13 +1,16 @@
-// The generator against its authors' known answers, and the orders drawn with it.
+// The generator against its authors' known answers, and what is drawn with it.
 #include "check.hpp"
 #include "order.hpp"
 #include "random.hpp"
+#include "reseeding.hpp"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
 namespace {
 
+using amclust::PassOrder;
 using amclust::Purpose;
 using amclust::Random;
 using amclust::RandomOrder;
@@ -103,6 +106,42 @@ void orders_differ_by_pass_and_seed() {
   CHECK(identity < 20 && pass < 20 && seed < 20);
 }
 
+void passes_visit_every_row_once_in_their_own_order() {
+  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{2}, std::int64_t{1000}, PassOrder::kFewRows,
+                               PassOrder::kFewRows + 1}) {
+    check::describe("pass over ", n);
+    const PassOrder order(11, 3, n), same(11, 3, n), next(11, 4, n), other(12, 3, n);
+    std::vector<bool> seen(n, false);
+    std::int64_t once = 0, equal = 0, pass = 0, seed = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      once += !seen[order[i]];
+      seen[order[i]] = true;
+      equal += order[i] == same[i];
+      pass += order[i] == next[i];
+      seed += order[i] == other[i];
+    }
+    CHECK_EQUAL(once, n);
+    CHECK_EQUAL(equal, n);
+    CHECK(n < 1000 || (pass < 20 && seed < 20));
+  }
+}
+
+void reseeds_fall_on_bad_rows_and_never_twice() {
+  const std::vector<float> badness{0.0f, 3.0f, 0.0f, 1.0f};
+  int heavy = 0;
+  constexpr int kDraws = 4000;
+  for (std::uint32_t epoch = 0; epoch < kDraws; ++epoch) {
+    std::vector<std::int64_t> picks = amclust::draw_reseeds(7, epoch, badness, 3);
+    heavy += picks[0] == 1;
+    std::sort(picks.begin(), picks.end());
+    CHECK((picks == std::vector<std::int64_t>{1, 3}));  // two rows are bad, however many are wanted
+  }
+  CHECK_NEAR(heavy, 0.75 * kDraws, 5.0 * std::sqrt(kDraws * 0.75 * 0.25));
+  CHECK_EQUAL(amclust::draw_reseeds(7, 0, badness, 1).size(), std::size_t{1});
+  CHECK(amclust::draw_reseeds(7, 0, {0.0f, 0.0f}, 1).empty());
+  CHECK(amclust::draw_reseeds(7, 0, {}, 1).empty());
+}
+
 }  // namespace
 
 int main() {
@@ -111,5 +150,7 @@ int main() {
   draws_stay_in_range_and_spread();
   orders_are_permutations();
   orders_differ_by_pass_and_seed();
+  passes_visit_every_row_once_in_their_own_order();
+  reseeds_fall_on_bad_rows_and_never_twice();
   return check::finish();
 }

@@ -13,6 +13,7 @@ from benchmarks.speed.sections import (
     missing,
     paper,
     scaling,
+    stacked,
     torch_peer,
 )
 from benchmarks.speed.settings import Settings
@@ -20,6 +21,7 @@ from benchmarks.speed.settings import Settings
 SECTIONS: dict[str, Callable[[Settings], Iterator[Entry]]] = {
     "paper": paper.run,
     "torch": torch_peer.run,
+    "stacked": stacked.run,
     "large": large.run,
     "flops": flops.run,
     "scaling": scaling.run,

@@ -1,13 +1,17 @@
-// A random order of 0 ... n - 1 that takes no memory: a Feistel network on the bits of the index, walked on until it
-// lands inside. Any index of the order can be had at once, and it depends on nothing but the key.
+// Random orders of 0 ... n - 1; they depend on nothing but the seed and the pass.
 #pragma once
 
 #include "random.hpp"
 
 #include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace amclust {
 
+// Takes no memory: a Feistel network on the bits of the index, walked on until it lands inside. Any index of the order
+// can be had at once.
 class RandomOrder {
  public:
   RandomOrder(std::uint64_t seed, std::uint32_t pass, std::uint64_t n) : n_(n) {
@@ -40,6 +44,31 @@ class RandomOrder {
   std::uint64_t n_, mask_;
   int half_;
   std::uint32_t keys_[4];
+};
+
+// The order in which a pass goes through the rows. Few rows are shuffled in memory, which is quicker; many rows are not
+// worth the memory.
+class PassOrder {
+ public:
+  static constexpr std::int64_t kFewRows = 1 << 16;
+
+  PassOrder(std::uint64_t seed, std::uint32_t pass, std::int64_t rows)
+      : order_(seed, pass, static_cast<std::uint64_t>(rows)) {
+    if (rows > kFewRows) return;
+    shuffled_.resize(rows);
+    std::iota(shuffled_.begin(), shuffled_.end(), 0u);
+    Random random(seed, Purpose::order, pass);
+    for (std::uint32_t left = static_cast<std::uint32_t>(rows); left > 1; --left)
+      std::swap(shuffled_[left - 1], shuffled_[random.below(left)]);
+  }
+  std::int64_t operator[](std::int64_t at) const {
+    if (shuffled_.empty()) return static_cast<std::int64_t>(order_[static_cast<std::uint64_t>(at)]);
+    return shuffled_[at];
+  }
+
+ private:
+  RandomOrder order_;
+  std::vector<std::uint32_t> shuffled_;
 };
 
 }  // namespace amclust

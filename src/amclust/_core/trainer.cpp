@@ -1,12 +1,13 @@
 #include "trainer.hpp"
 
 #include "order.hpp"
+#include "reseeding.hpp"
 #include "schedule.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <optional>
 #include <stdexcept>
 
 namespace amclust {
@@ -94,7 +95,6 @@ class BatchStream {
       : rows_(rows),
         batch_(static_cast<int>(std::min<std::int64_t>(batch_size, rows.size))),
         seed_(seed),
-        order_(seed, start.pass, static_cast<std::uint64_t>(rows.size)),
         state_(start) {
     index_.resize(batch_);
     ids_.resize(batch_);
@@ -124,7 +124,7 @@ class BatchStream {
     }
     const int n = static_cast<int>(std::min<std::int64_t>(batch_, rows_.size - state_.at));
     for (int i = 0; i < n; ++i) {
-      const std::int64_t position = whole() ? i : place(state_.at + i);
+      const std::int64_t position = whole() ? i : (*order_)[state_.at + i];
       ids_[i] = position;
       index_[i] = rows_.rows ? rows_.rows[position] : position;
       if (rows_.weights) weights_[i] = rows_.weights[position];
@@ -134,61 +134,39 @@ class BatchStream {
   }
 
  private:
-  // Few rows are shuffled in memory, which is quicker; many rows are not worth the memory.
-  static constexpr std::int64_t kFewRows = 1 << 16;
-
   void shuffle() {
-    if (whole()) return;
-    if (rows_.size > kFewRows) {
-      order_ = RandomOrder(seed_, state_.pass, static_cast<std::uint64_t>(rows_.size));
-      return;
-    }
-    shuffled_.resize(rows_.size);
-    std::iota(shuffled_.begin(), shuffled_.end(), 0u);
-    Random random(seed_, Purpose::order, state_.pass);
-    for (std::uint32_t i = static_cast<std::uint32_t>(rows_.size) - 1; i > 0; --i)
-      std::swap(shuffled_[i], shuffled_[random.below(i + 1)]);
-  }
-
-  std::int64_t place(std::int64_t at) const {
-    if (shuffled_.empty()) return static_cast<std::int64_t>(order_[static_cast<std::uint64_t>(at)]);
-    return shuffled_[at];
+    if (!whole()) order_.emplace(seed_, state_.pass, rows_.size);
   }
 
   TrainingRows rows_;
   int batch_;
   std::uint64_t seed_;
-  RandomOrder order_;
+  std::optional<PassOrder> order_;
   StreamState state_;
   double mean_weight_ = 1.0;
-  std::vector<std::uint32_t> shuffled_;
   std::vector<std::int64_t> index_, ids_;
   std::vector<float> weights_;
 };
 
-// Puts memories that no row falls to on badly represented rows, drawn with chances as their badness.
+// Puts memories that no row falls to on badly represented rows.
 int reseed(const Dataset& data, const ObjectiveSettings& settings, const std::vector<double>& wins,
-           std::vector<Candidate> candidates, std::uint32_t epoch, Memories& memories, Optimizer& optimizer) {
-  int moved = 0;
-  Random random(settings.seed, Purpose::reseed, epoch);
+           const std::vector<Candidate>& candidates, std::uint32_t epoch, Memories& memories, Optimizer& optimizer) {
+  std::vector<int> dead;
+  for (int m = 0; m < memories.k; ++m)
+    if (!(wins[m] > 0.0)) dead.push_back(m);
+  std::vector<float> badness;
+  for (const Candidate& c : candidates) badness.push_back(c.badness);
+  const std::vector<std::int64_t> picks =
+      draw_reseeds(settings.seed, epoch, std::move(badness), static_cast<int>(dead.size()));
   std::vector<float> row(data.features);
   std::vector<std::uint8_t> missing(data.features);
-  for (int m = 0; m < memories.k; ++m) {
-    if (wins[m] > 0.0) continue;
-    double total = 0.0;
-    for (const Candidate& c : candidates) total += c.badness;
-    if (!(total > 0.0)) break;
-    double target = random.uniform() * total;
-    std::size_t pick = 0;
-    while (pick + 1 < candidates.size() && (target -= candidates[pick].badness) >= 0.0) ++pick;
-    data.load(&candidates[pick].row, 1, settings.fill.data(), row.data(), data.features, missing.data());
-    memories.set_one(m, row.data());
-    memories.log_weights[m] = 0.0f;
-    optimizer.forget(memories, m);
-    candidates[pick].badness = 0.0f;
-    ++moved;
+  for (std::size_t i = 0; i < picks.size(); ++i) {
+    data.load(&candidates[picks[i]].row, 1, settings.fill.data(), row.data(), data.features, missing.data());
+    memories.set_one(dead[i], row.data());
+    memories.log_weights[dead[i]] = 0.0f;
+    optimizer.forget(memories, dead[i]);
   }
-  return moved;
+  return static_cast<int>(picks.size());
 }
 
 void set(Memories& memories, const std::vector<float>& values, const std::vector<float>& log_weights) {
@@ -278,8 +256,8 @@ RunRecord train_one(const Dataset& data, const TrainingRows& rows, const RunSett
                  single ? before_log_weights : memories.log_weights);
     control.report({run, epoch, loss});
     if (living < k && !candidates.empty()) {
-      const int moved = reseed(data, settings.objective, wins, std::move(candidates), static_cast<std::uint32_t>(epoch),
-                               memories, optimizer);
+      const int moved = reseed(data, settings.objective, wins, candidates, static_cast<std::uint32_t>(epoch), memories,
+                               optimizer);
       record.reseeded += moved;
       if (moved) memories.refresh(objective->needs_gram(memories));
     }

@@ -3,6 +3,8 @@
 #include "../dynamics.hpp"
 #include "../exact_silhouette.hpp"
 #include "../masks.hpp"
+#include "../order.hpp"
+#include "../reseeding.hpp"
 #include "../seeding.hpp"
 #include "convert.hpp"
 
@@ -13,6 +15,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 namespace amclust::bindings {
@@ -253,7 +256,7 @@ nb::object silhouette_scores(const HeldDataset& held, const RowNumbers& rows, co
   return array(std::move(values));
 }
 
-// Hidden coordinates as the trainer draws them, -1 where a row has fewer (for the tests).
+// What training draws, for the torch backend (and the tests): hidden coordinates, -1 where a row has fewer ...
 nb::object draw_masks(std::uint64_t seed, std::uint32_t epoch, const RowNumbers& rows, double fraction,
                       nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> missing) {
   const int d = static_cast<int>(missing.shape(1));
@@ -270,6 +273,37 @@ nb::object draw_masks(std::uint64_t seed, std::uint32_t epoch, const RowNumbers&
   return array(std::move(out), {rows.size(), static_cast<std::size_t>(room)});
 }
 
+// ... the places first ... first + count - 1 of a pass through the rows ...
+nb::object draw_order(std::uint64_t seed, std::uint32_t pass, std::int64_t rows, std::int64_t first,
+                      std::int64_t count) {
+  if (first < 0 || count < 0 || first + count > rows) throw std::out_of_range("a place is out of range");
+  const PassOrder order(seed, pass, rows);
+  std::vector<std::int64_t> out(count);
+  for (std::int64_t i = 0; i < count; ++i) out[i] = order[first + i];
+  return array(std::move(out));
+}
+
+// ... and the rows on which dead memories begin anew.
+nb::object draw_reseeded(std::uint64_t seed, std::uint32_t epoch, const FloatVector& badness, int count) {
+  return array(draw_reseeds(seed, epoch, {badness.data(), badness.data() + badness.size()}, count));
+}
+
+// Rows in the core's units, NaN where a value is missing.
+nb::object load_rows(const HeldDataset& held, const std::optional<RowNumbers>& rows) {
+  const TrainingRows which = training_rows(held.data, rows, std::nullopt);
+  const std::size_t n = static_cast<std::size_t>(which.size), d = held.data.features;
+  std::vector<float> out(n * d);
+  run(nb::none(), [&](Control&) {
+    const std::vector<float> fill(d, std::numeric_limits<float>::quiet_NaN());
+    std::vector<std::uint8_t> missing(d);
+    for (std::int64_t i = 0; i < which.size; ++i) {
+      const std::int64_t row = which.rows ? which.rows[i] : i;
+      held.data.load(&row, 1, fill.data(), out.data() + i * d, static_cast<int>(d), missing.data());
+    }
+  });
+  return array(std::move(out), {n, d});
+}
+
 }  // namespace
 }  // namespace amclust::bindings
 
@@ -282,6 +316,8 @@ NB_MODULE(_native, m) {
   nb::class_<HeldDataset>(m, "Dataset")
       .def_prop_ro("rows", [](const HeldDataset& h) { return h.data.rows; })
       .def_prop_ro("features", [](const HeldDataset& h) { return h.data.features; })
+      .def_prop_ro("metric",
+                   [](const HeldDataset& h) { return h.data.metric == Metric::cosine ? "cosine" : "euclidean"; })
       .def_prop_rw(
           "has_missing", [](const HeldDataset& h) { return h.data.has_missing; },
           [](HeldDataset& h, bool value) { h.data.has_missing = value; })
@@ -309,6 +345,9 @@ NB_MODULE(_native, m) {
         "step_size"_a, "n_steps"_a, "want"_a, "threads"_a, "fill_from_observed"_a = true);
   m.def("silhouette", &silhouette_scores, "data"_a, "rows"_a, "weights"_a.none(), "labels"_a, "k"_a, "threads"_a);
   m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "fraction"_a, "missing"_a);
+  m.def("draw_order", &draw_order, "seed"_a, "pass_"_a, "rows"_a, "first"_a, "count"_a);
+  m.def("draw_reseeds", &draw_reseeded, "seed"_a, "epoch"_a, "badness"_a, "count"_a);
+  m.def("load_rows", &load_rows, "data"_a, "rows"_a.none());
   m.attr("EPOCH_ROWS") = kEpochRows;
   m.def("instruction_set", [] { return std::string(kernels().name); });
   m.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name.c_str()); }, "name"_a);
