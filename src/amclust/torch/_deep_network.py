@@ -1,0 +1,168 @@
+"""An autoencoder with a memory between its halves, and what it says about rows."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from amclust import _native
+from amclust._config import n_threads
+from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
+from amclust.torch import autoencoders
+from amclust.torch.layer import AssociativeMemory
+
+# Rows that go through the modules at once when nothing is trained.
+INFERENCE_ROWS = 4096
+# Matrix products of fewer rows may be summed in another order. Rows in whole groups get the same
+# answer whichever rows are asked about beside them.
+GROUP_ROWS = 8
+
+
+class Evaluation(NamedTuple):
+    """What a network makes of all rows, without training."""
+
+    latents: Tensor
+    recalled: Tensor
+    labels: Tensor
+    reconstruction: float  # mean squared error an entry of decoder(latents)
+    recalled_reconstruction: float  # the same of decoder(recalled)
+
+    def counts(self, n_clusters: int) -> Tensor:
+        """Return how many rows fall to each memory."""
+        return torch.bincount(self.labels, minlength=n_clusters)
+
+
+class DeepNetwork(nn.Module):
+    """Encoder, memory in latent space, decoder: one module, so that they move and save together."""
+
+    def __init__(self, encoder: nn.Module, decoder: nn.Module, memory: AssociativeMemory) -> None:
+        super().__init__()
+        self.encoder, self.decoder, self.memory = encoder, decoder, memory
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network computes."""
+        return self.memory.memories.device
+
+    def ask(
+        self, answer: Callable[[DeepNetwork, Tensor], Tensor], rows: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return the answers for rows, in pieces, without gradients."""
+        self.eval()
+        pieces = []
+        with torch.no_grad():
+            for start in range(0, len(rows), INFERENCE_ROWS):
+                piece = rows[start : start + INFERENCE_ROWS]
+                batch = torch.tensor(piece, dtype=torch.float32, device=self.device)
+                padding = batch[-1:].expand(-len(batch) % GROUP_ROWS, -1)
+                pieces.append(answer(self, torch.cat([batch, padding]))[: len(batch)].cpu())
+        found: NDArray[Any] = torch.cat(pieces).numpy()
+        return found
+
+    def evaluate(self, rows: Tensor) -> Evaluation:
+        """Encode, recall, label and reconstruct rows that are on the device."""
+        self.eval()
+        latents, states, labels = [], [], []
+        plain = recalled = 0.0
+        with torch.no_grad():
+            for batch in torch.split(rows, INFERENCE_ROWS):
+                latent = self.encoder(batch)
+                state = self.memory(latent)
+                plain += (self.decoder(latent) - batch).square().sum().item()
+                recalled += (self.decoder(state) - batch).square().sum().item()
+                latents.append(latent)
+                states.append(state)
+                labels.append(self.memory.assign(latent))
+        return Evaluation(
+            torch.cat(latents),
+            torch.cat(states),
+            torch.cat(labels),
+            plain / rows.numel(),
+            recalled / rows.numel(),
+        )
+
+
+def make_pair(
+    encoder: Any,
+    decoder: nn.Module | None,
+    latent_dim: int,
+    image_shape: Any,
+    n_features: int,
+    generator: torch.Generator,
+) -> tuple[nn.Module, nn.Module]:
+    """Return a new encoder and decoder of flat rows, from what DeepClAM was given."""
+    if isinstance(encoder, nn.Module) != (decoder is not None):
+        msg = (
+            "A decoder goes with an encoder that is a module, got "
+            f"encoder={_kind(encoder)} and decoder={_kind(decoder)}."
+        )
+        raise ValueError(msg)
+    if image_shape is not None and math.prod(image_shape) != n_features:
+        n_pixels = math.prod(image_shape)
+        msg = f"image_shape={image_shape} has {n_pixels} entries, but X has {n_features} columns."
+        raise ValueError(msg)
+    if isinstance(encoder, nn.Module) and decoder is not None:
+        # Together, so that what the two share stays shared.
+        pair = copy.deepcopy((encoder, decoder))
+        if image_shape is None:
+            return pair
+        to_image = nn.Unflatten(1, tuple(image_shape))
+        return nn.Sequential(to_image, pair[0]), nn.Sequential(pair[1], nn.Flatten())
+    if encoder == "convolutional":
+        if image_shape is None:
+            msg = "encoder='convolutional' needs image_shape, got None."
+            raise ValueError(msg)
+        return autoencoders.convolutional(image_shape, latent_dim, generator=generator)
+    if encoder == "residual":
+        return autoencoders.residual(n_features, latent_dim, generator=generator)
+    if encoder == "mlp":
+        return autoencoders.mlp(n_features, latent_dim, generator=generator)
+    if not all(isinstance(width, Integral) and int(width) >= 1 for width in encoder):
+        msg = f"encoder={encoder} must have widths of hidden layers, integers of at least 1."
+        raise ValueError(msg)
+    return autoencoders.mlp(n_features, latent_dim, hidden=encoder, generator=generator)
+
+
+def latent_length(encoder: nn.Module, decoder: nn.Module, rows: Tensor) -> int:
+    """Return the length of a latent row; refuse modules that do not take rows there and back."""
+    encoder.eval()
+    decoder.eval()
+    with torch.no_grad():
+        latents = encoder(rows)
+        if not isinstance(latents, Tensor) or latents.ndim != 2 or len(latents) != len(rows):
+            expected = f"({len(rows)}, latent_dim) of {_kind(rows)}"
+            msg = f"encoder must make {expected}, got {_kind(latents)}."
+            raise ValueError(msg)
+        restored = decoder(latents)
+    if not isinstance(restored, Tensor) or restored.shape != rows.shape:
+        msg = f"decoder must make {_kind(rows)} of {_kind(latents)}, got {_kind(restored)}."
+        raise ValueError(msg)
+    return latents.shape[1]
+
+
+def _kind(value: object) -> str:
+    """Return in a word what something is; tensors by their shape."""
+    if isinstance(value, Tensor):
+        return str(tuple(value.shape))
+    return repr(value) if value is None or isinstance(value, str) else type(value).__name__
+
+
+def silhouette(points: NDArray[np.float32], labels: NDArray[Any], n_clusters: int) -> float:
+    """Return the silhouette (NaN if undefined); of a fixed sample above 10,000 points."""
+    X = np.ascontiguousarray(points)
+    rows = np.arange(len(X))
+    if len(rows) > EXACT_SILHOUETTE_ROWS:
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:SAMPLED_SILHOUETTE_ROWS])
+    data = _native.dense_dataset(X)
+    data.set_units("euclidean", X.mean(axis=0, dtype=np.float64), np.ones(X.shape[1], np.float32))
+    of_rows = labels[None, rows].astype(np.int32)
+    (value,) = _native.silhouette(data, rows, None, of_rows, n_clusters, n_threads(None))
+    return float(value)

@@ -1,0 +1,175 @@
+"""A deep fit that is killed, interrupted or stopped goes on from its file, to the same bits."""
+
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+torch = pytest.importorskip("torch")
+
+from deep_fits import assert_same_fit, modules, small  # noqa: E402
+
+from amclust.torch import _deep_checkpoint  # noqa: E402
+
+X = make_blobs(150, 6, centers=3, random_state=0)[0]
+# Three epochs of pre-training, the seeding and four epochs of training end with a save each.
+N_SAVES = 8
+
+
+class StoppedError(Exception):
+    """A fit was stopped."""
+
+
+@pytest.fixture
+def stop_at(monkeypatch):
+    """Make the n-th save from now on fail half way."""
+
+    def prepare(n):
+        left = [n]
+
+        def fsync(descriptor):
+            left[0] -= 1
+            if left[0] == 0:
+                raise StoppedError
+
+        monkeypatch.setattr(_deep_checkpoint.os, "fsync", fsync)
+
+    return prepare
+
+
+@pytest.mark.parametrize("with_modules", [False, True])
+def test_a_fit_stopped_anywhere_goes_on_to_the_same_bits(stop_at, tmp_path, with_modules):
+    pair = modules() if with_modules else ((16,), None)
+    whole = small(3, *pair).fit(X)
+    for stop in range(1, N_SAVES + 1):
+        path = tmp_path / f"{stop}.pt"
+        stop_at(stop)
+        with pytest.raises(StoppedError):
+            small(3, *pair, checkpoint=path).fit(X)
+        assert path.exists() == (stop > 1)  # the last whole one
+        stop_at(-1)
+        assert_same_fit(small(3, *pair, checkpoint=path).fit(X), whole)
+        assert [file.name for file in tmp_path.iterdir()] == [path.name]
+        path.unlink()
+
+
+def test_a_finished_fit_is_read_from_its_file(stop_at, tmp_path):
+    model = small(checkpoint=tmp_path / "fit.pt").fit(X)
+    stop_at(1)  # nothing is saved any more
+    assert_same_fit(small(checkpoint=str(tmp_path / "fit.pt")).fit(X), model)
+
+
+def test_chance_that_was_drawn_before_is_kept(stop_at, tmp_path):
+    path = tmp_path / "fit.pt"
+    stop_at(5)
+    with pytest.raises(StoppedError):
+        small(checkpoint=path, random_state=None).fit(X)
+    half = path.read_bytes()
+    stop_at(-1)
+    one = small(checkpoint=path, random_state=None).fit(X)
+    path.write_bytes(half)
+    assert_same_fit(small(checkpoint=path, random_state=None).fit(X), one)
+
+
+def test_fewer_saves_change_nothing(stop_at, tmp_path):
+    path = tmp_path / "fit.pt"
+    stop_at(2)
+    with pytest.raises(StoppedError):
+        small(checkpoint=path, checkpoint_every=3).fit(X)
+    stop_at(-1)
+    model = small(checkpoint=path, checkpoint_every=2, verbose=0).fit(X)
+    assert_same_fit(model, small().fit(X))
+    state = torch.load(path, weights_only=True)["state"]
+    assert len(state["history"]) == 5  # the end is saved in any case
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+import torch
+torch.set_num_threads(1)
+from amclust.torch import _deep_checkpoint
+from amclust.torch.deep import DeepClAM
+
+left = 6  # killed in the midst of the sixth save
+
+def fsync(descriptor):
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+_deep_checkpoint.os.fsync = fsync
+DeepClAM(
+    3, (16,), latent_dim=3, pretrain_epochs=3, max_epochs=4, random_state=0, checkpoint=sys.argv[1]
+).fit(np.load(sys.argv[2]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_killed_fit_goes_on(tmp_path):
+    path, rows = tmp_path / "fit.pt", tmp_path / "rows.npy"
+    np.save(rows, X)
+    command = [sys.executable, "-c", KILLED, str(path), str(rows)]
+    killed = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert path.with_name("fit.pt.part").exists()
+    state = torch.load(path, weights_only=True)["state"]
+    assert len(state["history"]) == 2  # the seeding and an epoch
+    assert_same_fit(small(checkpoint=path).fit(X), small().fit(X))
+
+
+def test_the_file_of_another_fit_is_refused_with_what_differs(tmp_path):
+    path = tmp_path / "fit.pt"
+    small(3, *modules(), checkpoint=path, max_epochs=0).fit(X)
+    other = X.copy()
+    other[3, 1] += 1
+    with pytest.raises(ValueError, match="is of another fit, which differs in: X. Name"):
+        small(3, *modules(), checkpoint=path, max_epochs=0).fit(other)
+    message = r"differs in: max_epochs \(0 there, 9 here\), n_steps \(5 there, 4 here\)"
+    with pytest.raises(ValueError, match=message):
+        small(3, *modules(), checkpoint=path, max_epochs=9, n_steps=4).fit(X)
+    with pytest.raises(ValueError, match=r"encoder \(Sequential \w+ there, Sequential \w+ here\)"):
+        small(3, *modules(seed=1), checkpoint=path, max_epochs=0).fit(X)
+    with pytest.raises(ValueError, match="differs in: random_state"):
+        small(3, *modules(), checkpoint=path, max_epochs=0, random_state=1).fit(X)
+    # These change nothing in what is computed.
+    small(3, *modules(), checkpoint=path, max_epochs=0, device="cpu", checkpoint_every=3).fit(X)
+
+
+def damages(content):
+    middle = len(content) // 2
+    yield b""
+    yield b"nothing of the kind"
+    yield content[:middle]
+    yield content[:middle] + bytes(64) + content[middle + 64 :]
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    path = tmp_path / "fit.pt"
+    small(checkpoint=path, max_epochs=0).fit(X)
+    for content in damages(path.read_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="is damaged, or no checkpoint of DeepClAM"):
+            small(checkpoint=path, max_epochs=0).fit(X)
+        assert path.read_bytes() == content
+    torch.save({"kind": "something else"}, path)
+    with pytest.raises(ValueError, match="it is of kind 'something else'"):
+        small(checkpoint=path).fit(X)
+
+
+def test_a_file_cannot_run_code(tmp_path):
+    path = tmp_path / "fit.pt"
+    torch.save({"kind": _deep_checkpoint.KIND, "fingerprint": {}, "state": StoppedError}, path)
+    with pytest.raises(ValueError, match="is damaged, or no checkpoint of DeepClAM"):
+        small(checkpoint=path).fit(X)
+
+
+def test_places_that_no_file_can_have_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="is a folder; name a file"):
+        small(checkpoint=tmp_path).fit(X)
+    with pytest.raises(ValueError, match="there is no folder"):
+        small(checkpoint=tmp_path / "none" / "fit.pt").fit(X)
