@@ -104,7 +104,7 @@ def test_history_has_a_row_for_every_epoch(fitted):
 def test_training_lowers_the_loss_of_the_recall(blobs):
     model = small(max_epochs=15, decoder_lr=1e-2, deepen=0.0, max_reconstruction=math.inf)
     history = model.fit(blobs[0]).history_
-    assert history["recalled_reconstruction"][-1] < 0.8 * history["recalled_reconstruction"][0]
+    assert history["recalled_reconstruction"][-1] < 0.9 * history["recalled_reconstruction"][0]
 
 
 def test_no_epochs_leave_the_seeds(blobs):

@@ -50,7 +50,7 @@ def agreement(batch: Batch) -> Tensor:
     return batch.unit * F.cross_entropy(logits, batch.targets)
 
 
-RECIPE: Recipe = ((0.5, recalled_reconstruction), (1.0, reconstruction), (1.0, agreement))
+RECIPE: Recipe = ((0.5, recalled_reconstruction), (1.0, reconstruction), (3.0, agreement))
 
 
 def total_loss(batch: Batch, recipe: Recipe) -> Tensor:

@@ -111,7 +111,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         Bound on the reconstruction loss of the epoch that is kept, as a multiple of the loss after
         pre-training; infinity for none.
 
-    patience : int, default=10
+    patience : int, default=5
         Stop after this many epochs of full depth without a better one to keep.
 
     checkpoint : path-like, default=None
@@ -250,7 +250,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         step_size: float = 0.2,
         deepen: float = 0.5,
         max_reconstruction: float = 1.1,
-        patience: int = 10,
+        patience: int = 5,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 1,
         device: str | torch.device | None = None,
