@@ -160,6 +160,16 @@ def test_a_fitted_model_survives_pickling(blobs, fitted, load, tmp_path):
     assert again.encoder_ is not fitted.encoder_
 
 
+def test_data_frames_keep_their_names(blobs):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(blobs[0], columns=list("abcdef"))
+    model = small().fit(frame)
+    assert_array_equal(model.feature_names_in_, list("abcdef"))
+    assert_array_equal(model.predict(frame), model.labels_)
+    latents = model.set_output(transform="pandas").transform(frame)
+    assert list(latents.columns) == ["deepclam0", "deepclam1", "deepclam2"]
+
+
 def test_a_model_with_modules_clones(blobs):
     model = small(3, *modules()).fit(blobs[0])
     assert_same_fit(model, clone(model).fit(blobs[0]))

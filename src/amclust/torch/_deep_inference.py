@@ -9,9 +9,15 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from torch import Tensor
 
 from amclust._validation import check_numeric_columns
 from amclust.torch._deep_network import DeepNetwork, silhouette
+
+
+def assign(network: DeepNetwork, rows: Tensor) -> Tensor:
+    """Return the memory that every row falls to."""
+    return network.memory.assign(network.encoder(rows)).to(torch.int32)
 
 
 class DeepMethods(TransformerMixin, ClusterMixin):
@@ -34,9 +40,7 @@ class DeepMethods(TransformerMixin, ClusterMixin):
             Index of the memory each row falls to.
         """
         X = self._validate(X)
-        return self._network.ask(
-            lambda net, rows: net.memory.assign(net.encoder(rows)).to(torch.int32), X
-        )
+        return self._network.ask(assign, X)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Return the memberships of rows: how strongly each memory attracts their latent rows.

@@ -148,6 +148,17 @@ def latent_length(encoder: nn.Module, decoder: nn.Module, rows: Tensor) -> int:
     return latents.shape[1]
 
 
+def choose_device(wanted: str | torch.device | None, encoder: nn.Module) -> torch.device:
+    """Return the device to compute on: as wanted, else where the encoder is."""
+    if wanted is None:
+        return next((weight.device for weight in encoder.parameters()), torch.device("cpu"))
+    try:
+        return torch.device(wanted)
+    except RuntimeError as error:
+        msg = f"device={wanted!r} is none that torch knows: {error}"
+        raise ValueError(msg) from error
+
+
 def _kind(value: object) -> str:
     """Return in a word what something is; tensors by their shape."""
     if isinstance(value, Tensor):

@@ -20,8 +20,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 
 from amclust.torch._deep_checkpoint import Checkpoint, fingerprint
-from amclust.torch._deep_inference import DeepMethods
-from amclust.torch._deep_network import DeepNetwork, latent_length, make_pair, silhouette
+from amclust.torch._deep_inference import DeepMethods, assign
+from amclust.torch._deep_network import (
+    DeepNetwork,
+    choose_device,
+    latent_length,
+    make_pair,
+    silhouette,
+)
 from amclust.torch._deep_progress import EpochLine
 from amclust.torch._deep_schedule import Schedule, history_table
 from amclust.torch._deep_seeding import SEEDINGS
@@ -69,8 +75,8 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         Epochs of pre-training on the autoencoder's own loss.
 
     max_epochs : int, default=15
-        Most epochs of training with the memory. 0 leaves it at the pre-trained autoencoder and
-        the clusters that ClAM finds in its latent space.
+        Most epochs of training with the memory. 0 leaves it at the pre-trained autoencoder with
+        the initial memories in its latent space.
 
     batch_size : int, default=256
         Rows per gradient step.
@@ -337,7 +343,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             X.shape[1],
             generator,
         )
-        device = _device(self.device, encoder)
+        device = choose_device(self.device, encoder)
         encoder.to(device, torch.float32)
         decoder.to(device, torch.float32)
         rows = torch.tensor(X, device=device)
@@ -401,7 +407,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         chosen = training.plan.schedule.best(training.history)
         kept = training.history[chosen]
         found = network.evaluate(training.rows)
-        self.labels_ = self.predict(X)
+        self.labels_ = network.ask(assign, X)
         self.cluster_centers_ = network.memory.memories.detach().cpu().numpy().copy()
         self.prototypes_ = network.ask(
             lambda net, latents: net.decoder(latents), self.cluster_centers_
@@ -437,17 +443,6 @@ def _modules(network: DeepNetwork) -> dict[str, nn.Module]:
         "decoder_": network.decoder,
         "memory_": network.memory,
     }
-
-
-def _device(wanted: str | torch.device | None, encoder: nn.Module) -> torch.device:
-    """Return the device to compute on: as wanted, else where the encoder is."""
-    if wanted is None:
-        return next((weight.device for weight in encoder.parameters()), torch.device("cpu"))
-    try:
-        return torch.device(wanted)
-    except RuntimeError as error:
-        msg = f"device={wanted!r} is none that torch knows: {error}"
-        raise ValueError(msg) from error
 
 
 @contextmanager
