@@ -37,8 +37,8 @@ from numpy.testing import assert_array_equal  # noqa: E402
 from sklearn.datasets import make_blobs  # noqa: E402
 from sklearn.metrics import adjusted_rand_score, silhouette_score  # noqa: E402
 
-from amclust.torch._pretraining import pretrain  # noqa: E402
 from amclust.torch.autoencoders import mlp  # noqa: E402
+from amclust.torch.deep._pretraining import pretrain  # noqa: E402
 
 SHORT = Settings(
     rows=200, epochs=dict.fromkeys(AUTOENCODERS, 2), batch_size=50, updates=8, update_interval=4

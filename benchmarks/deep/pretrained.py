@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from amclust.torch import autoencoders
-from amclust.torch._pretraining import PretrainingState, pretrain, reconstruction_error
+from amclust.torch.deep._pretraining import PretrainingState, pretrain, reconstruction_error
 from benchmarks.deep.sets import Images
 from benchmarks.deep.settings import Settings, short_hash
 

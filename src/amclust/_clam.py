@@ -10,6 +10,7 @@ from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from amclust._fitting import FittingMethods
+from amclust._restoring import restored_on_failure
 
 # What the core counts with.
 MOST = 2**31 - 1
@@ -326,7 +327,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         self : ClAM
             The fitted estimator.
         """
-        with self._restored_on_failure():
+        with restored_on_failure(self):
             X = self._validate(X, reset=True)
             problem = self._problem(X, sample_weight)
             self._fit(problem)
@@ -355,7 +356,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         self : ClAM
             The fitted estimator.
         """
-        with self._restored_on_failure():
+        with restored_on_failure(self):
             first = not hasattr(self, "cluster_centers_")
             X = self._validate(X, reset=first)
             problem = self._problem(X, sample_weight, None if first else self._units())

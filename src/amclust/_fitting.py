@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -134,17 +132,6 @@ class FittingMethods(NetworkMethods):
             problem.n_clusters, self.n_clusters_evidence_ = found
             finish(self.verbose, f"ClAM: {problem.n_clusters} clusters, by the median of the votes")
         self.n_clusters_ = problem.n_clusters
-
-    @contextmanager
-    def _restored_on_failure(self) -> Iterator[None]:
-        """Leave the estimator as it was when a fit fails or is interrupted."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _objective(self, problem: Problem) -> str:
         """Return the objective by name; "auto" is decided here."""

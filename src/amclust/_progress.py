@@ -9,7 +9,7 @@ from collections.abc import Callable
 Progress = Callable[[int, int, float], None]
 
 
-class _Line:
+class ProgressLine:
     """One line that is written over on a terminal; now and then a new one elsewhere."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ def reporter(verbose: int, n_runs: int, max_epochs: int) -> Progress | None:
     if not verbose:
         return None
     done = [0] * n_runs
-    line = _Line()
+    line = ProgressLine()
 
     def report(run: int, epoch: int, loss: float) -> None:
         done[run] = epoch + 1
@@ -53,7 +53,7 @@ class SearchBar:
 
     def __init__(self, total: int) -> None:
         self.done, self._total = 0, total
-        self._line = _Line()
+        self._line = ProgressLine()
 
     def __call__(self, run: int, epoch: int, loss: float) -> None:
         """Count an epoch; this is what the core calls after each."""

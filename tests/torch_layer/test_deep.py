@@ -21,9 +21,8 @@ torch = pytest.importorskip("torch")
 from deep_fits import SMALL, assert_same_fit, modules, small  # noqa: E402
 from torch import nn  # noqa: E402
 
-from amclust.torch import AssociativeMemory  # noqa: E402
-from amclust.torch._deep_seeding import SEEDINGS, seed_by_clam  # noqa: E402
-from amclust.torch.deep import DeepClAM  # noqa: E402
+from amclust.torch import AssociativeMemory, DeepClAM  # noqa: E402
+from amclust.torch.deep._seeding import SEEDINGS, seed_by_clam  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from deep_fits import assert_same_fit, modules, small  # noqa: E402
 
-from amclust.torch import _deep_checkpoint  # noqa: E402
+from amclust.torch.deep import _checkpoint  # noqa: E402
 
 X = make_blobs(150, 6, centers=3, random_state=0)[0]
 # Three epochs of pre-training, the seeding and four epochs of training end with a save each.
@@ -35,7 +35,7 @@ def stop_at(monkeypatch):
             if left[0] == 0:
                 raise StoppedError
 
-        monkeypatch.setattr(_deep_checkpoint.os, "fsync", fsync)
+        monkeypatch.setattr(_checkpoint.os, "fsync", fsync)
 
     return prepare
 
@@ -91,7 +91,7 @@ import os, signal, sys
 import numpy as np
 import torch
 torch.set_num_threads(1)
-from amclust.torch import _deep_checkpoint
+from amclust.torch.deep import _checkpoint
 from amclust.torch.deep import DeepClAM
 
 left = 6  # killed in the midst of the sixth save
@@ -102,7 +102,7 @@ def fsync(descriptor):
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
 
-_deep_checkpoint.os.fsync = fsync
+_checkpoint.os.fsync = fsync
 DeepClAM(
     3, (16,), latent_dim=3, pretrain_epochs=3, max_epochs=4, random_state=0, checkpoint=sys.argv[1]
 ).fit(np.load(sys.argv[2]))
@@ -163,7 +163,7 @@ def test_a_damaged_file_is_refused(tmp_path):
 
 def test_a_file_cannot_run_code(tmp_path):
     path = tmp_path / "fit.pt"
-    torch.save({"kind": _deep_checkpoint.KIND, "fingerprint": {}, "state": StoppedError}, path)
+    torch.save({"kind": _checkpoint.KIND, "fingerprint": {}, "state": StoppedError}, path)
     with pytest.raises(ValueError, match="is damaged, or no checkpoint of DeepClAM"):
         small(checkpoint=path).fit(X)
 

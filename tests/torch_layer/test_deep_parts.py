@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from amclust.torch import AssociativeMemory, functional  # noqa: E402
-from amclust.torch._deep_objective import (  # noqa: E402
+from amclust.torch.deep._objective import (  # noqa: E402
     RECIPE,
     Batch,
     agreement,
@@ -21,8 +21,8 @@ from amclust.torch._deep_objective import (  # noqa: E402
     reconstruction,
     total_loss,
 )
-from amclust.torch._deep_schedule import Epoch, Schedule  # noqa: E402
-from amclust.torch._deep_seeding import (  # noqa: E402
+from amclust.torch.deep._schedule import Epoch, Schedule  # noqa: E402
+from amclust.torch.deep._seeding import (  # noqa: E402
     SEEDINGS,
     leading_eigenvectors,
     neighbour_graph,

@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from amclust.torch._pretraining import pretrain, reconstruction_error  # noqa: E402
 from amclust.torch.autoencoders import convolutional, mlp, residual  # noqa: E402
+from amclust.torch.deep._pretraining import pretrain, reconstruction_error  # noqa: E402
 
 PAIRS = {
     "mlp": lambda: mlp(12, 2, (16,), generator=seeded()),

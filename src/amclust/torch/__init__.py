@@ -8,7 +8,8 @@ except ModuleNotFoundError as error:
     message = 'amclust.torch needs PyTorch: pip install "amclust[torch]"'
     raise ModuleNotFoundError(message, name="torch") from error
 
-from amclust.torch import energies, functional
+from amclust.torch import autoencoders, energies, functional
+from amclust.torch.deep import DeepClAM
 from amclust.torch.layer import AssociativeMemory
 
-__all__ = ["AssociativeMemory", "energies", "functional"]
+__all__ = ["AssociativeMemory", "DeepClAM", "autoencoders", "energies", "functional"]

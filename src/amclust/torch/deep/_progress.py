@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from amclust._progress import _Line, finish
-from amclust.torch._deep_training import Training
+from amclust._progress import ProgressLine, finish
+from amclust.torch.deep._training import Training
 
 
 class EpochLine:
@@ -11,7 +11,7 @@ class EpochLine:
 
     def __init__(self, verbose: int) -> None:
         self._verbose = verbose
-        self._line = _Line() if verbose else None
+        self._line = ProgressLine() if verbose else None
 
     def resume(self, training: Training, path: str) -> None:
         """Say where a training goes on."""

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from amclust.torch import functional
-from amclust.torch._deep_network import DeepNetwork, Evaluation, silhouette
-from amclust.torch._deep_objective import RECIPE, Batch, Recipe, total_loss
-from amclust.torch._deep_schedule import Epoch, Schedule
-from amclust.torch._deep_seeding import SEEDINGS
-from amclust.torch._pretraining import PretrainingState, pretrain
+from amclust.torch.deep._network import DeepNetwork, Evaluation, silhouette
+from amclust.torch.deep._objective import RECIPE, Batch, Recipe, total_loss
+from amclust.torch.deep._pretraining import PretrainingState, pretrain
+from amclust.torch.deep._schedule import Epoch, Schedule
+from amclust.torch.deep._seeding import SEEDINGS
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ def pretrain(
         If the error is no longer finite.
     """
     # The fused Adam is one pass over the weights, which are many here for the rows of a batch.
-    parameters = [*encoder.parameters(), *decoder.parameters()]
+    # Weights that both have are trained once.
+    parameters = list(dict.fromkeys([*encoder.parameters(), *decoder.parameters()]))
     optimizer = torch.optim.Adam(parameters, lr=learning_rate, fused=True)
     losses: list[float] = []
     if start is not None:

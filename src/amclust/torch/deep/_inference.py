@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from torch import Tensor
 
 from amclust._validation import check_numeric_columns
-from amclust.torch._deep_network import DeepNetwork, silhouette
+from amclust.torch.deep._network import DeepNetwork, silhouette
 
 
 def assign(network: DeepNetwork, rows: Tensor) -> Tensor:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -19,19 +17,20 @@ from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 
-from amclust.torch._deep_checkpoint import Checkpoint, fingerprint
-from amclust.torch._deep_inference import DeepMethods, assign
-from amclust.torch._deep_network import (
+from amclust._restoring import restored_on_failure
+from amclust.torch.deep._checkpoint import Checkpoint, fingerprint
+from amclust.torch.deep._inference import DeepMethods, assign
+from amclust.torch.deep._network import (
     DeepNetwork,
     choose_device,
     latent_length,
     make_pair,
     silhouette,
 )
-from amclust.torch._deep_progress import EpochLine
-from amclust.torch._deep_schedule import Schedule, history_table
-from amclust.torch._deep_seeding import SEEDINGS
-from amclust.torch._deep_training import Plan, Training
+from amclust.torch.deep._progress import EpochLine
+from amclust.torch.deep._schedule import Schedule, history_table
+from amclust.torch.deep._seeding import SEEDINGS
+from amclust.torch.deep._training import Plan, Training
 from amclust.torch.layer import AssociativeMemory
 
 __all__ = ["DeepClAM"]
@@ -196,7 +195,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from amclust.torch.deep import DeepClAM
+    >>> from amclust.torch import DeepClAM
     >>> X = load_digits().data[:300] / 16
     >>> model = DeepClAM(10, (64,), latent_dim=5, pretrain_epochs=10, max_epochs=3, random_state=0)
     >>> _ = model.fit(X)
@@ -321,7 +320,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         self : DeepClAM
             The fitted estimator.
         """
-        with _restored_on_failure(self):
+        with restored_on_failure(self):
             X = self._validate(X, reset=True)
             if len(X) < self.n_clusters:
                 msg = f"n_clusters={self.n_clusters} must be at most n_samples={len(X)}."
@@ -443,15 +442,3 @@ def _modules(network: DeepNetwork) -> dict[str, nn.Module]:
         "decoder_": network.decoder,
         "memory_": network.memory,
     }
-
-
-@contextmanager
-def _restored_on_failure(estimator: BaseEstimator) -> Iterator[None]:
-    """Leave the estimator as it was when a fit fails or is interrupted."""
-    before = estimator.__dict__.copy()
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
