@@ -254,7 +254,7 @@ class FittingMethods(NetworkMethods):
         if importlib.util.find_spec("torch") is None:
             msg = "backend='torch' needs PyTorch: pip install \"amclust[torch]\""
             raise ModuleNotFoundError(msg, name="torch")
-        from amclust.torch._training import find_device
+        from amclust.torch._device import find_device
 
         return find_device(self.device)
 

@@ -17,6 +17,7 @@ from amclust import _native
 from amclust._config import n_threads
 from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
 from amclust.torch import autoencoders
+from amclust.torch._device import find_device
 from amclust.torch.layer import AssociativeMemory
 
 # Rows that go through the modules at once when nothing is trained.
@@ -152,11 +153,7 @@ def choose_device(wanted: str | torch.device | None, encoder: nn.Module) -> torc
     """Return the device to compute on: as wanted, else where the encoder is."""
     if wanted is None:
         return next((weight.device for weight in encoder.parameters()), torch.device("cpu"))
-    try:
-        return torch.device(wanted)
-    except RuntimeError as error:
-        msg = f"device={wanted!r} is none that torch knows: {error}"
-        raise ValueError(msg) from error
+    return find_device(wanted)
 
 
 def _kind(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The device to train on."""
+"""The device to compute on."""
 
 from __future__ import annotations
 
