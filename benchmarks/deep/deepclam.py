@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import torch
 from sklearn.exceptions import ConvergenceWarning
@@ -18,22 +19,17 @@ from benchmarks.deep.settings import Settings
 def deep_clam(
     autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int, settings: Settings
 ) -> Fitted:
-    """Train with the estimator's defaults, for as many batches as the others have at most."""
-    try:
-        from amclust.torch import DeepClAM
-    except ImportError as error:
-        message = f"this amclust has no DeepClAM: {error}"
-        raise UnavailableError(message) from error
+    """Train with the estimator's defaults, on no more batches than the others."""
     n_batches = math.ceil(len(X) / settings.batch_size)
-    model = DeepClAM(
-        n_clusters,
-        autoencoder.encoder,
-        autoencoder.decoder,
+    model = _estimator().set_params(
+        n_clusters=n_clusters,
+        encoder=autoencoder.encoder,
+        decoder=autoencoder.decoder,
         pretrain_epochs=0,
-        max_epochs=math.ceil(settings.updates / n_batches),
         batch_size=settings.batch_size,
         random_state=seed,
     )
+    model.max_epochs = min(model.max_epochs, settings.updates // n_batches)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X.numpy())
@@ -47,3 +43,18 @@ def deep_clam(
         recalled,
         updates=model.n_iter_ * n_batches,
     )
+
+
+def defaults() -> dict[str, Any]:
+    """Give the parameters of the estimator, since results change with them."""
+    parameters: dict[str, Any] = _estimator().get_params()
+    return parameters
+
+
+def _estimator() -> Any:
+    try:
+        from amclust.torch import DeepClAM
+    except ImportError as error:
+        message = f"this amclust has no DeepClAM: {error}"
+        raise UnavailableError(message) from error
+    return DeepClAM()

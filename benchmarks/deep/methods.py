@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -12,7 +13,7 @@ from benchmarks.deep.baselines.dec import dec, dec_random
 from benchmarks.deep.baselines.fitted import Fitted
 from benchmarks.deep.baselines.idec import idec
 from benchmarks.deep.baselines.kmeans import autoencoder_k_means
-from benchmarks.deep.deepclam import deep_clam
+from benchmarks.deep.deepclam import deep_clam, defaults
 from benchmarks.deep.pretrained import Autoencoder
 from benchmarks.deep.settings import Settings, short_hash
 
@@ -30,11 +31,14 @@ class Method:
         settings.
     autoencoder : str or None
         The kind of autoencoder that it is defined with; None: any.
+    parameters : callable
+        Gives, as plain values, what the settings do not say.
     """
 
     title: str
     fit: Callable[[Autoencoder, Tensor, int, int, Settings], Fitted]
     autoencoder: str | None = None
+    parameters: Callable[[], dict[str, Any]] = dict
 
     def kind(self, chosen: str) -> str:
         """Give the kind of autoencoder it gets where another is chosen for all."""
@@ -48,11 +52,11 @@ METHODS = {
     "dec-random": Method("DEC, random seeds", dec_random),
     "idec": Method("IDEC", idec),
     DCEC: Method("DCEC", dcec, autoencoder="convolutional"),
-    DEEP_CLAM: Method("DeepClAM", deep_clam),
+    DEEP_CLAM: Method("DeepClAM", deep_clam, parameters=defaults),
 }
 
 
 def definition(name: str, kind: str, settings: Settings) -> str:
     """Name what a result depends on, apart from the code."""
-    values = settings.as_json()
-    return short_hash([name, kind, {**values, "epochs": settings.epochs[kind]}])
+    values = {**settings.as_json(), "epochs": settings.epochs[kind]}
+    return short_hash([name, kind, values, METHODS[name].parameters()])

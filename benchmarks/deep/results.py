@@ -48,7 +48,9 @@ class Results:
         """Write the file, with the environments that a cell refers to."""
         used = {record.environment for record in self.records.values()}
         parts = {
-            "environments": _lines("{}", [_entry(key, self.environments[key]) for key in used]),
+            "environments": _lines(
+                "{}", [_entry(key, self.environments[key]) for key in sorted(used)]
+            ),
             "summary": _lines("{}", [_entry(key, value) for key, value in self.summary.items()]),
             "cells": _lines(
                 "[]", [_json(self.records[cell].as_json()) for cell in sorted(self.records)]
