@@ -250,7 +250,7 @@ def test_modules_of_images_get_images():
             {"encoder": nn.Identity(), "decoder": nn.Linear(6, 2)},
             "decoder must make (2, 6) of (2, 6), got (2, 2)",
         ),
-        ({"device": "nowhere"}, "device must be None or one of .*got 'nowhere'"),
+        ({"device": "nowhere"}, "device must be None or one of"),
         ({"n_clusters": 151}, "n_clusters=151 must be at most n_samples=150"),
         ({"max_reconstruction": 0.9}, "'max_reconstruction' parameter of DeepClAM must be"),
     ],
