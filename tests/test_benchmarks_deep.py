@@ -20,6 +20,7 @@ from benchmarks.deep.baselines.embedded import (  # noqa: E402
     target_distribution,
 )
 from benchmarks.deep.baselines.fitted import k_means_centers  # noqa: E402
+from benchmarks.deep.baselines.graph import autoencoder_graph  # noqa: E402
 from benchmarks.deep.baselines.idec import idec  # noqa: E402
 from benchmarks.deep.baselines.kmeans import autoencoder_k_means  # noqa: E402
 from benchmarks.deep.cells import Cell, Record, run_cell  # noqa: E402
@@ -150,16 +151,16 @@ def test_dec_leaves_the_decoder_behind_and_idec_takes_it_along(blobs, trained):
         assert not torch.equal(weights(trained.encoder), weights(fitted.autoencoder.encoder))
 
 
-def test_k_means_leaves_the_autoencoder_alone(blobs, trained):
+@pytest.mark.parametrize("method", [autoencoder_k_means, autoencoder_graph])
+def test_what_trains_nothing_leaves_the_autoencoder_alone(method, blobs, trained):
     X = torch.from_numpy(blobs.features)
     before = weights(trained.encoder)
-    fitted = autoencoder_k_means(trained, X, 4, 0, ONE_INTERVAL)
+    fitted = method(trained, X, 4, 0, ONE_INTERVAL)
     assert torch.equal(weights(fitted.autoencoder.encoder), before)
     assert adjusted_rand_score(blobs.classes, fitted.labels) > 0.8
 
 
 def test_deep_clam_starts_from_the_pair_and_leaves_it_alone(blobs, trained):
-    pytest.importorskip("amclust.torch.deep")
     X = torch.from_numpy(blobs.features)
     before = weights(trained.encoder)
     fitted = deep_clam(trained, X, 4, 0, ONE_INTERVAL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -11,6 +12,7 @@ from torch import Tensor
 from benchmarks.deep.baselines.dcec import dcec
 from benchmarks.deep.baselines.dec import dec, dec_random
 from benchmarks.deep.baselines.fitted import Fitted
+from benchmarks.deep.baselines.graph import autoencoder_graph
 from benchmarks.deep.baselines.idec import idec
 from benchmarks.deep.baselines.kmeans import autoencoder_k_means
 from benchmarks.deep.deepclam import deep_clam, defaults
@@ -52,6 +54,10 @@ METHODS = {
     "dec-random": Method("DEC, random seeds", dec_random),
     "idec": Method("IDEC", idec),
     DCEC: Method("DCEC", dcec, autoencoder="convolutional"),
+    "graph": Method("autoencoder + DeepClAM's seeding", autoencoder_graph),
+    "deepclam-compact": Method(
+        "DeepClAM, seeding='clam'", partial(deep_clam, seeding="clam"), parameters=defaults
+    ),
     DEEP_CLAM: Method("DeepClAM", deep_clam, parameters=defaults),
 }
 
