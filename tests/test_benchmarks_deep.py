@@ -24,7 +24,7 @@ from benchmarks.deep.baselines.graph import autoencoder_graph  # noqa: E402
 from benchmarks.deep.baselines.idec import idec  # noqa: E402
 from benchmarks.deep.baselines.kmeans import autoencoder_k_means  # noqa: E402
 from benchmarks.deep.cells import Cell, Record, run_cell  # noqa: E402
-from benchmarks.deep.deepclam import deep_clam  # noqa: E402
+from benchmarks.deep.deepclam import deep_clam, defaults  # noqa: E402
 from benchmarks.deep.methods import METHODS, definition  # noqa: E402
 from benchmarks.deep.pretrained import Autoencoder, Shelf, untrained  # noqa: E402
 from benchmarks.deep.results import Results  # noqa: E402
@@ -281,6 +281,13 @@ def test_a_definition_depends_on_the_settings_that_matter():
     assert here != definition("idec", "mlp", QUICK)
     assert here != definition("dec", "mlp", replace(QUICK, updates=1))
     assert here == definition("dec", "mlp", replace(QUICK, epochs={**QUICK.epochs, "residual": 9}))
+
+
+def test_the_definition_of_deep_clam_depends_on_its_defaults(monkeypatch):
+    here = definition("deepclam", "mlp", QUICK)
+    other = replace(METHODS["deepclam"], parameters=lambda: {**defaults(), "n_steps": 99})
+    monkeypatch.setitem(METHODS, "deepclam", other)
+    assert here != definition("deepclam", "mlp", QUICK)
 
 
 def test_only_missing_cells_are_run(tmp_path, capsys, monkeypatch):

@@ -10,7 +10,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from benchmarks.availability import UnavailableError
+from amclust.torch import DeepClAM
 from benchmarks.deep.baselines.fitted import Fitted
 from benchmarks.deep.pretrained import Autoencoder
 from benchmarks.deep.settings import Settings
@@ -26,10 +26,10 @@ def deep_clam(
 ) -> Fitted:
     """Train with the estimator's defaults, on no more batches than the others."""
     n_batches = math.ceil(len(X) / settings.batch_size)
-    model = _estimator().set_params(
-        n_clusters=n_clusters,
-        encoder=autoencoder.encoder,
-        decoder=autoencoder.decoder,
+    model = DeepClAM(
+        n_clusters,
+        autoencoder.encoder,
+        autoencoder.decoder,
         pretrain_epochs=0,
         batch_size=settings.batch_size,
         random_state=seed,
@@ -53,14 +53,5 @@ def deep_clam(
 
 def defaults() -> dict[str, Any]:
     """Give the parameters of the estimator, since results change with them."""
-    parameters: dict[str, Any] = _estimator().get_params()
+    parameters: dict[str, Any] = DeepClAM().get_params()
     return parameters
-
-
-def _estimator() -> Any:
-    try:
-        from amclust.torch import DeepClAM
-    except ImportError as error:
-        message = f"this amclust has no DeepClAM: {error}"
-        raise UnavailableError(message) from error
-    return DeepClAM()
