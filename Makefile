@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 # Folder with the data sets of the paper's tables, for the benchmarks.
 AMCLUST_DATA ?= ../shared/data
-# More arguments for pytest: make test PYTEST_ARGS="-n auto -k energy"
-PYTEST_ARGS ?=
+# Arguments for pytest: make test PYTEST_ARGS="-k energy"
+PYTEST_ARGS ?= -n auto
 
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
@@ -75,7 +75,7 @@ wheel: $(STAMPS)/build-tools ## build a wheel into dist/
 # --- checks -------------------------------------------------------------------------------------
 
 test: $(STAMPS)/test ## run the tests and the doctests
-	$(BIN)/pytest $(CURDIR)/tests --pyargs amclust --doctest-modules $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest $(CURDIR)/tests --pyargs amclust --doctest-modules $(PYTEST_ARGS)
 
 lint: $(STAMPS)/lint ## check style and types
 	$(BIN)/ruff check .

@@ -86,18 +86,18 @@ def load_fashion_mnist(folder: Path) -> FloatArray:
     UnavailableError
         If the file is not in the folder.
     """
-    pixels = _read_idx(folder, "train", "images-idx3")
+    pixels = read_idx(folder, "train", "images-idx3")
     return standardise(pixels.reshape(FASHION_MNIST_SHAPE).astype(np.float32))
 
 
 def load_fashion_mnist_test(folder: Path) -> tuple[FloatArray, IntArray]:
     """Read the 10,000 test images, raw and in float64, and their classes."""
-    classes = _read_idx(folder, "t10k", "labels-idx1")
-    pixels = _read_idx(folder, "t10k", "images-idx3")
+    classes = read_idx(folder, "t10k", "labels-idx1")
+    pixels = read_idx(folder, "t10k", "images-idx3")
     return pixels.reshape(len(classes), -1).astype(np.float64), classes
 
 
-def _read_idx(folder: Path, part: str, kind: str) -> NDArray[np.uint8]:
+def read_idx(folder: Path, part: str, kind: str) -> NDArray[np.uint8]:
     path = folder / f"{part}-{kind}-ubyte.gz"
     if not path.is_file():
         message = (

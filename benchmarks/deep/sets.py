@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.datasets import load_digits
 
-from benchmarks.data import FloatArray, IntArray, _read_idx, load_table
+from benchmarks.data import FloatArray, IntArray, read_idx, load_table
 from benchmarks.folders import FASHION_MNIST
 
 _FASHION_MNIST_ROWS = 10_000
@@ -46,8 +46,8 @@ def _usps(folder: Path) -> tuple[FloatArray, IntArray]:
 
 
 def _fashion_mnist(_: Path) -> tuple[FloatArray, IntArray]:
-    classes = _read_idx(FASHION_MNIST, "train", "labels-idx1")
-    pixels = _read_idx(FASHION_MNIST, "train", "images-idx3").reshape(len(classes), -1)
+    classes = read_idx(FASHION_MNIST, "train", "labels-idx1")
+    pixels = read_idx(FASHION_MNIST, "train", "images-idx3").reshape(len(classes), -1)
     return _sampled(pixels, classes, _FASHION_MNIST_ROWS)
 
 
