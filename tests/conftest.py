@@ -1,6 +1,16 @@
+import signal
+
 import pytest
 
 from amclust import _native
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts_are_heard():
+    """Take Ctrl-C also where the shell has it ignored, as for what runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def available_instruction_sets():

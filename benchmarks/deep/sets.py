@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.datasets import load_digits
 
-from benchmarks.data import FloatArray, IntArray, read_idx, load_table
+from benchmarks.data import FloatArray, IntArray, load_table, read_idx
 from benchmarks.folders import FASHION_MNIST
 
 _FASHION_MNIST_ROWS = 10_000

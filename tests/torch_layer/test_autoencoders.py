@@ -61,10 +61,13 @@ def test_the_weights_come_from_the_generator(build):
     assert not torch.equal(first, weights(build(generator=seeded(1))))
 
 
-def test_without_a_generator_every_pair_differs_and_nothing_global_is_touched(build):
-    before = torch.random.get_rng_state()
-    assert not torch.equal(weights(build()), weights(build()))
-    assert torch.equal(torch.random.get_rng_state(), before)
+def test_without_a_generator_torch_s_own_draws(build):
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        first, second = weights(build()), weights(build())
+        assert not torch.equal(first, second)
+        torch.manual_seed(3)
+        assert torch.equal(weights(build()), first)
 
 
 def test_encoder_and_decoder_share_no_draws():

@@ -341,3 +341,26 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(blobs, stage):
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is value for name, value in before.items() if name != stage)
     assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_rows_out_of_all_range_are_refused():
+    X = blobs()
+    model = tiny().fit(X)
+    for ask in (model.predict, model.predict_proba, model.transform):
+        with pytest.raises(ValueError, match="NaN or infinity of row 1 of X.*3e.38"):
+            ask(np.stack([X[0], np.full(X.shape[1], 3e38, np.float32)]))
+
+
+def test_an_autoencoder_that_learned_nothing_is_named():
+    X = 1e-6 * blobs()
+    with pytest.warns(ConvergenceWarning, match="The autoencoder has learned nothing.*Scale X"):
+        tiny().fit(X)
+
+
+def test_modules_that_do_not_take_the_rows_are_named():
+    X = blobs()
+    width = X.shape[1]
+    with pytest.raises(ValueError, match="encoder does not take"):
+        tiny(encoder=nn.Linear(width + 1, 2), decoder=nn.Linear(2, width)).fit(X)
+    with pytest.raises(ValueError, match="no parameters to pre-train; set pretrain_epochs=0"):
+        tiny(encoder=nn.Identity(), decoder=nn.Identity()).fit(X)

@@ -262,6 +262,28 @@ def test_noise_has_no_gradient():
     assert F.assign(far, memories, 1.0, energy=energy).tolist() == [-1]
 
 
+def test_rows_with_nan_have_no_label():
+    x = torch.tensor([[0.0, 0.0], [torch.nan, 0.0], [torch.inf, 0.0]])
+    assert F.assign(x, torch.tensor([[0.0, 0.0], [3.0, 0.0]]), 1.0).tolist() == [0, -1, -1]
+
+
+@pytest.mark.parametrize("far", [1e3, 1e5])
+def test_place_does_not_count(far):
+    """Single precision holds far from the origin, as long as the rows themselves do."""
+    memories = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    x = memories + 0.25
+    near = F.energy(x, memories, 5.0)
+    torch.testing.assert_close(F.energy(x + far, memories + far, 5.0), near, rtol=0, atol=2e-2)
+    assert F.assign(memories + far, memories + far, 5.0).tolist() == [0, 1, 2]
+
+
+def test_energies_have_names():
+    x, memories = rows(5, DIM), rows(K, DIM, seed=1)
+    for name, energy in (("manhattan", Manhattan()), ("cosine", Cosine())):
+        found = F.recall(x, memories, 1.0, energy=name)
+        assert torch.equal(found, F.recall(x, memories, 1.0, energy=energy))
+
+
 def test_manhattan_withstands_an_outlier():
     """One wild coordinate moves a row to another Euclidean cluster, but not a Manhattan one."""
     memories = torch.tensor([[0.0] * 6, [2.0] * 6]).double()
@@ -278,6 +300,15 @@ def test_manhattan_withstands_an_outlier():
         (lambda x, R: F.completion_loss(x, R, 1.0, mask_prob=0.0), "mask_prob must be between"),
         (lambda x, R: F.reconstruction_loss(x, R, 1.0, reduction="max"), "reduction must be"),
         (lambda x, R: F.silhouette_loss(x, R[:1], 1.0), "at least 2 memories, got 1"),
+        (lambda x, R: F.energy(x, R, -1.0), "beta must be a positive number, got -1.0"),
+        (lambda x, R: F.energy(x, R[:, :2], 1.0), "x has 3 features, memories have 2"),
+        (lambda x, R: F.energy(x[0], R, 1.0), "x must have shape"),
+        (lambda x, R: F.energy(x, R[:0], 1.0), "memories must have at least 1 row"),
+        (lambda x, R: F.energy(x, R, 1.0, energy="none"), "energy must be an Energy or one of"),
+        (lambda x, R: F.recall(x, R, 1.0, n_steps=-1), "n_steps must be at least 0, got -1"),
+        (lambda x, R: F.recall(x, R, 1.0, step_size=2), "step_size must be in .0, 1., got 2"),
+        (lambda x, R: F.recall(x, R, 1.0, hidden=x), "hidden must be a bool tensor"),
+        (lambda x, R: F.step(x, R, 1.0, moves=x[:2] > 0), "moves must be a bool tensor"),
     ],
 )
 def test_bad_arguments(call, message):

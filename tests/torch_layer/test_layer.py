@@ -14,7 +14,8 @@ K = 4
 
 
 def make(name="euclidean", **options):
-    options = {"beta": 0.5, "learn_beta": True, "weights": "learn"} | options
+    weights = None if name == "weighted" else "learn"  # that energy has its own
+    options = {"beta": 0.5, "learn_beta": True, "weights": weights} | options
     generator = torch.Generator().manual_seed(0)
     energy = make_energies()[name]
     return AssociativeMemory(
@@ -66,6 +67,20 @@ def test_state_dict_brings_everything_back(name):
     other.load_state_dict(torch.load(buffer, weights_only=True))
     assert torch.equal(memory(x), other(x))
     assert torch.equal(memory(x), copy.deepcopy(memory)(x))
+
+
+def test_rows_of_another_type_are_converted():
+    memory = AssociativeMemory(K, DIM, generator=torch.Generator().manual_seed(0))
+    x = rows(5, DIM)
+    assert torch.equal(memory(x), memory(x.float()))
+    assert memory.memberships(torch.ones(2, DIM, dtype=torch.int64)).dtype == torch.float32
+
+
+def test_a_layer_without_storage_can_be_filled():
+    memory = AssociativeMemory(2, 3, beta=2.5, weights=[1.0, 3.0], device="meta")
+    memory.to_empty(device="cpu").reset_parameters()
+    torch.testing.assert_close(memory.beta, torch.tensor(2.5))
+    torch.testing.assert_close(memory.weights, torch.tensor([1.0, 3.0]))
 
 
 def test_types_and_devices_move():
@@ -215,6 +230,10 @@ def test_seeds_are_rows_far_apart():
     assert sorted(memory.memories.detach().div(100).round().argmax(1).tolist()) == [0, 0, 1, 2]
     with pytest.raises(ValueError, match="x has 3 row.*n_memories=4"):
         memory.seed_(x[:3])
+    with pytest.raises(ValueError, match="dim=3 features"):
+        memory.seed_(torch.zeros(9, 6))
+    with pytest.raises(ValueError, match="x must be finite"):
+        memory.seed_(x * torch.nan)
     # All rows alike: nothing is far from anything.
     assert AssociativeMemory(2, 3).seed_(torch.ones(5, 3)).memories.eq(1).all()
 
@@ -245,6 +264,17 @@ def test_repr_names_what_was_chosen():
         ({"weights": [1.0, 2.0]}, "weights must have n_memories=4 entries, got 2"),
         ({"weights": [1.0, -2.0, 1.0, 1.0]}, "weights must be a sequence of positive numbers"),
         ({"backward": "never"}, "backward must be"),
+        ({"beta": "auto"}, "beta must be a positive number, got 'auto'"),
+        ({"energy": energies.Mahalanobis(5)}, "energy is for 5 features, but dim=3"),
+        ({"energy": energies.Kernel(5, 1.0)}, "energy is for 5 features, but dim=3"),
+        (
+            {"energy": energies.Weighted(energies.Euclidean(), 2)},
+            "energy has 2 weights, but n_memories=4",
+        ),
+        (
+            {"energy": energies.Weighted(energies.Euclidean(), 4), "weights": "learn"},
+            "weights must be None with an energy that is Weighted",
+        ),
     ],
 )
 def test_bad_parameters(options, message):

@@ -125,6 +125,18 @@ def test_backward_modes_keep_less():
     assert kept["implicit"] < kept["checkpoint"] < kept["store"] / 3
 
 
+@pytest.mark.parametrize("n_steps", [1, 2, 5])
+def test_implicit_gradients_stay_in_bounds_before_the_fixed_point(n_steps):
+    """Far from converged they are rough, not wild."""
+    norms = {}
+    for backward in ("store", "implicit"):
+        memories = rows(3, DIM, seed=1).requires_grad_()
+        state = F.recall(rows(50, DIM), memories, 1.0, n_steps=n_steps, backward=backward)
+        state.square().sum().backward()
+        norms[backward] = memories.grad.norm()
+    assert norms["store"] / 10 < norms["implicit"] < 10 * norms["store"]
+
+
 def test_implicit_without_gradients():
     x, memories = rows(N, DIM), rows(K, DIM, seed=1)
     expected = F.recall(x, memories, 1.0)

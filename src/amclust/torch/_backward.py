@@ -11,9 +11,8 @@ from torch.utils.checkpoint import checkpoint
 
 Advance = Callable[[Tensor], Tensor]
 
-# The implicit gradient is solved for until it changes by no more than this part, or so often.
+# The implicit gradient is solved for until it changes by no more than this part.
 IMPLICIT_TOLERANCE = 1e-7
-IMPLICIT_STEPS = 200
 
 
 def carry(
@@ -54,13 +53,17 @@ def _implicit(advance: Advance, start: Tensor, n_steps: int, moves: Tensor | Non
     fixed = fixed if moves is None else torch.where(moves, fixed, start)
     out = advance(fixed)
     if out.requires_grad:
-        out.register_hook(lambda gradient: _solve(after, inner, gradient))
+        out.register_hook(lambda gradient: _solve(after, inner, gradient, n_steps))
     return out
 
 
-def _solve(after: Tensor, inner: Tensor, gradient: Tensor) -> Tensor:
+def _solve(after: Tensor, inner: Tensor, gradient: Tensor, n_steps: int) -> Tensor:
+    """Sum the series g + gJ + gJJ + ..., of as many terms as steps were made.
+
+    Where the dynamics has converged, that is enough; where it has not, more might diverge.
+    """
     solution = gradient
-    for _ in range(IMPLICIT_STEPS):
+    for _ in range(n_steps - 1):
         (back,) = torch.autograd.grad(after, inner, solution, retain_graph=True)
         new = gradient + back
         change = (new - solution).abs().max()

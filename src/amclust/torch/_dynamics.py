@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from amclust.torch._backward import BACKWARD, carry
-from amclust.torch.energies import Energy, Euclidean
+from amclust.torch.energies import Energy, find_energy
 
 Backward = Literal["store", "checkpoint", "implicit"]
 
@@ -19,7 +20,7 @@ def energy(
     memories: Tensor,
     beta: float | Tensor,
     *,
-    energy: Energy | None = None,
+    energy: Energy | str | None = None,
     log_weights: Tensor | None = None,
 ) -> Tensor:
     """Return the energy of states.
@@ -32,8 +33,9 @@ def energy(
         The memories. Leading dimensions broadcast with those of the states.
     beta : float or Tensor
         Inverse temperature; a tensor has the shape of the leading dimensions.
-    energy : Energy, default=None
-        What draws states to memories; None: :class:`~amclust.torch.energies.Euclidean`.
+    energy : Energy or str, default=None
+        What draws states to memories, or its name ("euclidean", "cosine", "manhattan",
+        "epanechnikov"); None: :class:`~amclust.torch.energies.Euclidean`.
     log_weights : Tensor of shape (..., k), default=None
         Logarithms of the memories' weights; None: all weigh the same.
 
@@ -48,7 +50,8 @@ def energy(
     >>> F.energy(torch.tensor([[1.0], [0.0]]), torch.tensor([[0.0]]), beta=2.0)
     tensor([1., -0.])
     """
-    out: Tensor = _or_euclidean(energy)(state, memories, beta, log_weights)
+    network = make_network(state, memories, beta, energy, log_weights)
+    out: Tensor = network.energy(state, memories, beta, log_weights)
     return out
 
 
@@ -57,7 +60,7 @@ def memberships(
     memories: Tensor,
     beta: float | Tensor,
     *,
-    energy: Energy | None = None,
+    energy: Energy | str | None = None,
     log_weights: Tensor | None = None,
 ) -> Tensor:
     """Return how much states belong to memories: a softmax over their attractions.
@@ -78,7 +81,7 @@ def memberships(
     >>> F.memberships(torch.tensor([[0.0]]), torch.tensor([[-1.0], [1.0]]), beta=3.0)
     tensor([[0.5000, 0.5000]])
     """
-    return _or_euclidean(energy).memberships(state, memories, beta, log_weights)
+    return make_network(state, memories, beta, energy, log_weights).memberships(state)
 
 
 def entropy(
@@ -86,7 +89,7 @@ def entropy(
     memories: Tensor,
     beta: float | Tensor,
     *,
-    energy: Energy | None = None,
+    energy: Energy | str | None = None,
     log_weights: Tensor | None = None,
 ) -> Tensor:
     """Return the entropy of the memberships, in nats: 0 well inside a cluster.
@@ -119,7 +122,7 @@ def step(
     *,
     step_size: float = 0.5,
     moves: Tensor | None = None,
-    energy: Energy | None = None,
+    energy: Energy | str | None = None,
     log_weights: Tensor | None = None,
 ) -> Tensor:
     """Carry states one step on: down the energy, to the memories.
@@ -144,7 +147,8 @@ def step(
     >>> F.step(torch.tensor([[1.0, 1.0]]), torch.zeros(1, 2), 1.0, step_size=0.25)
     tensor([[0.7500, 0.7500]])
     """
-    network = Network(memories, beta, _or_euclidean(energy), log_weights)
+    network = make_network(state, memories, beta, energy, log_weights)
+    check_masks(state, moves=moves)
     return network.step(state, step_size, moves)
 
 
@@ -158,7 +162,7 @@ def recall(
     hidden: Tensor | None = None,
     missing: Tensor | None = None,
     fill: float | Tensor = 0.0,
-    energy: Energy | None = None,
+    energy: Energy | str | None = None,
     log_weights: Tensor | None = None,
     backward: Backward = "store",
     return_trajectory: bool = False,
@@ -205,9 +209,9 @@ def recall(
     >>> F.recall(torch.tensor([[4.0, torch.nan]]), memories, 1.0, n_steps=20, hidden=half)
     tensor([[4.0000, 4.0000]])
     """
-    _check_backward(backward)
-    network = Network(memories, beta, _or_euclidean(energy), log_weights)
-    dynamics = Dynamics(n_steps, step_size, backward)
+    network = make_network(x, memories, beta, energy, log_weights)
+    dynamics = make_dynamics(n_steps, step_size, backward)
+    check_masks(x, hidden=hidden, missing=missing)
     x = network.place(x, missing)
     moves = hidden
     if hidden is not None:
@@ -228,7 +232,7 @@ def complete(
     missing: Tensor,
     n_steps: int = 10,
     step_size: float = 0.5,
-    energy: Energy | None = None,
+    energy: Energy | str | None = None,
     log_weights: Tensor | None = None,
     backward: Backward = "store",
 ) -> Tensor:
@@ -256,9 +260,9 @@ def complete(
     >>> F.complete(x, torch.tensor([[0.0, 0.0], [4.0, 4.0]]), 1.0, missing=x.isnan())
     tensor([[4.5000, 4.0000]])
     """
-    _check_backward(backward)
-    network = Network(memories, beta, _or_euclidean(energy), log_weights)
-    dynamics = Dynamics(n_steps, step_size, backward)
+    network = make_network(x, memories, beta, energy, log_weights)
+    dynamics = make_dynamics(n_steps, step_size, backward)
+    check_masks(x, missing=missing)
     filled = completed(network.place(x, missing), network, missing, dynamics)
     length = network.energy.length(x, missing)
     return torch.where(missing, filled if length is None else filled * length, x)
@@ -272,7 +276,7 @@ def assign(
     n_steps: int = 10,
     step_size: float = 0.5,
     missing: Tensor | None = None,
-    energy: Energy | None = None,
+    energy: Energy | str | None = None,
     log_weights: Tensor | None = None,
 ) -> Tensor:
     """Return the memory that every row is carried to.
@@ -285,7 +289,8 @@ def assign(
     Returns
     -------
     int64 Tensor of shape (..., n)
-        -1 for noise: rows out of reach of all memories (log-sum-ReLU energy).
+        -1 for noise, rows out of reach of all memories (log-sum-ReLU energy), and for rows with NaN
+        or infinity that are not masked as ``missing``.
 
     Examples
     --------
@@ -295,7 +300,7 @@ def assign(
     >>> F.assign(torch.tensor([[3.0, 5.0], [1.0, 0.0]]), memories, beta=1.0)
     tensor([1, 0])
     """
-    network = Network(memories, beta, _or_euclidean(energy), log_weights)
+    network = make_network(x, memories, beta, energy, log_weights)
     with torch.no_grad():
         state = recall(
             x,
@@ -307,10 +312,11 @@ def assign(
             energy=energy,
             log_weights=log_weights,
         )
-        labels = network.energy.attraction(state, memories).argmax(-1)
+        attraction = network.energy.attraction(state, memories)
+        lost = attraction.isnan().any(-1)
         if network.energy.compact:
-            labels = torch.where(network.memberships(state).sum(-1) > 0, labels, -1)
-    return labels
+            lost |= network.memberships(state).sum(-1) == 0
+        return torch.where(lost, -1, attraction.argmax(-1))
 
 
 class Network(NamedTuple):
@@ -340,7 +346,7 @@ class Network(NamedTuple):
             leading.append(self.beta.shape)
         if self.log_weights is not None:
             leading.append(self.log_weights.shape[:-1])
-        x = x.to(torch.promote_types(x.dtype, self.memories.dtype))
+        x = x.to(self.memories.dtype)
         x = x.expand(torch.broadcast_shapes(*leading) + x.shape[-2:])
         return self.energy.place(x, missing)
 
@@ -350,7 +356,7 @@ class Dynamics(NamedTuple):
 
     n_steps: int = 10
     step_size: float = 0.5
-    backward: Backward = "store"
+    backward: str = "store"
 
 
 def carried(x: Tensor, network: Network, moves: Tensor | None, dynamics: Dynamics) -> Tensor:
@@ -377,11 +383,50 @@ def _trajectory(advance: Callable[[Tensor], Tensor], start: Tensor, n_steps: int
     return torch.stack(states)
 
 
-def _or_euclidean(energy: Energy | None) -> Energy:
-    return Euclidean() if energy is None else energy
+def make_network(
+    x: Tensor,
+    memories: Tensor,
+    beta: float | Tensor,
+    energy: Energy | str | None,
+    log_weights: Tensor | None,
+) -> Network:
+    """Return the network of what the functions are given, if that fits together."""
+    for name, tensor in (("x", x), ("memories", memories)):
+        if tensor.ndim < 2:
+            message = f"{name} must have shape (..., n, d), got {tuple(tensor.shape)}"
+            raise ValueError(message)
+    if x.shape[-1] != memories.shape[-1]:
+        message = f"x has {x.shape[-1]} features, memories have {memories.shape[-1]}"
+        raise ValueError(message)
+    if memories.shape[-2] < 1:
+        message = "memories must have at least 1 row, got 0"
+        raise ValueError(message)
+    if not isinstance(beta, Tensor) and not (beta > 0 and math.isfinite(beta)):
+        message = f"beta must be a positive number, got {beta}"
+        raise ValueError(message)
+    return Network(memories, beta, find_energy(energy), log_weights)
 
 
-def _check_backward(backward: str) -> None:
+def make_dynamics(n_steps: int, step_size: float, backward: str) -> Dynamics:
+    """Return how states are carried, if it is a way there is."""
+    if n_steps < 0:
+        message = f"n_steps must be at least 0, got {n_steps}"
+        raise ValueError(message)
+    if not 0 < step_size <= 1:
+        message = f"step_size must be in (0, 1], got {step_size}"
+        raise ValueError(message)
     if backward not in BACKWARD:
         message = f"backward must be one of {list(BACKWARD)}, got {backward!r}"
         raise ValueError(message)
+    return Dynamics(n_steps, step_size, backward)
+
+
+def check_masks(x: Tensor, **masks: Tensor | None) -> None:
+    """Refuse masks that are not boolean, or not of the rows' shape."""
+    for name, mask in masks.items():
+        if mask is not None and (mask.dtype != torch.bool or mask.shape[-2:] != x.shape[-2:]):
+            message = (
+                f"{name} must be a bool tensor of x's shape {tuple(x.shape)}, got {mask.dtype} of "
+                f"shape {tuple(mask.shape)}"
+            )
+            raise ValueError(message)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from amclust.torch._dynamics import Dynamics, Network, carried, completed
-from amclust.torch.energies import Energy, Euclidean
+from amclust.torch._dynamics import (
+    Backward,
+    carried,
+    check_masks,
+    completed,
+    make_dynamics,
+    make_network,
+)
+from amclust.torch.energies import Energy
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -78,9 +85,11 @@ def completion_loss(
     fill: float | Tensor = 0.0,
     sample_weight: Tensor | None = None,
     reduction: Reduction = "mean",
-    energy: Energy | None = None,
+    energy: Energy | str | None = None,
     log_weights: Tensor | None = None,
-    **dynamics: Any,
+    n_steps: int = 10,
+    step_size: float = 0.5,
+    backward: Backward = "store",
 ) -> Tensor:
     """Hide coordinates, let the dynamics complete them, and compare (the paper's loss).
 
@@ -104,8 +113,8 @@ def completion_loss(
         Weights of the rows.
     reduction : {"mean", "sum", "none"}, default="mean"
         The weighted mean over the rows, the weighted sum, or the rows' losses as they are.
-    **dynamics
-        ``n_steps``, ``step_size`` and ``backward`` of :func:`recall`.
+    n_steps, step_size, backward
+        As in :func:`recall`.
 
     Returns
     -------
@@ -122,14 +131,16 @@ def completion_loss(
     >>> F.completion_loss(x, memories, 2.0, hidden=hidden, n_steps=30)
     tensor(0.5000)
     """
-    network = Network(memories, beta, energy or Euclidean(), log_weights)
+    network = make_network(x, memories, beta, energy, log_weights)
+    dynamics = make_dynamics(n_steps, step_size, backward)
+    check_masks(x, hidden=hidden, missing=missing)
     x = network.place(x, missing)
     if hidden is None:
         hidden = draw_hidden(
             x.shape, mask_prob, missing=missing, generator=generator, device=x.device
         )
     moves = hidden if missing is None else hidden | missing
-    state = carried(torch.where(moves, fill, x), network, moves, Dynamics(**dynamics))
+    state = carried(torch.where(moves, fill, x), network, moves, dynamics)
     return _reduce(_mean_square(state - x, hidden), sample_weight, reduction)
 
 
@@ -142,16 +153,20 @@ def reconstruction_loss(
     fill: float | Tensor = 0.0,
     sample_weight: Tensor | None = None,
     reduction: Reduction = "mean",
-    energy: Energy | None = None,
+    energy: Energy | str | None = None,
     log_weights: Tensor | None = None,
-    **dynamics: Any,
+    n_steps: int = 10,
+    step_size: float = 0.5,
+    backward: Backward = "store",
 ) -> Tensor:
     """Let the dynamics carry rows away and compare what is left of them (nothing is hidden).
 
     Parameters
     ----------
-    x, memories, beta, missing, fill, sample_weight, reduction, energy, log_weights, **dynamics
+    x, memories, beta, missing, fill, sample_weight, reduction, energy, log_weights
         As in :func:`completion_loss`. Missing values start at ``fill``.
+    n_steps, step_size, backward
+        As in :func:`recall`.
 
     Returns
     -------
@@ -166,10 +181,12 @@ def reconstruction_loss(
     >>> F.reconstruction_loss(x, torch.tensor([[1.0, 0.0]]), 1.0, n_steps=30)
     tensor(0.5000)
     """
-    network = Network(memories, beta, energy or Euclidean(), log_weights)
+    network = make_network(x, memories, beta, energy, log_weights)
+    dynamics = make_dynamics(n_steps, step_size, backward)
+    check_masks(x, missing=missing)
     x = network.place(x, missing)
     start = x if missing is None else torch.where(missing, fill, x)
-    state = carried(start, network, None, Dynamics(**dynamics))
+    state = carried(start, network, None, dynamics)
     seen = torch.ones_like(x, dtype=torch.bool) if missing is None else ~missing
     return _reduce(_mean_square(state - x, seen), sample_weight, reduction)
 
@@ -183,9 +200,10 @@ def silhouette_loss(
     tie: float | Tensor = 0.0,
     missing: Tensor | None = None,
     sample_weight: Tensor | None = None,
-    energy: Energy | None = None,
+    energy: Energy | str | None = None,
     log_weights: Tensor | None = None,
-    **dynamics: Any,
+    n_steps: int = 10,
+    step_size: float = 0.5,
 ) -> Tensor:
     """Return minus the soft silhouette of the clusters that the memberships make, in linear time.
 
@@ -204,8 +222,8 @@ def silhouette_loss(
         What a unit of squared distance between memories and their clusters' centres costs.
     missing : bool Tensor of shape (..., n, d), default=None
         Where rows have no value: the memories fill it in (:func:`complete`), without gradients.
-    **dynamics
-        ``n_steps`` and ``step_size`` of :func:`complete`.
+    n_steps, step_size
+        As in :func:`complete`.
 
     Returns
     -------
@@ -223,11 +241,13 @@ def silhouette_loss(
     if memories.shape[-2] < 2:
         message = f"a silhouette needs at least 2 memories, got {memories.shape[-2]}"
         raise ValueError(message)
-    network = Network(memories, beta, energy or Euclidean(), log_weights)
+    network = make_network(x, memories, beta, energy, log_weights)
+    dynamics = make_dynamics(n_steps, step_size, "store")
+    check_masks(x, missing=missing)
     x = network.place(x, missing)
     if missing is not None:
         with torch.no_grad():
-            x = completed(x, network, missing, Dynamics(**dynamics))
+            x = completed(x, network, missing, dynamics)
     p = network.memberships(x)
     patterns = network.energy.embed(network.energy.place(memories)).to(p.dtype)
     x = network.energy.embed(x).to(p.dtype)

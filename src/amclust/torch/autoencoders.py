@@ -41,8 +41,8 @@ def mlp(
         Widths of the encoder's hidden layers, each with a ReLU; the decoder has them in reverse.
         Without any, both are linear.
     generator : torch.Generator, default=None
-        Where the initial weights are drawn from, and on which device; None: a new one on the CPU,
-        differently seeded every time.
+        Where the initial weights are drawn from, and on which device; None: torch's own, which
+        ``torch.manual_seed`` sets.
 
     Returns
     -------
@@ -88,8 +88,8 @@ def convolutional(
     channels : sequence of int, default=(32, 64, 128)
         Channels of the encoder's convolutions, at least one.
     generator : torch.Generator, default=None
-        Where the initial weights are drawn from, and on which device; None: a new one on the CPU,
-        differently seeded every time.
+        Where the initial weights are drawn from, and on which device; None: torch's own, which
+        ``torch.manual_seed`` sets.
 
     Returns
     -------
@@ -156,8 +156,8 @@ def residual(
     depth : int, default=3
         Number of blocks in the encoder, and in the decoder.
     generator : torch.Generator, default=None
-        Where the initial weights are drawn from, and on which device; None: a new one on the CPU,
-        differently seeded every time.
+        Where the initial weights are drawn from, and on which device; None: torch's own, which
+        ``torch.manual_seed`` sets.
 
     Returns
     -------
@@ -196,8 +196,8 @@ class Residual(nn.Module):
     width : int
         Length of a row, in and out.
     generator : torch.Generator, default=None
-        Where the initial weights are drawn from, and on which device; None: a new one on the CPU,
-        differently seeded every time.
+        Where the initial weights are drawn from, and on which device; None: torch's own, which
+        ``torch.manual_seed`` sets.
 
     Examples
     --------
@@ -274,11 +274,10 @@ def _drawn(layer: _Layer, fan_in: float, generator: torch.Generator) -> _Layer:
 
 
 def _own(generator: torch.Generator | None) -> torch.Generator:
-    """Return the generator, or a new one; torch's global one is left alone."""
+    """Return the generator, or torch's own."""
     if generator is None:
-        generator = torch.Generator()
-        generator.seed()
-    elif not isinstance(generator, torch.Generator):
+        return torch.default_generator
+    if not isinstance(generator, torch.Generator):
         msg = f"generator={generator!r} must be a torch.Generator or None."
         raise TypeError(msg)
     return generator

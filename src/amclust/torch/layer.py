@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from amclust.torch import energies
 from amclust.torch import functional as F
 from amclust.torch._dynamics import Backward
-from amclust.torch.energies import Energy
+from amclust.torch.energies import Energy, Weighted, find_energy
 from amclust.torch.energies._weighted import log_strengths
-
-NAMED_ENERGIES = {
-    "euclidean": energies.Euclidean,
-    "cosine": energies.Cosine,
-    "manhattan": energies.Manhattan,
-    "epanechnikov": energies.Epanechnikov,
-}
 
 
 class AssociativeMemory(nn.Module):
@@ -101,9 +94,7 @@ class AssociativeMemory(nn.Module):
         _check_count("n_memories", n_memories, 1)
         _check_count("dim", dim, 1)
         _check_count("n_steps", n_steps, 0)
-        if not (beta > 0 and math.isfinite(beta)):
-            message = f"beta must be a positive number, got {beta}"
-            raise ValueError(message)
+        _check_positive("beta", beta)
         if not 0 < step_size <= 1:
             message = f"step_size must be in (0, 1], got {step_size}"
             raise ValueError(message)
@@ -113,9 +104,12 @@ class AssociativeMemory(nn.Module):
         self.n_memories, self.dim = n_memories, dim
         self.n_steps, self.step_size, self.backward = n_steps, step_size, backward
         self.memories = nn.Parameter(torch.empty(n_memories, dim))
-        self.energy_function = _energy(energy)
-        self._keep("log_beta", torch.tensor(math.log(beta)), learn_beta)
-        self._keep("log_weights", _log_weights(weights, n_memories), isinstance(weights, str))
+        self.energy_function = _energy(energy, n_memories, dim, weights)
+        log_weights = _log_weights(weights, n_memories)
+        self._first_beta = float(beta)
+        self._first_weights = None if log_weights is None else log_weights.exp().tolist()
+        self._keep("log_beta", torch.empty(()), learn_beta)
+        self._keep("log_weights", log_weights, isinstance(weights, str))
         self.reset_parameters(generator)
         self.to(device=device, dtype=dtype)
 
@@ -126,10 +120,12 @@ class AssociativeMemory(nn.Module):
             self.register_buffer(name, value)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw the memories anew, from the standard normal distribution."""
+        """Draw the memories anew, from the standard normal distribution; the rest is as given."""
         with torch.no_grad():
-            draws = torch.randn(self.memories.shape, generator=generator)
-            self.memories.copy_(draws)
+            self.memories.copy_(torch.randn(self.memories.shape, generator=generator))
+            self.log_beta.fill_(math.log(self._first_beta))
+            if self.log_weights is not None:
+                self.log_weights.copy_(torch.tensor(self._first_weights).log())
 
     @torch.no_grad()
     def seed_(self, x: Tensor, generator: torch.Generator | None = None) -> AssociativeMemory:
@@ -147,7 +143,10 @@ class AssociativeMemory(nn.Module):
         AssociativeMemory
             The layer itself.
         """
-        rows = x.detach().reshape(-1, self.dim)
+        rows, _ = self._rows(x.detach(), None)
+        if not bool(rows.isfinite().all()):
+            message = "x must be finite, got NaN or infinity"
+            raise ValueError(message)
         if len(rows) < self.n_memories:
             message = (
                 f"x has {len(rows)} row(s), n_memories={self.n_memories} need at least as many"
@@ -299,13 +298,24 @@ class AssociativeMemory(nn.Module):
         )
 
 
-def _energy(energy: Energy | str) -> Energy:
-    if isinstance(energy, Energy):
-        return energy
-    if energy in NAMED_ENERGIES:
-        return NAMED_ENERGIES[energy]()
-    message = f"energy must be an Energy or one of {list(NAMED_ENERGIES)}, got {energy!r}"
-    raise ValueError(message)
+def _energy(energy: Energy | str, n_memories: int, dim: int, weights: Any) -> Energy:
+    """Return the energy, if it suits rows and memories of this size."""
+    found = find_energy(energy)
+    parts = [found]
+    while isinstance(parts[-1], Weighted):
+        parts.append(parts[-1].base)
+    if len(parts) > 1 and weights is not None:
+        message = "weights must be None with an energy that is Weighted: it has the weights"
+        raise ValueError(message)
+    for part in parts:
+        if isinstance(part, Weighted) and len(part.log_weights) != n_memories:
+            given = len(part.log_weights)
+            message = f"energy has {given} weights, but n_memories={n_memories}"
+            raise ValueError(message)
+        if part.dim not in (None, dim):
+            message = f"energy is for {part.dim} features, but dim={dim}"
+            raise ValueError(message)
+    return found
 
 
 def _log_weights(weights: str | Sequence[float] | Tensor | None, n_memories: int) -> Tensor | None:
@@ -321,6 +331,12 @@ def _log_weights(weights: str | Sequence[float] | Tensor | None, n_memories: int
         message = f"weights must have n_memories={n_memories} entries, got {len(found)}"
         raise ValueError(message)
     return found
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if not (isinstance(value, Real) and 0 < float(value) < math.inf):
+        message = f"{name} must be a positive number, got {value!r}"
+        raise ValueError(message)
 
 
 def _check_count(name: str, value: Any, least: int) -> None:

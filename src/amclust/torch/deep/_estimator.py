@@ -35,6 +35,9 @@ from amclust.torch.layer import AssociativeMemory
 
 __all__ = ["DeepClAM"]
 
+# An autoencoder whose loss is so many times the variance of the rows has gone astray.
+BAD_RECONSTRUCTION = 10.0
+
 
 class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     """Deep clustering with an associative memory in the latent space of an autoencoder.
@@ -42,7 +45,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     An autoencoder is pre-trained, memories are placed among the latent rows, and then all is
     trained together so that a row can be told from what the memory recalls of it:
     ``|x - decoder(recall(encoder(x)))|^2``, beside the autoencoder's own loss and agreement with
-    the clusters of the seeding. Of all epochs the one with the best silhouette in latent space is
+    the clusters of the seeding. Of the trained epochs the one with the best latent silhouette is
     kept, among those in which the autoencoder has not become much worse and all clusters live; its
     own loss counts more after epochs in which it came near that bound.
 
@@ -424,6 +427,16 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         )
         self.n_iter_ = len(self.loss_curve_)
         self._n_features_out = network.memory.dim
+        spread = float(np.var(X, axis=0, dtype=np.float64).mean())
+        if self.pretrained_reconstruction_loss_ > BAD_RECONSTRUCTION * spread:
+            warnings.warn(
+                f"The autoencoder has learned nothing: its reconstruction loss is "
+                f"{self.pretrained_reconstruction_loss_:.3g}, the mean variance of the columns "
+                f"{spread:.3g}. Scale X to values around 1, or change pretrain_lr and "
+                "pretrain_epochs.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         if kept.living_clusters < self.n_clusters:
             warnings.warn(
                 f"Only {kept.living_clusters} of n_clusters={self.n_clusters} clusters are living: "

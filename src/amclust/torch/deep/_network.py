@@ -66,6 +66,15 @@ class DeepNetwork(nn.Module):
                 padding = batch[-1:].expand(-len(batch) % GROUP_ROWS, -1)
                 pieces.append(answer(self, torch.cat([batch, padding]))[: len(batch)].cpu())
         found: NDArray[Any] = torch.cat(pieces).numpy()
+        # A label of -1 is a latent row with NaN.
+        bad = ~np.isfinite(found) | ((found < 0) & (found.dtype.kind == "i"))
+        if bad.any():
+            row = int(np.argwhere(bad)[0][0])
+            msg = (
+                f"The network makes NaN or infinity of row {row} of X, whose largest entry is "
+                f"{np.abs(rows[row]).max():g}: rows must be like those it was trained on."
+            )
+            raise ValueError(msg)
         return found
 
     def evaluate(self, rows: Tensor) -> Evaluation:
@@ -137,16 +146,24 @@ def latent_length(encoder: nn.Module, decoder: nn.Module, rows: Tensor) -> int:
     encoder.eval()
     decoder.eval()
     with torch.no_grad():
-        latents = encoder(rows)
+        latents = _tried("encoder", encoder, rows)
         if not isinstance(latents, Tensor) or latents.ndim != 2 or len(latents) != len(rows):
             expected = f"({len(rows)}, latent_dim) of {_kind(rows)}"
             msg = f"encoder must make {expected}, got {_kind(latents)}."
             raise ValueError(msg)
-        restored = decoder(latents)
+        restored = _tried("decoder", decoder, latents)
     if not isinstance(restored, Tensor) or restored.shape != rows.shape:
         msg = f"decoder must make {_kind(rows)} of {_kind(latents)}, got {_kind(restored)}."
         raise ValueError(msg)
     return latents.shape[1]
+
+
+def _tried(name: str, module: nn.Module, rows: Tensor) -> Any:
+    try:
+        return module(rows)
+    except RuntimeError as error:
+        msg = f"{name} does not take {_kind(rows)}: {error}"
+        raise ValueError(msg) from error
 
 
 def choose_device(wanted: str | torch.device | None, encoder: nn.Module) -> torch.device:

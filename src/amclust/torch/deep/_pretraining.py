@@ -79,6 +79,9 @@ def pretrain(
     # The fused Adam is one pass over the weights, which are many here for the rows of a batch.
     # Weights that both have are trained once.
     parameters = list(dict.fromkeys([*encoder.parameters(), *decoder.parameters()]))
+    if not parameters:
+        msg = "encoder and decoder have no parameters to pre-train; set pretrain_epochs=0."
+        raise ValueError(msg)
     optimizer = torch.optim.Adam(parameters, lr=learning_rate, fused=True)
     losses: list[float] = []
     if start is not None:
@@ -104,7 +107,8 @@ def pretrain(
             if not math.isfinite(losses[-1]):
                 msg = (
                     f"The reconstruction error is {losses[-1]} after epoch {len(losses)} of "
-                    f"pre-training with learning_rate={learning_rate:g}; lower it, or scale X."
+                    f"pre-training with a learning rate of {learning_rate:g}; lower pretrain_lr, "
+                    "scale X, or see whether the encoder makes NaN."
                 )
                 raise FloatingPointError(msg)
             if progress is not None:

@@ -14,6 +14,26 @@ from amclust.torch.energies._mahalanobis import Mahalanobis
 from amclust.torch.energies._manhattan import Manhattan
 from amclust.torch.energies._weighted import Weighted
 
+NAMED_ENERGIES = {
+    "euclidean": Euclidean,
+    "cosine": Cosine,
+    "manhattan": Manhattan,
+    "epanechnikov": Epanechnikov,
+}
+
+
+def find_energy(energy: object) -> Energy:
+    """Return an energy, or the one of a name; None: the Euclidean one."""
+    if energy is None:
+        return Euclidean()
+    if isinstance(energy, Energy):
+        return energy
+    if isinstance(energy, str) and energy in NAMED_ENERGIES:
+        return NAMED_ENERGIES[energy]()
+    message = f"energy must be an Energy or one of {list(NAMED_ENERGIES)}, got {energy!r}"
+    raise ValueError(message)
+
+
 __all__ = [
     "Cosine",
     "Energy",

@@ -26,6 +26,8 @@ class Energy(nn.Module):
 
     # Whether a state may be out of reach of all memories.
     compact = False
+    # How many features it is made for; None: any.
+    dim: int | None = None
 
     def distance(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the distance between points, over the last dimension."""
@@ -125,7 +127,12 @@ def exact_product(state: Tensor, memories: Tensor) -> Tensor:
 
 
 def minus_square_distances(state: Tensor, memories: Tensor, seen: Tensor | None = None) -> Tensor:
-    """Return minus the squared Euclidean distances, over the ``seen`` coordinates."""
+    """Return minus the squared Euclidean distances, over the ``seen`` coordinates.
+
+    Far from the origin the products would cancel, so they are taken around the memories' mean.
+    """
+    middle = memories.detach().mean(-2, keepdim=True)
+    state, memories = state - middle, memories - middle
     if seen is not None:
         state = torch.where(seen, state, 0.0)
     products = exact_product(state, memories)
@@ -134,4 +141,5 @@ def minus_square_distances(state: Tensor, memories: Tensor, seen: Tensor | None 
         norms = squares.sum(-1).unsqueeze(-2)
     else:
         norms = exact_product(seen.to(products.dtype), squares)
-    return 2 * products - norms - state.to(products.dtype).square().sum(-1, keepdim=True)
+    own = state.to(products.dtype).square().sum(-1, keepdim=True)
+    return (2 * products - norms - own).clamp(max=0.0)

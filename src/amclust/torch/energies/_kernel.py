@@ -50,6 +50,7 @@ class Kernel(Energy):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        self.dim = dim
         if not gamma > 0:
             message = f"gamma must be positive, got {gamma}"
             raise ValueError(message)

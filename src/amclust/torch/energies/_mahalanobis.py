@@ -46,6 +46,7 @@ class Mahalanobis(Energy):
         learn: bool = True,
     ) -> None:
         super().__init__()
+        self.dim = dim
         if factor is None:
             start = torch.eye(dim, dim if rank is None else rank)
         else:
