@@ -17,12 +17,7 @@ from benchmarks.deep.settings import Settings
 
 
 def deep_clam(
-    autoencoder: Autoencoder,
-    X: Tensor,
-    n_clusters: int,
-    seed: int,
-    settings: Settings,
-    **parameters: Any,
+    autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int, settings: Settings
 ) -> Fitted:
     """Train with the estimator's defaults, on no more batches than the others."""
     n_batches = math.ceil(len(X) / settings.batch_size)
@@ -33,7 +28,6 @@ def deep_clam(
         pretrain_epochs=0,
         batch_size=settings.batch_size,
         random_state=seed,
-        **parameters,
     )
     model.max_epochs = min(model.max_epochs, settings.updates // n_batches)
     with warnings.catch_warnings():

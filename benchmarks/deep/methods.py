@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from torch import Tensor
@@ -55,9 +54,6 @@ METHODS = {
     "idec": Method("IDEC", idec),
     DCEC: Method("DCEC", dcec, autoencoder="convolutional"),
     "graph": Method("autoencoder + DeepClAM's seeding", autoencoder_graph),
-    "deepclam-compact": Method(
-        "DeepClAM, seeding='clam'", partial(deep_clam, seeding="clam"), parameters=defaults
-    ),
     DEEP_CLAM: Method("DeepClAM", deep_clam, parameters=defaults),
 }
 
