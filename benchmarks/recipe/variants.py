@@ -123,6 +123,7 @@ def in_stages(*stages: Mapping[str, Any]) -> Callable[..., list[_training.Traine
         beta: float | None,
         settings: dict[str, Any],
         progress: Any,
+        *_record_epochs: Any,
     ) -> list[_training.TrainedRun]:
         trained: list[_training.TrainedRun] = []
         for stage in stages:

@@ -111,6 +111,10 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         How the best restart is chosen: by silhouette (exact up to 10,000 rows, on a fixed sample
         above) or by training loss. A restart with dead clusters never wins over one without.
 
+    record_epochs : None or sequence of int, default=None
+        Epochs after which `fit` keeps a copy of the memories, to look at their evolution; 0 is
+        before the first. The result of the fit is the same.
+
     backend : {"native", "torch"}, default="native"
         What trains. "native" is the compiled core. "torch" (``pip install "amclust[torch]"``)
         trains all restarts as one stack of tensors, on any `device`, where it keeps the rows dense
@@ -168,6 +172,13 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     runs_ : structured ndarray of shape (n_init,)
         One row a restart: seed, beta, loss, silhouette, living_clusters, n_iter, converged,
         chosen. ``pandas.DataFrame(model.runs_)`` shows it as a table.
+
+    recorded_epochs_ : ndarray of shape (n_recorded,)
+        Only with `record_epochs`: those of them that the chosen restart reached, ascending.
+
+    recorded_memories_ : ndarray of shape (n_recorded, n_clusters_, n_features)
+        Only with `record_epochs`: its memories after these epochs. (The memories in
+        `cluster_centers_` are those of the epoch with the best loss, not of the last.)
 
     n_features_in_ : int
         Number of features seen during fit.
@@ -228,6 +239,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
         "early_stopping": ["boolean"],
         "selection": [StrOptions({"silhouette", "loss"})],
+        "record_epochs": [None, "array-like"],
         "backend": [StrOptions({"native", "torch"})],
         "device": "no_validation",  # by torch
         "n_jobs": [
@@ -263,6 +275,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         tol: float = 1e-3,
         early_stopping: bool = True,
         selection: str = "silhouette",
+        record_epochs: Any = None,
         backend: str = "native",
         device: Any = None,
         n_jobs: int | None = None,
@@ -290,6 +303,7 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         self.tol = tol
         self.early_stopping = early_stopping
         self.selection = selection
+        self.record_epochs = record_epochs
         self.backend = backend
         self.device = device
         self.n_jobs = n_jobs

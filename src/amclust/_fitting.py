@@ -31,6 +31,7 @@ from amclust._validation import (
     LARGEST,
     as_numbers,
     check_distinct,
+    check_epochs,
     check_statistics,
     check_weights,
 )
@@ -63,6 +64,7 @@ class FittingMethods(NetworkMethods):
     lr_factor: float
     tol: float
     early_stopping: bool
+    record_epochs: Any
     backend: str
     device: Any
 
@@ -71,15 +73,18 @@ class FittingMethods(NetworkMethods):
         n_runs = self.n_init if isinstance(self.init, str) else 1
         seeds = rng.randint(np.iinfo(np.int32).max, size=n_runs).astype(np.int64)
         sample_seed = int(rng.randint(np.iinfo(np.int32).max))
+        epochs = check_epochs(self.record_epochs, self.max_epochs)
         self._decide_n_clusters(problem, rng)
         settings = self._settings(problem)
         units = problem.units
         seedings = seed_runs(problem, self._init(units), seeds, sample_seed)
         progress = reporter(self.verbose, n_runs, self.max_epochs)
-        runs = train_runs(problem, seedings, seeds, self._beta_inward(units), settings, progress)
+        beta = self._beta_inward(units)
+        runs = train_runs(problem, seedings, seeds, beta, settings, progress, epochs)
         judge_runs(problem, runs, sample_seed)
         chosen = choose_run(runs, self.selection)
         self._keep(problem, runs[chosen], seedings[chosen], settings["objective"])
+        self._keep_recorded(runs[chosen])
         self.labels_ = self._infer(problem.data, ["labels"])["labels"]
         self.runs_ = run_table(runs, chosen, units)
         best = self.runs_[chosen]
@@ -325,6 +330,16 @@ class FittingMethods(NetworkMethods):
         self.n_iter_ = len(self.loss_curve_)
         self.silhouette_ = run.silhouette
         self._n_features_out = self.n_clusters_
+
+    def _keep_recorded(self, run: TrainedRun) -> None:
+        """Set the memories of chosen epochs; nothing of an earlier fit stays."""
+        for name in ("recorded_epochs_", "recorded_memories_"):
+            self.__dict__.pop(name, None)
+        if self.record_epochs is not None:
+            self.recorded_epochs_ = np.array(list(run.recorded), dtype=np.int64)
+            memories = [self._outward(memories) for memories in run.recorded.values()]
+            shape = (len(memories), *self.cluster_centers_.shape)
+            self.recorded_memories_ = np.array(memories, dtype=self._dtype).reshape(shape)
 
     def _optimizer_state(self) -> dict[str, Any]:
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +74,7 @@ class TrainedRun:
     living: int = 0
     largest_share: float = np.nan  # the part of the rows that is in the largest cluster
     settings: dict[str, Any] = field(default_factory=dict)  # as the core took them
+    recorded: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # memories by epoch
 
 
 def seed_runs(
@@ -116,13 +118,29 @@ def train_runs(
     beta: float | None,
     settings: dict[str, Any],
     progress: Any,
+    record_epochs: Sequence[int] = (),
 ) -> list[TrainedRun]:
-    """Train restarts of one configuration, in one call."""
+    """Train restarts of one configuration, in one call.
+
+    To record the memories after some epochs, ascending, training pauses there and goes on as if it
+    had not.
+    """
     runs = [
         run_settings(problem, seeding, seed, beta, settings)
         for seed, seeding in zip(seeds, seedings, strict=True)
     ]
-    return train_settings(problem, runs, progress)
+    recorded = [{0: run["memories"]} if 0 in record_epochs else {} for run in runs]
+    paused = runs
+    for epoch in (epoch for epoch in record_epochs if epoch > 0):
+        found = train_settings(problem, [run | {"pause_at": epoch} for run in paused], progress)
+        paused = [run | {"earlier": one.record} for run, one in zip(runs, found, strict=True)]
+        for memories, one in zip(recorded, found, strict=True):
+            if len(one.record["loss_curve"]) == epoch:  # else it stopped before
+                memories[epoch] = one.record["last_memories"]
+    trained = train_settings(problem, paused, progress)
+    for run, memories in zip(trained, recorded, strict=True):
+        run.recorded = memories
+    return trained
 
 
 def run_settings(

@@ -143,3 +143,16 @@ def check_weights(weights: Any, n_clusters: int) -> np.ndarray:
         msg = f"weights must be positive and finite, got {bad}."
         raise ValueError(msg)
     return np.log(values).astype(np.float32)
+
+
+def check_epochs(record_epochs: Any, max_epochs: int) -> list[int]:
+    """Return the epochs to record, ascending and each once."""
+    values: Any = [] if record_epochs is None else np.asarray(record_epochs).tolist()
+    whole = isinstance(values, list) and all(type(epoch) is int for epoch in values)
+    if not whole or not all(0 <= epoch <= max_epochs for epoch in values):
+        msg = (
+            f"record_epochs must be None or whole numbers from 0 to max_epochs={max_epochs}, got "
+            f"{record_epochs!r}."
+        )
+        raise ValueError(msg)
+    return sorted(set(values))

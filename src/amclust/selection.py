@@ -71,7 +71,8 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
 
     estimator : ClAM, default=None
         Holds the parameters that are not searched (`metric`, for example). Its `n_clusters`,
-        `n_init`, `max_epochs`, `selection`, `n_jobs`, `random_state` and `verbose` do not count.
+        `n_init`, `max_epochs`, `selection`, `record_epochs`, `n_jobs`, `random_state` and `verbose`
+        do not count.
 
     n_init : int, default=10
         Seeds of each configuration. Runs with the same seed begin with the same memories.
@@ -342,6 +343,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             n_init=self.n_init if isinstance(model.init, str) else 1,
             max_epochs=self.max_epochs,
             selection="silhouette",
+            record_epochs=None,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             verbose=self.verbose,
