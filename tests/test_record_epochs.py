@@ -67,5 +67,5 @@ def test_bad_epochs_are_named(epochs):
 
 
 def test_a_search_records_nothing():
-    search = ClAMSearch(3, budget=100, n_init=1, estimator=model(record_epochs=[500]))
+    search = ClAMSearch(3, budget=200, n_init=1, estimator=model(record_epochs=[500]))
     assert not hasattr(search.fit(X).best_estimator_, "recorded_epochs_")
