@@ -306,7 +306,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             from pandas import DataFrame, Series
         except ImportError as error:
             msg = (
-                "results_ is a pandas.DataFrame: pip install 'amclust[pandas]', or take "
+                "results_ is a pandas.DataFrame: pip install 'amclust[table]', or take "
                 "results_dict_, which has the same columns as arrays."
             )
             raise ImportError(msg) from error
