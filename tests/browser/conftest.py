@@ -30,13 +30,13 @@ def missing(reason):
 @pytest.fixture(scope="session")
 def browser():
     """One browser for all tests of a worker; every test gets a fresh context of it."""
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        missing(f"no browser was found on the PATH (looked for {', '.join(BROWSERS)})")
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError:
         missing("the Python package playwright is not installed")
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        missing(f"no browser was found on the PATH (looked for {', '.join(BROWSERS)})")
     with sync_playwright() as playwright:
         # Signals stay with pytest: some tests of this suite send themselves Ctrl-C.
         browser = playwright.chromium.launch(
