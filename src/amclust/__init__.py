@@ -2,7 +2,8 @@
 
 from amclust._clam import ClAM
 from amclust._config import show_config
+from amclust._model_file import load
 from amclust._version import __version__
 from amclust.selection import ClAMSearch
 
-__all__ = ["ClAM", "ClAMSearch", "__version__", "show_config"]
+__all__ = ["ClAM", "ClAMSearch", "__version__", "load", "show_config"]

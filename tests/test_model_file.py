@@ -1,0 +1,441 @@
+"""A model on disk: the same after loading, refused when damaged, harmless when hostile."""
+
+import copy
+import hashlib
+import io
+import json
+import os
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+
+import amclust
+from amclust import ClAM, ClAMSearch
+from amclust._model_file import (
+    ARRAYS,
+    NUMBERS,
+    SOME_ARRAYS,
+    WORDS,
+    ModelFileError,
+    load_model,
+    save_model,
+)
+
+# These models stop early on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+X = load_iris().data
+HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+HOLES[np.isnan(HOLES).all(axis=1)] = X[np.isnan(HOLES).all(axis=1)]
+
+
+def quick(n_clusters=3, **parameters):
+    defaults = {"n_init": 2, "max_epochs": 8, "random_state": 0, "n_jobs": 1}
+    return ClAM(n_clusters, **(defaults | parameters))
+
+
+def named(rows):
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=["größe", "b", 'c=😀 "x"', ""])
+
+
+MODELS = {
+    "plain": lambda: quick().fit(X),
+    "float32": lambda: quick(scale=None).fit(X.astype(np.float32)),
+    "cosine": lambda: quick(metric="cosine", mask_value="max").fit(X),
+    "mahalanobis": lambda: quick(metric="mahalanobis").fit(X),
+    "mahalanobis float32": lambda: quick(metric="mahalanobis").fit(X.astype(np.float32)),
+    "robust": lambda: quick(scale="robust", weights="learn", objective="silhouette").fit(X),
+    "completion": lambda: quick(objective="completion", mask_value=0.5).fit(HOLES),
+    "reconstruction": lambda: quick(objective="reconstruction", beta=2.5).fit(X),
+    "one cluster": lambda: quick(1).fit(X),
+    "holes": lambda: quick().fit(HOLES),
+    "sparse": lambda: quick().fit(sparse.csr_array(X)),
+    "named": lambda: quick().fit(named(X)),
+    "auto": lambda: quick("auto").fit(X[::2]),
+    "range": lambda: quick(range(2, 4)).fit(X[::2]),
+    "list": lambda: quick([2, 3]).fit(X[::2]),
+    "arrays": lambda: quick(init=X[[0, 60, 120]], weights=np.array([1.0, 2, 3])).fit(X),
+    "lists": lambda: quick(init=X[[0, 60, 120]].tolist(), weights=(1, 2, 3)).fit(X),
+    "scalars of numpy": lambda: quick(
+        np.int64(3), beta=np.float32(0.3), early_stopping=np.bool_(False)
+    ).fit(X),
+    "partial_fit": lambda: quick().partial_fit(X[:80]).partial_fit(X[80:]),
+    "search": lambda: (
+        ClAMSearch(3, budget=60, n_init=2, max_epochs=10, random_state=0).fit(X).best_estimator_
+    ),
+}
+PARAMETERS = set(ClAM._get_param_names())
+QUESTIONS = ("predict", "transform", "predict_proba", "energy", "entropy", "recall", "complete")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    made = {}
+
+    def get(name):
+        if name not in made:
+            made[name] = MODELS[name]()
+        return made[name]
+
+    return get
+
+
+def rows_for(model):
+    rows = X if model.metric == "mahalanobis" else HOLES
+    rows = rows[:40].astype(model._dtype)
+    return named(rows) if hasattr(model, "feature_names_in_") else rows
+
+
+def learned(model):
+    return {key: vars(model)[key] for key in sorted(set(vars(model)) - PARAMETERS)}
+
+
+def assert_same(a, b):
+    """Same attributes, of the same types, to the bit."""
+    assert type(a) is type(b)
+    if isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype
+        assert a.shape == b.shape
+        assert a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes()
+    elif isinstance(a, tuple | list):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            assert_same(x, y)
+    elif isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            assert_same(a[key], b[key])
+    else:
+        assert a == b or (a != a and b != b)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_is_the_same_to_the_bit(fitted, tmp_path, name):
+    model = fitted(name)
+    model.save(tmp_path / "model.amc")
+    loaded = amclust.load(tmp_path / "model.amc")
+    assert type(loaded) is ClAM
+    assert_same(learned(model), learned(loaded))
+    rows = rows_for(model)
+    for question in QUESTIONS:
+        there, here = getattr(model, question)(rows), getattr(loaded, question)(rows)
+        np.testing.assert_array_equal(np.asarray(there), np.asarray(here), err_msg=question)
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", "float32", "cosine", "mahalanobis", "robust", "completion", "named", "auto"]
+)
+def test_learning_goes_on_as_if_it_had_never_been_saved(fitted, tmp_path, name):
+    model = copy.deepcopy(fitted(name))
+    model.save(tmp_path / "model.amc")
+    loaded = amclust.load(tmp_path / "model.amc")
+    piece = rows_for(model)
+    model.partial_fit(piece)
+    loaded.partial_fit(piece)
+    assert not np.array_equal(model._memories, fitted(name)._memories)
+    assert_same(learned(model), learned(loaded))
+
+
+@pytest.mark.parametrize("name", ["plain", "range", "list", "arrays", "scalars of numpy"])
+def test_parameters_are_kept(fitted, tmp_path, name):
+    model = fitted(name)
+    model.save(tmp_path / "model.amc")
+    loaded = amclust.load(tmp_path / "model.amc")
+    for parameter, value in model.get_params().items():
+        found = getattr(loaded, parameter)
+        np.testing.assert_array_equal(found, value, err_msg=parameter)
+    assert isinstance(loaded.n_clusters, type(model.n_clusters) | int)
+
+
+def test_generators_and_devices_are_handled(tmp_path):
+    class Device:  # like torch.device
+        def __str__(self):
+            return "cpu"
+
+    model = quick(random_state=np.random.RandomState(0), max_epochs=2).fit(X)
+    model.set_params(device=Device(), n_clusters=(3, 4))
+    model.save(tmp_path / "model.amc")
+    loaded = amclust.load(tmp_path / "model.amc")
+    assert loaded.random_state is None
+    assert loaded.device == "cpu"
+    assert loaded.n_clusters == [3, 4]
+
+
+def test_every_learned_attribute_has_its_place(fitted):
+    places = {*NUMBERS, *WORDS, *ARRAYS, *SOME_ARRAYS, "_scatter", "_whitening", "_n_features_out"}
+    for name in MODELS:
+        assert set(learned(fitted(name))) <= places | {"feature_names_in_"}, name
+
+
+def test_extra_and_header_come_back(fitted, tmp_path):
+    extra = {"columns": {"use": ["a", "ü"]}, "n": [1, 2.5, None, True]}
+    save_model(fitted("plain"), tmp_path / "model.amc", extra=extra)
+    found = load_model(tmp_path / "model.amc")
+    assert found.extra == extra
+    assert found.header["versions"]["amclust"] == amclust.__version__
+    assert found.header["parameters"]["n_init"] == 2
+
+
+def test_the_same_model_gives_the_same_bytes(fitted, tmp_path):
+    model = fitted("named")
+    for name in ("a", "b"):
+        model.save(tmp_path / name)
+    amclust.load(tmp_path / "a").save(tmp_path / "c")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "c").read_bytes()
+
+
+def test_the_file_is_a_plain_zip_of_json_and_arrays(fitted, tmp_path):
+    fitted("plain").save(tmp_path / "model.amc")
+    with zipfile.ZipFile(tmp_path / "model.amc") as archive:
+        assert archive.testzip() is None
+        names = archive.namelist()
+        assert names[0] == "header.json"
+        assert all(name.endswith(".npy") for name in names[1:])
+        for name in names[1:]:
+            np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+
+
+def test_a_model_that_is_not_fitted_is_refused(tmp_path):
+    with pytest.raises(NotFittedError):
+        ClAM().save(tmp_path / "model.amc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_replaced_only_when_that_is_meant(fitted, tmp_path):
+    path = tmp_path / "model.amc"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError):
+        save_model(fitted("plain"), path, overwrite=False)
+    assert path.read_text() == "mine"
+    save_model(fitted("plain"), path)
+    amclust.load(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["model.amc"]
+
+
+# --- damaged and hostile ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def content(fitted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.amc"
+    fitted("named").save(path)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("scratch") / "model.amc"
+
+
+def refused(path, content, match="damaged|not a model file"):
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=match) as caught:
+        load_model(path)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_any_flipped_bit_is_noticed(content, scratch, place, bit):
+    changed = bytearray(content)
+    changed[int(place * len(content))] ^= 1 << bit
+    refused(scratch, bytes(changed))
+
+
+@settings(max_examples=100, deadline=None)
+@given(place=st.floats(0, 1, exclude_max=True))
+def test_any_cut_is_noticed(content, scratch, place):
+    refused(scratch, content[: int(place * len(content))])
+
+
+@pytest.mark.parametrize("more", [b"\0", b"x" * 64, b"PK\x05\x06"])
+def test_anything_appended_is_noticed(content, scratch, more):
+    refused(scratch, content + more, "damaged")
+
+
+@pytest.mark.parametrize(
+    "other", [b"", b"a,b\n1,2\n", b"PK\x03\x04", b"\x93NUMPY\x01\x00", os.urandom(500)]
+)
+def test_other_files_are_no_models(scratch, other):
+    refused(scratch, other, "not a model file")
+
+
+def test_another_zip_is_no_model(scratch):
+    np.savez(scratch.with_suffix(".npz"), a=np.arange(3))
+    refused(scratch, scratch.with_suffix(".npz").read_bytes(), "not a model file")
+
+
+def test_a_missing_file_and_a_folder_are_errors_of_the_system(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        amclust.load(tmp_path / "none.amc")
+    with pytest.raises(OSError, match="irectory|denied"):
+        amclust.load(tmp_path)
+
+
+def test_a_hole_of_a_terabyte_is_not_read(scratch):
+    with open(scratch, "wb") as file:
+        file.write(b"PK\x03\x04" + b"\0" * 26 + b"header.json")
+        file.truncate(2**40)
+    try:
+        with pytest.raises(ModelFileError, match="damaged"):
+            load_model(scratch)
+    finally:
+        scratch.unlink()
+
+
+def rebuilt(content, change=None, arrays=None, compress=zipfile.ZIP_STORED):
+    """Return a model file with a valid checksum whose header or arrays were changed."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(parts["header.json"])
+    if change is not None:
+        change(header)
+    parts["header.json"] = json.dumps(header).encode()
+    for name, value in (arrays or {}).items():
+        if value is None:
+            del parts[name]
+        elif isinstance(value, bytes):
+            parts[name] = value
+        else:
+            file = io.BytesIO()
+            np.save(file, value)
+            parts[name] = file.getvalue()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compress) as archive:
+        archive.comment = b" " * 64
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return sealed(buffer.getvalue())
+
+
+def sealed(content):
+    return content[:-64] + hashlib.sha256(content[:-64]).hexdigest().encode()
+
+
+def test_a_rebuilt_file_loads(content, scratch):
+    """The hostile files below differ from a good one in what they say they do."""
+    scratch.write_bytes(rebuilt(content))
+    load_model(scratch)
+
+
+def test_a_newer_format_is_named(content, scratch):
+    def newer(header):
+        header["format_version"] = 2
+        header["versions"]["amclust"] = "9.1"
+
+    message = refused(scratch, rebuilt(content, newer), "newer amclust")
+    assert "9.1" in message
+    assert "pip install --upgrade amclust" in message
+
+
+def test_a_newer_parameter_is_named(content, scratch):
+    message = refused(scratch, rebuilt(content, lambda h: h["parameters"].update(dream=1)), "newer")
+    assert "dream" in message
+
+
+def npy_header(shape, descr="<f4"):
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": descr, "fortran_order": False, "shape": shape}
+    )
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"_memories.npy": npy_header((10**9, 10**3))},
+        {"_memories.npy": npy_header((3, 10**12)) + b"1234"},
+        {"_memories.npy": npy_header((-1, -4)) + b"1234" * 4},
+        {"_memories.npy": npy_header((0,), "|V0")},
+        {"_memories.npy": npy_header((1,), "|O") + b"cos\nsystem\n(S'false'\ntR."},
+        {"_memories.npy": npy_header((2**70,), "|V0")},
+        {"_memories.npy": np.array([{}], dtype=object).dumps()},
+        {"_memories.npy": b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 60000},
+        {"_memories.npy": np.zeros((3, 5), np.float32)},
+        {"_memories.npy": np.zeros((3, 4), np.float64)},
+        {"_memories.npy": np.full((3, 4), np.nan, np.float32)},
+        {"_memories.npy": np.asfortranarray(np.zeros((3, 4), np.float32))},
+        {"_moments.npy": np.zeros((2, 3), np.float32)},
+        {"_fill.npy": None},
+        {"labels_.npy": np.full(150, 7, np.int32)},
+        {"labels_.npy": np.full(150, -1, np.int32)},
+        {"runs_.npy": np.zeros(2)},
+        {"predict.npy": np.zeros(3)},
+        {"__class__.npy": np.zeros(3)},
+        {"../evil.npy": np.zeros(3)},
+        {"_whitening.mean.npy": np.zeros(4)},
+    ],
+)
+def test_hostile_arrays_are_refused(content, scratch, arrays):
+    refused(scratch, rebuilt(content, arrays=arrays), "damaged")
+
+
+def setter(part, **values):
+    return lambda header: header[part].update(values)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        setter("attributes", n_clusters_=10**18),
+        setter("attributes", n_features_in_=5),
+        setter("attributes", _dtype="object"),
+        setter("attributes", _fitted_metric="mahalanobis"),
+        setter("attributes", _beta="nan"),
+        setter("attributes", _length=-1),
+        setter("attributes", _steps=-1),
+        setter("attributes", beta_=[]),
+        setter("parameters", n_steps=10**9),
+        setter("parameters", init={"array": True}),
+        setter("parameters", init={"list": 3}),
+        setter("parameters", n_clusters={"range": [0, 1]}),
+        setter("parameters", n_clusters={"import": "os"}),
+        setter("parameters", metric={}),
+        lambda header: header.update(feature_names=["a"]),
+        lambda header: header.update(feature_names=[1, 2, 3, 4]),
+        lambda header: header.update(feature_names="abcd"),
+        lambda header: header.update(format_version="1"),
+        lambda header: header.update(versions=[]),
+        lambda header: header.update(extra=[]),
+        lambda header: header.pop("parameters"),
+        lambda header: header.pop("attributes"),
+    ],
+)
+def test_hostile_headers_are_refused(content, scratch, change):
+    refused(scratch, rebuilt(content, change), "damaged")
+
+
+@pytest.mark.parametrize("header", [b"[" * 100_000, b"1" * 5000, b"\xff", b"", b"null"])
+def test_headers_that_are_no_dictionary_are_refused(content, scratch, header):
+    changed = rebuilt(content, arrays={"header.json": header})
+    refused(scratch, changed)
+
+
+def test_zip_bombs_are_refused(content, scratch):
+    refused(scratch, rebuilt(content, compress=zipfile.ZIP_DEFLATED), "compressed")
+
+
+def test_parts_that_overlap_are_refused(content, scratch):
+    """Many names for the same bytes: each would be read on its own."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        places = {info.filename: info.header_offset for info in archive.infolist()}
+    changed = content
+    for name in ("_scale.npy", "_fill.npy"):
+        place = content.rfind(name.encode()) - 46
+        changed = (
+            changed[: place + 42]
+            + places["_offset.npy"].to_bytes(4, "little")
+            + changed[place + 46 :]
+        )
+    refused(scratch, sealed(changed), "damaged")
