@@ -1,0 +1,80 @@
+"""k-means beside the model: as many restarts, the same scaling, the same rule of choice."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+
+from amclust import _native
+from amclust._config import n_threads
+from amclust._report._subject import Subject
+
+# A model of a thousand restarts is compared with this many at most.
+MOST_RESTARTS = 50
+
+
+class Comparison(NamedTuple):
+    """Two partitions of the same (sampled) rows."""
+
+    restarts: int
+    silhouette: float  # of the model's partition
+    k_means_silhouette: float
+    sizes: NDArray[np.int64]
+    k_means_sizes: NDArray[np.int64]
+    agreement: float  # adjusted Rand index
+    k_means_labels: NDArray[np.int32]
+
+
+def compare_with_k_means(subject: Subject) -> Comparison | None:
+    """Run k-means on the rows as the model measures them; None where there is nothing to compare.
+
+    Both partitions are judged by the silhouette that ranks the model's own runs: where values are
+    missing, distances are taken over the features that two rows have in common.
+    """
+    n_clusters, rows = subject.n_clusters, subject.scaled
+    if n_clusters < 2 or len(rows) < n_clusters:
+        return None
+    restarts = min(len(subject.model.runs_), MOST_RESTARTS)
+    seeds = np.random.RandomState(subject.random_state).randint(2**31 - 1, size=restarts)
+    fitted = [_k_means(rows, n_clusters, int(seed)) for seed in seeds]
+    labels = subject.labels[subject.sample]
+    candidates = np.stack([labels, *(run.labels_ for run in fitted)])
+    silhouettes = _silhouettes(subject, candidates)
+    if subject.model.selection == "silhouette":
+        best = int(np.argmax(np.nan_to_num(silhouettes[1:], nan=-1.0)))
+    else:
+        best = int(np.argmin([run.inertia_ for run in fitted]))
+    chosen = candidates[1 + best]
+    return Comparison(
+        restarts,
+        float(silhouettes[0]),
+        float(silhouettes[1 + best]),
+        _sizes(labels, n_clusters),
+        _sizes(chosen, n_clusters),
+        float(adjusted_rand_score(labels, chosen)),
+        chosen,
+    )
+
+
+def _k_means(rows: NDArray[np.float32], n_clusters: int, seed: int) -> KMeans:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows)
+
+
+def _silhouettes(subject: Subject, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    model, rows = subject.model, np.arange(len(subject.sample))
+    data = model._dataset(subject.rows[subject.sample])
+    threads = n_threads(model.n_jobs)
+    labels = np.ascontiguousarray(labels, dtype=np.int32)
+    return _native.silhouette(data, rows, None, labels, subject.n_clusters, threads)
+
+
+def _sizes(labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int64]:
+    return np.sort(np.bincount(labels, minlength=n_clusters))[::-1]

@@ -1,0 +1,121 @@
+"""What the figures show, as plain data; report.js draws them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amclust._plane import Plane
+from amclust._report._clusters import Profiles
+from amclust._report._html import shorten
+from amclust._report._numbers import number
+from amclust._report._subject import Subject, pick_rows
+from amclust._report._voronoi import voronoi_edges
+from amclust._silhouettes import silhouette_values
+
+# Rows that a figure draws, of those that are sampled.
+MOST_POINTS = 2_000
+# Points of the grid of basins in each direction; fewer where a point has many features.
+FINEST_GRID, COARSEST_GRID, GRID_CELLS = 160, 48, 40_000_000
+VALUES_IN_HOVER = 3
+LONGEST_IN_HOVER = 40
+ENTROPY_BINS = 30
+
+
+def rounded(values: NDArray[Any], digits: int = 4) -> list[Any]:
+    """Return numbers as plain floats with so many digits of their range, to keep the page small."""
+    values = np.asarray(values, dtype=np.float64)
+    extent = float(np.max(np.abs(values), initial=0.0))
+    if not extent:
+        return values.tolist()
+    decimals = digits - 1 - int(np.floor(np.log10(extent)))
+    return np.round(values, decimals).tolist()
+
+
+def silhouettes(subject: Subject) -> NDArray[np.float64]:
+    """Return the silhouettes of the sampled rows, by the distances of the model."""
+    rows, labels = subject.rows[subject.sample], subject.labels[subject.sample]
+    return silhouette_values(subject.network, rows, labels, max_rows=len(rows))
+
+
+def plane_of(subject: Subject) -> Plane:
+    """Return the plane in which rows are shown."""
+    return Plane.of(subject.network, subject.rows[subject.sample])
+
+
+def axis_titles(subject: Subject, plane: Plane) -> list[str]:
+    """Name the axes: by the table's own columns where it has one or two."""
+    if subject.rows.shape[1] > 2:
+        return list(plane.labels)
+    return [shorten(text) for text in [*subject.names, ""][:2]]
+
+
+def projection(subject: Subject, profiles: Profiles, plane: Plane) -> dict[str, Any]:
+    """Return the rows in the plane, with what is told of each when one points at it."""
+    drawn = pick_rows(len(subject.sample), MOST_POINTS, subject.random_state)
+    rows = subject.sample[drawn]
+    told = [
+        [departure.column for departure in profiles.of_cluster(m)[:VALUES_IN_HOVER]]
+        for m in range(subject.n_clusters)
+    ]
+    formats = profiles.formats
+    points = plane.rows[drawn]
+    values = [
+        [formats[j](float(subject.rows[i, j])) for j in told[subject.labels[i]]] for i in rows
+    ]
+    return {
+        "x": rounded(points[:, 0]),
+        "y": rounded(points[:, 1]),
+        "cluster": subject.labels[rows].tolist(),
+        "row": [shorten(subject.row_name(int(i)), LONGEST_IN_HOVER) for i in rows],
+        "energy": [number(value) for value in subject.energy[rows]],
+        "entropy": [number(value, 2) for value in subject.entropy[rows]],
+        "features": [[shorten(subject.names[j], LONGEST_IN_HOVER) for j in of] for of in told],
+        "values": values,
+    }
+
+
+def basins(subject: Subject, plane: Plane) -> dict[str, Any]:
+    """Return to which memory every point of the plane falls, and which memory is nearest."""
+    cells = GRID_CELLS // subject.rows.shape[1]
+    resolution = int(np.clip(np.sqrt(cells), COARSEST_GRID, FINEST_GRID))
+    xs, ys = plane.ranges(resolution, margin=0.08)
+    edges = voronoi_edges(plane, (xs[0], xs[-1], ys[0], ys[-1]))
+    return {
+        "x": rounded(xs, 5),
+        "y": rounded(ys, 5),
+        "labels": plane.ask("predict", xs, ys).tolist(),
+        "memories": {"x": rounded(plane.memories[:, 0]), "y": rounded(plane.memories[:, 1])},
+        "borders": [rounded(edge) for edge in edges],
+    }
+
+
+def knives(subject: Subject, values: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Return the silhouettes cluster by cluster, the largest first, thinned where they are many."""
+    labels = subject.labels[subject.sample]
+    step = max(1, -(-len(values) // MOST_POINTS))
+    out = []
+    for m in np.unique(labels):
+        members = np.flatnonzero(labels == m)
+        members = members[np.argsort(-values[members], kind="stable")]
+        shown = members[step // 2 :: step] if len(members) > step else members[:1]
+        names = [subject.row_name(int(i)) for i in subject.sample[shown]]
+        out.append(
+            {
+                "cluster": int(m),
+                "values": rounded(values[shown], 3),
+                "rows": [shorten(text, LONGEST_IN_HOVER) for text in names],
+            }
+        )
+    return out
+
+
+def entropy_histogram(subject: Subject) -> dict[str, Any]:
+    """Return how many rows have which entropy of their memberships."""
+    largest = np.log(subject.n_clusters)
+    counts, edges = np.histogram(
+        np.clip(subject.entropy, 0, largest), bins=ENTROPY_BINS, range=(0, largest)
+    )
+    return {"counts": counts.tolist(), "edges": rounded(edges, 6)}

@@ -1,0 +1,202 @@
+"""The page as a whole: sections, figures, style and scripts in one file."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from html import escape
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amclust._colours import DARK, LIGHT
+from amclust._report import _figures
+from amclust._report._clusters import Profiles
+from amclust._report._comparison import Comparison, compare_with_k_means
+from amclust._report._html import figure, script_data, shorten
+from amclust._report._numbers import NOTHING, count, counted, fixed, share
+from amclust._report._subject import Subject
+from amclust._report.sections.clusters import clusters_section
+from amclust._report.sections.comparison import comparison_section
+from amclust._report.sections.data import data_section
+from amclust._report.sections.making import making_section
+from amclust._report.sections.rows import completed_section, unusual_section
+from amclust._report.sections.runs import runs_section
+from amclust._version import __version__
+
+LONGEST_TITLE = 200
+
+
+def build_page(subject: Subject, *, title: str | None, source: str | None) -> str:
+    """Return the page as text."""
+    from plotly.offline import get_plotlyjs
+
+    profiles = Profiles(subject)
+    judged = subject.n_clusters > 1 and len(np.unique(subject.labels[subject.sample])) > 1
+    silhouettes = _figures.silhouettes(subject) if judged else None
+    comparison = compare_with_k_means(subject)
+    plane = _figures.plane_of(subject)
+    data = {
+        "colours": {"light": LIGHT, "dark": DARK},
+        "clusters": subject.n_clusters,
+        "axes": _figures.axis_titles(subject, plane),
+        "principal": subject.rows.shape[1] > 2,
+        "projection": _figures.projection(subject, profiles, plane),
+        "basins": _figures.basins(subject, plane),
+        "knives": None if silhouettes is None else _figures.knives(subject, silhouettes),
+        "silhouette": None if silhouettes is None else round(float(silhouettes.mean()), 4),
+        "entropy": _figures.entropy_histogram(subject) if subject.n_clusters > 1 else None,
+    }
+    title = shorten(title or "A clustering", LONGEST_TITLE)
+    parts = {
+        "title": escape(title),
+        "lede": _lede(subject, silhouettes),
+        "figures": _key_figures(subject, silhouettes, comparison),
+        "data": data_section(subject, profiles, source),
+        "clusters": clusters_section(subject, profiles, silhouettes),
+        "maps": _maps(subject, data),
+        "fit": _fit(subject, silhouettes),
+        "unusual": unusual_section(subject, profiles),
+        "completed": completed_section(subject, profiles),
+        "runs": runs_section(subject),
+        "comparison": comparison_section(subject, comparison),
+        "making": making_section(subject),
+        "footer": f"Made by amclust {__version__} on {_today()}.",
+        "style": _asset("report.css"),
+        "script_data": script_data("report-data", data),
+        "plotly": get_plotlyjs(),
+        "script": _asset("report.js"),
+    }
+    # In one pass, so that nothing from the table is taken for a place to fill.
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _asset("report.html"))
+
+
+def _asset(filename: str) -> str:
+    return resources.files("amclust._report").joinpath(filename).read_text(encoding="utf-8")
+
+
+def _today() -> str:
+    today = datetime.date.today()
+    return f"{today.day} {today:%B %Y}"
+
+
+def _lede(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
+    rows, columns = counted(subject.n_rows, "row"), counted(len(subject.names), "column")
+    if subject.n_clusters == 1:
+        return f"{rows} of {columns}, around a single memory."
+    sizes = subject.sizes[subject.sizes > 0]
+    spread = (
+        f"of {counted(int(sizes[0]), 'row')} each"
+        if sizes.min() == sizes.max()
+        else f"of {count(int(sizes.min()))} to {counted(int(sizes.max()), 'row')}"
+    )
+    verb = "falls" if subject.n_rows == 1 else "fall"
+    return f"{rows} of {columns} {verb} into {counted(len(sizes), 'cluster')} {spread}."
+
+
+def _key_figures(
+    subject: Subject,
+    silhouettes: NDArray[np.float64] | None,
+    comparison: Comparison | None,
+) -> str:
+    own = NOTHING if silhouettes is None else fixed(float(silhouettes.mean()), 3)
+    other = NOTHING if comparison is None else fixed(comparison.k_means_silhouette, 3)
+    missing = int(subject.missing.sum())
+    facts = [
+        ("Rows", count(subject.n_rows)),
+        ("Columns", count(len(subject.names))),
+        ("Missing", share(missing, subject.rows.size) if missing else "none"),
+        ("Clusters", count(subject.n_clusters)),
+        ("Silhouette", own),
+        ("k-means’ silhouette", other),
+    ]
+    cells = "".join(f"<div><dt>{term}</dt><dd>{fact}</dd></div>" for term, fact in facts)
+    return f'<dl class="key">{cells}</dl>'
+
+
+def _sampling(subject: Subject, drawn: int) -> str:
+    if drawn == subject.n_rows:
+        return ""
+    return f" Drawn are {count(drawn)} of {counted(subject.n_rows, 'row')}, picked at random."
+
+
+def _maps(subject: Subject, data: dict[str, Any]) -> str:
+    drawn = len(data["projection"]["x"])
+    flat = not data["principal"]
+    view = (
+        "The axes are the table’s own columns."
+        if flat
+        else "The view is the one along which the rows differ most (their first two principal "
+        "components); rows that seem close may still differ in other directions."
+    )
+    k = subject.n_clusters
+    rows = figure(
+        "projection",
+        "The rows",
+        f"Scatter plot of {counted(drawn, 'row')} in the plane, coloured by cluster, with the "
+        f"{counted(k, 'memory', 'memories')} as numbered circles.",
+        "Every dot is a row, every numbered circle the memory of a cluster. Point at a dot to see "
+        f"which row it is. {view}{_sampling(subject, drawn)}",
+    )
+    section = (
+        ""
+        if flat
+        else " This is a cut through the mean of the rows: memories that lie off this plane are "
+        "shown at their nearest point, which can be in another basin."
+    )
+    basins = figure(
+        "basins",
+        "Basins of attraction",
+        f"Map of the plane, coloured by which of {counted(k, 'memory', 'memories')} a point is "
+        "drawn to; dashed lines are where the nearest memory changes.",
+        "A point in a coloured region is carried by the dynamics of the network to the memory of "
+        "that colour. Dashed lines mark where the nearest memory changes: where they differ from "
+        f"the borders of the colours, several memories attract together.{section}",
+    )
+    return rows + basins
+
+
+def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
+    if subject.n_clusters == 1:
+        return "<p>With a single cluster, no row lies between clusters.</p>"
+    parts = []
+    if silhouettes is None:
+        parts.append("<p>All rows fall to one memory: there are no silhouettes.</p>")
+    else:
+        mean, low = float(silhouettes.mean()), float(np.mean(silhouettes < 0))
+        wrong = (
+            f" {share(low, 1)} of the rows are below 0: they are closer to another cluster."
+            if low
+            else ""
+        )
+        part = (
+            f" Measured on a random sample of {counted(len(silhouettes), 'row')}."
+            if subject.sampled
+            else ""
+        )
+        parts.append(
+            figure(
+                "knives",
+                "How well rows fit their cluster",
+                f"Silhouettes of the rows, cluster by cluster; the mean is {fixed(mean, 3)}.",
+                "One thin bar a row, sorted inside its cluster: long to the right where a row is "
+                "much closer to its own cluster than to the next one. Clusters with a broad, even "
+                f"edge are compact and apart from others. The dashed line is the mean, "
+                f"{fixed(mean, 3)}.{wrong}{part}",
+            )
+        )
+    undecided = float(np.mean(subject.entropy > np.log(2)))
+    parts.append(
+        figure(
+            "entropy",
+            "How undecided rows are",
+            f"Histogram of the entropy of memberships; {share(undecided, 1)} of the rows are above "
+            "log 2.",
+            "The entropy of a row is 0 where a single memory attracts it, 0.69 (log 2) where two "
+            f"do so equally, and {fixed(float(np.log(subject.n_clusters)), 2)} where all "
+            f"{subject.n_clusters} do. {share(undecided, 1)} of the rows are above 0.69.",
+        )
+    )
+    return "".join(parts)

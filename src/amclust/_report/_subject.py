@@ -1,0 +1,193 @@
+"""What a report is about: the model, the rows, and what the one says about the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from amclust import _native
+from amclust._plane import without_names
+from amclust._units import make_dataset
+
+if TYPE_CHECKING:
+    from amclust._clam import ClAM
+
+FloatArray = NDArray[np.floating[Any]]
+
+# Silhouettes and k-means look at no more rows than this, nor at more cells (but at some rows).
+MOST_ROWS, MOST_CELLS, FEWEST_ROWS = 10_000, 20_000_000, 2_000
+# A sparse table of more cells than this is not made dense.
+MOST_DENSE_CELLS = 50_000_000
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The rows of a report and the answers of its model, each computed once."""
+
+    model: ClAM
+    network: ClAM  # the same, but takes rows without names
+    rows: FloatArray  # validated; NaN where a value is missing
+    names: list[str]  # of the columns
+    ids: Sequence[str] | None  # of the rows
+    labels: NDArray[np.int32]
+    energy: NDArray[np.float64]
+    entropy: NDArray[np.float64]
+    random_state: int
+
+    @classmethod
+    def of(cls, model: ClAM, X: Any, ids: Any, random_state: int) -> Subject:
+        """Ask the model about rows that are not yet validated."""
+        check_is_fitted(model)
+        rows = dense_rows(model._validate(X))
+        answers = model._infer(model._dataset(rows), ["labels", "energy", "entropy"])
+        return cls(
+            model,
+            without_names(model),
+            rows,
+            column_names(model, X),
+            row_ids(ids, len(rows)),
+            answers["labels"],
+            answers["energy"].astype(np.float64) * model._length**2,
+            answers["entropy"].astype(np.float64),
+            random_state,
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.rows)
+
+    @property
+    def n_clusters(self) -> int:
+        """How many memories there are."""
+        return len(self.model.cluster_centers_)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many rows fall to each memory."""
+        return np.bincount(self.labels, minlength=self.n_clusters)
+
+    @cached_property
+    def missing(self) -> NDArray[np.int64]:
+        """How many values each column lacks."""
+        return np.count_nonzero(np.isnan(self.rows), axis=0)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Mean, spread and kind of every column."""
+        return Columns.of(self)
+
+    @cached_property
+    def sample(self) -> NDArray[np.int64]:
+        """The rows that silhouettes, k-means and figures look at; all where they are few."""
+        most = min(MOST_ROWS, max(FEWEST_ROWS, MOST_CELLS // self.rows.shape[1]))
+        return pick_rows(self.n_rows, most, self.random_state)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether these are fewer than all."""
+        return len(self.sample) < self.n_rows
+
+    @cached_property
+    def completed(self) -> FloatArray:
+        """The sampled rows, their missing values filled by the model."""
+        rows = self.rows[self.sample]
+        filled: FloatArray = self.network.complete(rows) if self.missing.any() else rows
+        return filled
+
+    @cached_property
+    def scaled(self) -> NDArray[np.float32]:
+        """The same as the model measures distances: scaled, whitened or on the unit sphere."""
+        model = self.model
+        whiten = model._fitted_metric == "mahalanobis"
+        data = make_dataset(model._whitening.apply(self.completed) if whiten else self.completed)
+        data.set_units(model._metric, model._offset, model._scale)
+        return _native.load_rows(data, None)
+
+    @cached_property
+    def is_training_data(self) -> bool:
+        """Whether the rows look like those of the last fit: as many, with the same labels."""
+        return np.array_equal(self.labels, getattr(self.model, "labels_", ()))
+
+    def row_name(self, row: int) -> str:
+        """Name a row by its id, else by its number."""
+        return self.ids[row] if self.ids is not None else str(row)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Statistics of the columns, in the table's own units."""
+
+    mean: NDArray[np.float64]  # NaN where a column has no value at all
+    spread: NDArray[np.float64]  # standard deviation
+    least: NDArray[np.float64]
+    greatest: NDArray[np.float64]
+    constant: NDArray[np.bool_]
+    # What a difference is multiplied with to be one of the scaled columns.
+    factor: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, subject: Subject) -> Columns:
+        """Measure the columns of all rows."""
+        model, rows = subject.model, subject.rows
+        stats = _native.statistics(make_dataset(rows), None, None, 1)
+        seen = np.asarray(stats["weight"]) > 0
+        mean, least, greatest = (np.where(seen, stats[key], np.nan) for key in ("mean", "min", "max"))
+        spread = np.where(seen, np.sqrt(stats["variance"]), np.nan)
+        constant = seen & (least == greatest)
+        if model._fitted_metric == "euclidean":
+            factor = model._scale.astype(np.float64) * model._length
+        else:  # the metric has no scale of a single column
+            factor = 1 / np.where(spread > 0, spread, 1.0)
+        return cls(mean, spread, least, greatest, constant, factor)
+
+
+def dense_rows(X: Any) -> FloatArray:
+    """Return validated rows as an array."""
+    if not sparse.issparse(X):
+        rows: FloatArray = X
+        return rows
+    cells = X.shape[0] * X.shape[1]
+    if cells > MOST_DENSE_CELLS:
+        msg = (
+            f"A report of a sparse X holds it dense: at most {MOST_DENSE_CELLS:,} cells, got "
+            f"{X.shape[0]:,} rows of {X.shape[1]:,} columns ({cells:,} cells). Report on some of "
+            "the rows, X[:1000] for example."
+        )
+        raise ValueError(msg)
+    return X.toarray()
+
+
+def column_names(model: ClAM, X: Any) -> list[str]:
+    """Return the names of the columns: the table's, the model's, or x0, x1, ..."""
+    names = getattr(X, "columns", None)
+    if names is None:
+        names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return [f"x{j}" for j in range(model.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def row_ids(ids: Any, n_rows: int) -> list[str] | None:
+    """Return the names of the rows as text."""
+    if ids is None:
+        return None
+    texts = [str(value) for value in ids]
+    if len(texts) != n_rows:
+        msg = f"ids must have one entry a row: X has {n_rows:,} rows, got {len(texts):,} ids."
+        raise ValueError(msg)
+    return texts
+
+
+def pick_rows(n_rows: int, most: int, seed: int) -> NDArray[np.int64]:
+    """Return the numbers of all rows, or of a sample where there are more than ``most``."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(seed).choice(n_rows, most, replace=False))

@@ -1,0 +1,1 @@
+"""The sections of the page as HTML, one file each."""

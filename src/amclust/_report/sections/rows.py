@@ -1,0 +1,101 @@
+"""The sections on single rows and cells: the least typical rows, and completed values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from amclust._report._clusters import Profiles, least_typical_rows
+from amclust._report._completed import first_filled_cells
+from amclust._report._html import name, paragraphs, table
+from amclust._report._numbers import count, counted, number, share
+from amclust._report._subject import Subject
+from amclust._report._words import departures_list, more, swatch
+
+ROWS_SHOWN = 12
+FEATURES_OF_A_ROW = 3
+CELLS_SHOWN = 20
+COLUMNS_SHOWN = 15
+
+
+def unusual_section(subject: Subject, profiles: Profiles) -> str:
+    """List the rows of most energy."""
+    median = float(np.median(subject.energy))
+    listing = table(
+        "The least typical rows",
+        ("Row", "Cluster", "Energy", "Most unusual features"),
+        [
+            (
+                name(subject.row_name(int(i))),
+                swatch(int(subject.labels[i])),
+                number(float(subject.energy[i])),
+                departures_list(
+                    subject,
+                    profiles,
+                    profiles.of_row(subject.rows[i], int(subject.labels[i]))[:FEATURES_OF_A_ROW],
+                    "memory",
+                ),
+            )
+            for i in least_typical_rows(subject, ROWS_SHOWN)
+        ],
+        numeric=(2,),
+        classes="stack",
+    )
+    return (
+        paragraphs(
+            "The energy of a row says how far it is from all memories: low where it is typical of "
+            f"a cluster, high where it fits none. Half of the rows have less than "
+            f"{number(median)}. Those with the most are worth a look: they may be errors, or the "
+            "most interesting rows of all. Beside each are the features in which it differs most "
+            "from the memory of its cluster."
+        )
+        + listing
+    )
+
+
+def completed_section(subject: Subject, profiles: Profiles) -> str:
+    """Tell which values were missing and what the model puts there."""
+    total = int(subject.missing.sum())
+    if not total:
+        return paragraphs("No value is missing.")
+    columns = np.argsort(-subject.missing, kind="stable")[: np.count_nonzero(subject.missing)]
+    per_column = table(
+        "Completed values, column by column",
+        ("Column", "Completed", "Of its rows"),
+        [
+            (name(subject.names[j]), count(int(subject.missing[j])), share(subject.missing[j], subject.n_rows))
+            for j in columns[:COLUMNS_SHOWN]
+        ],
+        numeric=(1, 2),
+    )
+    formats = profiles.table_formats
+    cells = first_filled_cells(subject, CELLS_SHOWN)
+    first = table(
+        "The first completed values" if total > len(cells) else "The completed values",
+        ("Row", "Column", "Completed value", "Its cluster’s memory", "Cluster"),
+        [
+            (
+                name(subject.row_name(cell.row)),
+                name(subject.names[cell.column]),
+                f"<b>{formats[cell.column](cell.value)}</b>",
+                formats[cell.column](cell.memory),
+                swatch(cell.cluster),
+            )
+            for cell in cells
+        ],
+        numeric=(2, 3),
+    )
+    return (
+        paragraphs(
+            f"{counted(total, 'value is', 'values are')} missing. The rows were "
+            "clustered without guessing them first. Where a value is wanted, the model completes "
+            "the row: what is known stays as it is, what is missing follows the memories that the "
+            "known values point to. <code>model.complete(X)</code> gives the whole table."
+        )
+        + '<div class="pair"><div>'
+        + per_column
+        + more(len(columns) - COLUMNS_SHOWN, "column")
+        + "</div><div>"
+        + first
+        + more(total - len(cells), "value")
+        + "</div></div>"
+    )
