@@ -1,6 +1,7 @@
 """How many clusters: what ClAM estimates, beside other ways to tell.
 
     python -m benchmarks.cluster_number              # tables, and results/cluster_number.json
+    python -m benchmarks.cluster_number --page FILE  # the results into a page; runs nothing
 
 Four ways, on the same made and real sets, each free to answer 2 to 20 (the last two also 1):
 
@@ -36,8 +37,12 @@ from amclust import ClAM
 from amclust._cluster_number import _partitions
 from benchmarks.availability import UnavailableError
 from benchmarks.data import FloatArray, load_table, standardise
+from benchmarks.pages import replace_between
+from benchmarks.quality.grids import Grid
 
 RESULTS = Path(__file__).parent / "results" / "cluster_number.json"
+TABLE_MARKS = ("<!-- the table of python -m benchmarks.cluster_number --page -->", "<!-- its end -->")
+STEADINESS_MARKS = ("<!-- other seeds and rows -->", "<!-- their end -->")
 CANDIDATES = range(2, 21)
 FAMILIES = ("normal", "uniform", "heavy", "correlated")
 # Where the issue asks for the number of classes, plus or minus one.
@@ -289,6 +294,27 @@ def show(title: str, records: list[dict[str, Any]]) -> None:
         )
 
 
+def write_page(path: Path, results: dict[str, Any]) -> None:
+    """Put the tables between the marks of a page."""
+    rows = [
+        [f"{title}, right", *(_right(results[key], way) for way in WAYS)]
+        for key, title in (("made", "separated clusters"), ("single", "single clouds"))
+    ]
+    for record in results["real"]:
+        title = f"{record['name']} ({record['n_clusters']})"
+        rows.append([title, *(str(record[way]) for way in WAYS)])
+    replace_between(path, *TABLE_MARKS, Grid("", ["", *WAYS], rows).as_markdown())
+    steady = [
+        f"- {name}: {', '.join(map(str, found))}" for name, found in results["steadiness"].items()
+    ]
+    replace_between(path, *STEADINESS_MARKS, "\n".join(steady))
+
+
+def _right(records: list[dict[str, Any]], way: str) -> str:
+    right = sum(record[way] == record["n_clusters"] for record in records)
+    return f"{right} of {len(records)}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", default=os.environ.get("AMCLUST_DATA", "../shared/data"))
@@ -296,7 +322,11 @@ def main() -> None:
     parser.add_argument(
         "--ways", nargs="+", choices=WAYS, default=list(WAYS), help="keep the others' answers"
     )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write the results; run nothing")
     arguments = parser.parse_args()
+    if arguments.page is not None:
+        write_page(arguments.page, json.loads(RESULTS.read_text(encoding="utf-8")))
+        return
     ways, before = arguments.ways, {}
     if len(ways) < len(WAYS):
         before = json.loads(RESULTS.read_text())

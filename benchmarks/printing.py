@@ -73,9 +73,9 @@ def line_cells(line: Line) -> tuple[str, ...]:
     """Write a comparison as the columns of its row."""
     return (
         line.what,
-        _number(line.ours, line.unit),
-        f"{_number(line.peer, line.unit)} {line.peer_name}".strip(),
-        _number(line.shown_ratio),
+        amount(line.ours, line.unit),
+        f"{amount(line.peer, line.unit)} {line.peer_name}".strip(),
+        amount(line.shown_ratio),
         _target(line),
         "yes" if line.reached else "NO",
     )
@@ -85,10 +85,11 @@ def _target(line: Line) -> str:
     """Show the bound, and the measured value where it is not the ratio itself."""
     if line.target.quantity == "ratio":
         return str(line.target)
-    return f"{line.target} ({_number(line.value)}{line.target.unit})"
+    return f"{line.target} ({amount(line.value)}{line.target.unit})"
 
 
-def _number(value: float, unit: str = "") -> str:
+def amount(value: float, unit: str = "") -> str:
+    """Write a measurement with three digits and its unit; a dash where there is none."""
     if math.isnan(value):
         return "-"
     digits = f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:#.3g}".rstrip(".")

@@ -12,6 +12,7 @@ import torch
 from benchmarks.availability import UnavailableError
 from benchmarks.deep.cells import Cell, Record, run_cell
 from benchmarks.deep.methods import METHODS, definition
+from benchmarks.deep.page import write_page
 from benchmarks.deep.pretrained import Shelf
 from benchmarks.deep.results import Results
 from benchmarks.deep.sets import DEFAULT_SETS, SETS
@@ -45,6 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output = options.output or (
         options.cache / "quick.json" if options.quick else RESULTS / "deep.json"
     )
+    if options.page is not None:
+        write_page(options.page, Results.load(output))
+        say(f"tables in {options.page}")
+        return 0
     threads = torch.get_num_threads()
     torch.set_num_threads(options.threads)
     results = Results.load(output)
@@ -157,6 +162,9 @@ def _parser() -> argparse.ArgumentParser:
         "--fresh", action="store_true", help="run what is chosen also where there are results"
     )
     parser.add_argument("--threads", type=int, default=2, help="of torch (default: 2)")
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE", help="write the tables into a page; run nothing"
+    )
     parser.add_argument(
         "--output",
         type=Path,

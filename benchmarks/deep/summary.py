@@ -115,10 +115,11 @@ class Summary:
             series = self[name, method]
             if series:
                 cells = (mean_and_deviation(series.values(one), one.digits) for one in MEASURES)
-                rows.append([self._title(method, series), *cells, str(len(series.seeds))])
+                rows.append([self.title(method, series), *cells, str(len(series.seeds))])
         columns = ["", *(measure.title for measure in MEASURES), "seeds"]
         return Grid(f"{name}, {self.autoencoder} autoencoder", columns, rows)
 
-    def _title(self, method: str, series: Series) -> str:
+    def title(self, method: str, series: Series) -> str:
+        """Name a method, and its autoencoder where that is its own."""
         title = METHODS[method].title
         return title if series.kind == self.autoencoder else f"{title} ({series.kind})"

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.availability import UnavailableError
 from benchmarks.data import FloatArray, IntArray
 from benchmarks.folders import DATA, REPOSITORY, RESULTS
+from benchmarks.pages import replace_between
 from benchmarks.printing import say
 from benchmarks.quality.cells import Cell, run_cell, unpack_labels
 from benchmarks.quality.grids import Grid, number, signed
@@ -26,7 +27,7 @@ from benchmarks.quality.results import Results, describe_environment
 from benchmarks.quality.scoring import living_clusters, silhouettes, stability
 from benchmarks.quality.sets import SETS, load_set
 from benchmarks.recipe.variants import DEFAULT, VARIANTS
-from benchmarks.store import write_json, write_text
+from benchmarks.store import write_json
 
 # usps_train stays held out.
 CHOSEN_BY = tuple(name for name in SETS if name != "usps_train")
@@ -141,12 +142,7 @@ def _mean(found: dict[str, Scores], key: str) -> str:
 
 def write_page(path: Path, grid: Grid) -> None:
     """Put the table between the marks of a page."""
-    before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        message = f"{path} needs the marks {BEGIN!r} and {END!r}"
-        raise ValueError(message)
-    write_text(path, f"{before}{BEGIN}\n\n{grid.as_markdown()}\n\n{END}{after}")
+    replace_between(path, BEGIN, END, grid.as_markdown())
 
 
 def _complete(content: dict[str, Any], options: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from benchmarks.folders import DATA, FASHION_MNIST, RESULTS
 from benchmarks.machine import Machine, describe_machine
 from benchmarks.printing import print_entry, print_header, print_machine, print_summary, say
 from benchmarks.records import Entry, SectionResult, Skipped
+from benchmarks.speed.page import write_page
 from benchmarks.speed.sections import SECTIONS
 from benchmarks.speed.settings import Settings
 from benchmarks.store import write_json
@@ -33,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0: the run came to its end, whether or not targets are reached.
     """
     options = _parser().parse_args(arguments)
+    if options.page is not None:
+        write_page(options.page, [RESULTS / "speed.json", RESULTS / "stacked.json"])
+        say(f"page in {options.page}")
+        return 0
     settings = Settings(options.data_dir, options.fashion_mnist_dir, options.quick)
     machine = describe_machine()
     print_machine(machine, quick=settings.quick)
@@ -83,6 +88,9 @@ def _parser() -> argparse.ArgumentParser:
         "--only", nargs="+", choices=tuple(SECTIONS), metavar="NAME", help=", ".join(SECTIONS)
     )
     parser.add_argument("--quick", action="store_true", help="few repeats, small sizes")
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE", help="write the results as markdown; run nothing"
+    )
     parser.add_argument(
         "--output",
         type=Path,
