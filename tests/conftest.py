@@ -4,6 +4,9 @@ import pytest
 
 from amclust import _native
 
+# They have no doctests, and modules of one name in several folders cannot be collected.
+collect_ignore_glob = ["*conftest.py"]
+
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_are_heard():
