@@ -1,0 +1,199 @@
+"""Reading tables that are not text: Parquet, Arrow, NumPy and Excel."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+
+from amclust._tables._errors import TableError, listed
+from amclust._tables._extras import require
+from amclust._tables._header import check_names, names_of_header, numbered_names
+
+
+def parquet_batches(stream: BinaryIO, source: str, rows: int) -> Iterator[pa.Table]:
+    """Yield a Parquet file in batches of about so many rows."""
+    try:
+        file = pa.parquet.ParquetFile(stream, pre_buffer=False)
+        check_names(file.schema_arrow.names, source)
+        for batch in file.iter_batches(batch_size=rows):
+            yield pa.Table.from_batches([batch])
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(source, "a Parquet file", error) from error
+
+
+def arrow_batches(stream: BinaryIO, source: str) -> Iterator[pa.Table]:
+    """Yield the batches of an Arrow file, an Arrow stream or a Feather file of either version."""
+    try:
+        if stream.seekable():
+            magic = stream.read(6)
+            stream.seek(0)
+            if magic.startswith(b"FEA1"):
+                yield pa.feather.read_table(stream)
+                return
+            if magic == b"ARROW1":
+                file = pa.ipc.open_file(stream)
+                check_names(file.schema.names, source)
+                for index in range(file.num_record_batches):
+                    yield pa.Table.from_batches([file.get_batch(index)])
+                return
+        reader = pa.ipc.open_stream(stream)
+        check_names(reader.schema.names, source)
+        for batch in reader:
+            yield pa.Table.from_batches([batch])
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(source, "an Arrow file or stream", error) from error
+
+
+def npz_batches(stream: BinaryIO, source: str, rows: int) -> Iterator[pa.Table]:
+    """Yield the only array of an archive in batches."""
+    with zipfile.ZipFile(stream) as archive, tempfile.TemporaryFile() as file:
+        names = archive.namelist()
+        if len(names) != 1:
+            arrays = listed(name.removesuffix(".npy") for name in names)
+            msg = f"{source} holds {len(names)} arrays ({arrays}); save the table alone"
+            raise TableError(msg)
+        try:
+            with archive.open(names[0]) as member:
+                shutil.copyfileobj(member, file, 1 << 20)
+        except (zipfile.BadZipFile, EOFError) as error:
+            raise _damaged(source, "a .npz archive", error) from error
+        file.seek(0)
+        yield from npy_batches(cast(BinaryIO, file), source, rows)
+
+
+def npy_batches(stream: BinaryIO, source: str, rows: int) -> Iterator[pa.Table]:
+    """Yield an array in batches, from a memory map."""
+    array = _map_array(stream, source)
+    for start in range(0, len(array), rows):
+        block = array[start : start + rows]
+        if block.dtype.names is not None:
+            names: Sequence[str] = block.dtype.names
+            columns = [block[name] for name in names]
+        else:
+            names = numbered_names(block.shape[1])
+            columns = list(block.T)
+        yield pa.table([_from_numpy(column) for column in columns], names=list(names))
+
+
+def _map_array(stream: BinaryIO, source: str) -> np.ndarray:
+    try:
+        version = np.lib.format.read_magic(stream)
+        read_header = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
+        shape, fortran_order, dtype = read_header(stream)
+        if dtype.hasobject:
+            msg = f"{source} holds Python objects, which are not loaded; save numbers or text"
+            raise TableError(msg)
+        _check_shape(shape, dtype, source)
+        array: np.ndarray = np.memmap(
+            stream, dtype, "r", stream.tell(), shape, "F" if fortran_order else "C"
+        )
+    except TableError:
+        raise
+    except (ValueError, OSError, EOFError) as error:
+        raise _damaged(source, "a .npy array", error) from error
+    return array[:, np.newaxis] if dtype.names is None and len(shape) == 1 else array
+
+
+def _check_shape(shape: tuple[int, ...], dtype: np.dtype, source: str) -> None:
+    if dtype.names is not None:
+        check_names(dtype.names, source)
+        nested = [name for name in dtype.names if dtype[name].names or dtype[name].shape]
+        if nested:
+            msg = f"{source} has fields of several values: {listed(nested)}; one a field is needed"
+            raise TableError(msg)
+        kinds = {dtype[name].kind for name in dtype.names}
+    else:
+        kinds = {dtype.kind}
+    if len(shape) not in ((1,) if dtype.names is not None else (1, 2)):
+        msg = f"{source} has the shape {shape}; a table has rows and columns, reshape it"
+        raise TableError(msg)
+    if kinds & set("cV"):
+        msg = f"{source} has values of type {dtype}; a table has real numbers or text"
+        raise TableError(msg)
+    if 0 in shape:
+        msg = f"{source} has the shape {shape}: there are no rows"
+        raise TableError(msg)
+
+
+def _from_numpy(column: np.ndarray) -> pa.Array:
+    kind = column.dtype.kind
+    if kind == "f" and column.dtype.itemsize not in (4, 8):
+        column = column.astype(np.float32 if column.dtype.itemsize == 2 else np.float64)
+    if kind == "S":
+        column = np.char.decode(column, "utf-8", "replace")
+    if kind in "US":
+        return pa.array(column.tolist(), pa.string())
+    return pa.array(np.ascontiguousarray(column, column.dtype.newbyteorder("=")))
+
+
+def excel_table(
+    stream: BinaryIO, source: str, *, sheet: str | None, header: bool | None
+) -> pa.Table:
+    """Return one sheet of a workbook; the only or the first one unless named."""
+    require("openpyxl")
+    import openpyxl
+
+    try:
+        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        raise _damaged(source, "an Excel workbook", error) from error
+    names = [one.title for one in book.worksheets]
+    if not names or (sheet is not None and sheet not in names):
+        msg = f"{source} has no sheet {sheet!r}; it has {listed(names)}"
+        raise TableError(msg)
+    chosen = book[sheet] if sheet is not None else book.worksheets[0]
+    # Some programs write a wrong size, which would cut the table.
+    chosen.reset_dimensions()
+    rows = [list(row) for row in chosen.iter_rows(values_only=True)]
+    book.close()
+    return _table_of_rows(rows, f"sheet {chosen.title!r} of {source}", header)
+
+
+def _table_of_rows(rows: list[list[Any]], source: str, header: bool | None) -> pa.Table:
+    width = max((_width(row) for row in rows), default=0)
+    rows = [(row + [None] * width)[:width] for row in rows]
+    while rows and not any(cell is not None for cell in rows[-1]):
+        rows.pop()
+    if not rows:
+        msg = f"{source} is empty"
+        raise TableError(msg)
+    if header is False:
+        names = numbered_names(width)
+    else:
+        cells = ["" if cell is None else str(cell) for cell in rows.pop(0)]
+        names = names_of_header(cells, source, surely_header=header is True)
+    columns = [_from_cells([row[index] for row in rows]) for index in range(width)]
+    return pa.table(columns, names=names)
+
+
+def _width(row: list[Any]) -> int:
+    return max((index + 1 for index, cell in enumerate(row) if cell is not None), default=0)
+
+
+def _from_cells(cells: list[Any]) -> pa.Array:
+    """Return the cells of a column of Excel; cells of different kinds become text."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds == {int, float}:
+        return pa.array(cells, pa.float64())
+    if len(kinds) <= 1:
+        try:
+            return pa.array(cells)
+        except (pa.ArrowException, OverflowError):
+            pass
+    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+
+
+def _damaged(source: str, title: str, error: Exception) -> TableError:
+    return TableError(f"{source} is not {title}, or it is damaged or cut short: {error}")

@@ -1,0 +1,222 @@
+"""Cells as numbers, or as categories; column by column, without a Python loop."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from amclust._tables._header import NUMBER
+
+MISSING = (
+    *("", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>"),
+    *("NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"),
+    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "?", "-"),
+)
+"""Spellings of a missing cell: those of pandas, "?" and "-". Spaces around them do not matter."""
+
+MISSING_ID = ("", "NaN", "nan", "<NA>", "NULL", "null")
+"""Spellings of a missing name of a row, fewer: "NA" is Namibia, "None" a surname."""
+
+_TRUE, _FALSE = "true", "false"
+_DATE = (
+    r"(?:[0-9]{4}[-/.][0-9]{1,2}(?:[-/.][0-9]{1,2})?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}|"
+    r"[0-9]{1,2}[- ][A-Za-z]{3,9}[- ,]+[0-9]{2,4}|[A-Za-z]{3,9} [0-9]{1,2},? [0-9]{4})"
+    r"(?:[T ]+.*)?|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:[.,][0-9]+)?(?: ?[AaPp][Mm])?"
+)
+_DECIMAL_COMMA = r"[+-]?[0-9]+(?:\.[0-9]{3})*,[0-9]+(?:[eE][+-]?[0-9]+)?"
+_THOUSANDS = r"[+-]?[0-9]{1,3}(?:[, \u00a0\u202f'’_][0-9]{3})+(?:\.[0-9]*)?"
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How numbers are spelled in text."""
+
+    decimal: str = "."
+    thousands: str | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether numbers are spelled as Python spells them."""
+        return self.decimal == "." and self.thousands is None
+
+
+PLAIN = Spelling()
+"""As Python spells numbers."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers."""
+
+    values: np.ndarray
+    """float64, NaN where missing."""
+    boolean: bool
+    """Whether they were truth values."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a column is not one of numbers."""
+
+    reason: str
+    """"text", "date", "nested", "infinite", "decimal comma" or "thousands"."""
+    row: int
+    """The first row it is true of."""
+    examples: tuple[str, ...]
+    """A few different cells, the one in `row` first."""
+
+
+def to_arrow(series: pd.Series) -> pa.ChunkedArray:
+    """Return a column as Arrow sees it; cells of different types become text."""
+    try:
+        array = pa.array(series, from_pandas=True)
+    except (pa.ArrowException, OverflowError):
+        cells = [
+            None if cell is None or cell is pd.NA or cell != cell else str(cell) for cell in series
+        ]
+        array = pa.array(cells, pa.string())
+    column = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column
+
+
+def is_text(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds text."""
+    kind = column.type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def to_numbers(column: pa.ChunkedArray, spelling: Spelling) -> Numbers | Refusal:
+    """Return a column as numbers, or why it is none."""
+    kind = column.type
+    if is_text(column):
+        found = _numbers_of_text(column, spelling)
+    elif pa.types.is_boolean(kind):
+        found = Numbers(_to_numpy(column), boolean=True)
+    elif pa.types.is_null(kind):
+        found = Numbers(np.full(len(column), np.nan), boolean=False)
+    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        found = Numbers(_to_numpy(column), boolean=False)
+    elif pa.types.is_temporal(kind):
+        return _refuse("date", column, pc.is_valid(column))
+    else:
+        return _refuse("nested", column, pc.is_valid(column))
+    if isinstance(found, Numbers) and np.isinf(found.values).any():
+        return _refuse("infinite", column, pa.array(np.isinf(found.values)))
+    return found
+
+
+def to_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column as text without spaces around it, null where missing."""
+    if not is_text(column):
+        if pa.types.is_boolean(column.type):
+            column = pc.if_else(column, "True", "False")
+        elif pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), None, column)
+        column = column.cast(pa.string())
+    return blank_missing(column)
+
+
+def is_missing(column: pa.ChunkedArray) -> np.ndarray:
+    """Return which cells of a column are missing."""
+    if is_text(column):
+        column = blank_missing(column)
+    return pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)
+
+
+def is_missing_id(column: pa.ChunkedArray) -> np.ndarray:
+    """Return which cells of a column of names of rows are missing."""
+    missing = pc.is_null(column, nan_is_null=True)
+    if is_text(column):
+        trimmed = pc.utf8_trim_whitespace(column)
+        missing = pc.or_(missing, pc.is_in(trimmed, _spellings(MISSING_ID, column.type)))
+    return missing.to_numpy(zero_copy_only=False)
+
+
+def spell_numbers(values: np.ndarray, spelling: Spelling) -> list[str]:
+    """Return numbers as short as they can be told apart, 3 for 3.0."""
+    words = pc.cast(pa.array(values), pa.string())
+    if spelling.decimal != ".":
+        words = pc.replace_substring(words, ".", spelling.decimal)
+    return words.to_pylist()
+
+
+@functools.lru_cache
+def _spellings(words: tuple[str, ...], kind: pa.DataType) -> pa.Array:
+    return pa.array(words, kind)
+
+
+def blank_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text without spaces around it, null where it spells a missing cell."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    missing = pc.is_in(trimmed, _spellings(MISSING, trimmed.type))
+    return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
+
+
+def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
+    numbers = pc.cast(column, pa.float64(), safe=False)
+    return numbers.to_numpy(zero_copy_only=False)
+
+
+def _numbers_of_text(column: pa.ChunkedArray, spelling: Spelling) -> Numbers | Refusal:
+    if spelling.plain:
+        try:
+            return Numbers(_to_numpy(column), boolean=False)
+        except pa.ArrowInvalid:
+            pass  # Missing cells, most often.
+    cells = blank_missing(column)
+    spelled = cells if spelling.plain else _respell(cells, spelling)
+    try:
+        return Numbers(_to_numpy(spelled), boolean=False)
+    except pa.ArrowInvalid:
+        pass
+    lowered = pc.utf8_lower(cells)
+    words = _spellings((_TRUE, _FALSE, "1", "0"), lowered.type)
+    if pc.all(pc.is_in(pc.drop_null(lowered), words)).as_py():
+        truth = pc.is_in(lowered, _spellings((_TRUE, "1"), lowered.type))
+        values = np.where(pc.is_null(cells), np.nan, _to_numpy(truth))
+        return Numbers(values, boolean=True)
+    return _refuse_text(column, cells, spelled)
+
+
+def _respell(cells: pa.ChunkedArray, spelling: Spelling) -> pa.ChunkedArray:
+    """Spell numbers as Python does; what the spelling does not allow becomes no number at all."""
+    if spelling.thousands is not None:
+        # Only where it stands between groups of three: "1,5" does not become 15.
+        marks = r"[ \u00a0\u202f]" if spelling.thousands == " " else re.escape(spelling.thousands)
+        grouped = pc.match_substring_regex(
+            cells, rf"^[+-]?[0-9]{{1,3}}(?:{marks}[0-9]{{3}})+(?:[^0-9].*)?$"
+        )
+        cells = pc.if_else(grouped, pc.replace_substring_regex(cells, marks, ""), cells)
+    if spelling.decimal != ".":
+        cells = pc.replace_substring(pc.replace_substring(cells, ".", "·"), spelling.decimal, ".")
+    return cells
+
+
+def _refuse_text(
+    column: pa.ChunkedArray, cells: pa.ChunkedArray, spelled: pa.ChunkedArray
+) -> Refusal:
+    numeric = pc.match_substring_regex(spelled, rf"(?i)^(?:{NUMBER}|[+-]?(?:nan|inf|infinity))$")
+    offending = pc.fill_null(pc.invert(numeric), False)
+    offenders = pc.filter(cells, offending)
+    for reason, pattern in (
+        ("decimal comma", _DECIMAL_COMMA),
+        ("thousands", _THOUSANDS),
+        ("date", _DATE),
+    ):
+        if pc.all(pc.match_substring_regex(offenders, f"^(?:{pattern})$")).as_py():
+            return _refuse(reason, column, offending)
+    return _refuse("text", column, offending)
+
+
+def _refuse(reason: str, column: pa.ChunkedArray, offending: pa.ChunkedArray) -> Refusal:
+    rows = np.flatnonzero(offending.to_numpy(zero_copy_only=False))
+    examples = dict.fromkeys(str(column[int(row)].as_py()) for row in rows[:50])
+    return Refusal(reason, int(rows[0]) if len(rows) else 0, tuple(examples)[:3])

@@ -1,0 +1,224 @@
+"""How a text table is written: its encoding, its delimiter and its header."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from amclust._tables._errors import TableError, TableWarning, shortened
+from amclust._tables._header import NUMBER, names_of_header, numbered_names
+
+DELIMITERS = (",", ";", "\t", "|")
+"""What is looked for where no delimiter is given."""
+
+_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Enough to tell delimiters apart.
+_RECORDS = 50
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What the beginning of a text table tells about the rest of it."""
+
+    delimiter: str
+    names: list[str]
+    """Names of the columns as they stand in every row."""
+    header_characters: int
+    """Length of the header with everything before it; the rows come after that."""
+    trailing: bool
+    """Whether every row ends in a delimiter: the last column is none and must stay empty."""
+
+
+def find_encoding(head: bytes, given: str | None, source: str, *, complete: bool) -> str:
+    """Return the encoding of text by its first bytes: a byte order mark, UTF-8, or Windows-1252.
+
+    `complete` tells whether `head` is all there is, so that it may not end within a character.
+    """
+    if given is not None:
+        try:
+            name = codecs.lookup(given).name
+        except LookupError:
+            msg = f"encoding must be one that Python knows, such as latin-1, got {given!r}"
+            raise TableError(msg) from None
+        return "utf-8-sig" if name == "utf-8" else name
+    for mark, name in _BYTE_ORDER_MARKS:
+        if head.startswith(mark):
+            return name
+    if b"\0" in head[:200]:
+        # ASCII in UTF-16 has every other byte zero.
+        sample = head[: len(head[:200]) // 2 * 2]
+        if not any(sample[1::2]):
+            return "utf-16-le"
+        if not any(sample[0::2]):
+            return "utf-16-be"
+    if _decodes(head, "utf-8", complete=complete):
+        return "utf-8"
+    fallback = "cp1252" if _decodes(head, "cp1252", complete=complete) else "latin-1"
+    msg = f"{source} is not UTF-8; reading it as {fallback} (--encoding says otherwise)"
+    warnings.warn(msg, TableWarning, stacklevel=2)
+    return fallback
+
+
+def _decodes(data: bytes, encoding: str, *, complete: bool) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(data, final=complete)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def find_dialect(
+    head: str,
+    source: str,
+    *,
+    delimiter: str | None,
+    prefer: str | None,
+    header: bool | None,
+    complete: bool,
+) -> Dialect:
+    """Return how a text table is written, from its beginning.
+
+    `prefer` is the delimiter that the file's name suggests; `header` None lets a first line of
+    nothing but numbers be refused.
+    """
+    blank = len(head) - len(head.lstrip("\r\n"))
+    head = head[blank:]
+    if not head.strip():
+        msg = f"{source} is empty"
+        raise TableError(msg)
+    if delimiter is not None:
+        delimiter = _check_delimiter(delimiter)
+        _refuse_wrong_delimiter(head, delimiter, source, complete=complete)
+    else:
+        delimiter = _sniff_delimiter(head, prefer, source, complete=complete)
+
+    first, length = _first_record(head, delimiter, source)
+    rows = _records(head[length if header is not False else 0 :], delimiter, complete=complete)
+    if header is False:
+        names, length = numbered_names(len(first)), 0
+    else:
+        names = _names_beside_rows(first, rows, source, surely_header=header is True)
+    trailing = len(names) > 1 and bool(rows) and all(row[-1] == "" for row in rows)
+    trailing = trailing and len(rows[0]) == len(names) and (header is False or first[-1] == "")
+    if header is not False and len(names) > len(first) and names[-1] == "":
+        trailing = True
+        names[-1] = f"Unnamed: {len(first)}"
+    return Dialect(delimiter, names, blank + length, trailing)
+
+
+def _names_beside_rows(
+    first: list[str], rows: list[list[str]], source: str, *, surely_header: bool
+) -> list[str]:
+    names = names_of_header(first, source, surely_header=surely_header)
+    if rows and all(len(row) == len(names) + 1 for row in rows):
+        if all(row[-1] == "" for row in rows):
+            return [*names, ""]
+        # R writes no name above the names of rows.
+        return names_of_header(["", *first], source, surely_header=surely_header)
+    return names
+
+
+def _check_delimiter(delimiter: str) -> str:
+    delimiter = _WORDS.get(delimiter.lower(), delimiter)
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+        msg = f"delimiter must be one ASCII character such as ',' or 'tab', got {delimiter!r}"
+        raise TableError(msg)
+    return delimiter
+
+
+def _lines(text: str) -> Iterator[str]:
+    # newline="" keeps line ends as they are and takes \r, \n and \r\n for ends.
+    return io.StringIO(text, newline="")
+
+
+def _records(text: str, delimiter: str, *, complete: bool) -> list[list[str]]:
+    """Return the first records of a text, without one that may be cut off at the end."""
+    records: list[list[str]] = []
+    lines = list(itertools.islice(_lines(text), 4 * _RECORDS))
+    try:
+        for record in csv.reader(lines, delimiter=delimiter):
+            if record:
+                records.append(record)
+            if len(records) > _RECORDS:
+                break
+    except csv.Error:
+        # A quote that is never closed: told where the whole is read.
+        return records
+    else:
+        cut = not complete or len(lines) == 4 * _RECORDS
+        return records[:-1] if cut else records
+
+
+def _first_record(text: str, delimiter: str, source: str) -> tuple[list[str], int]:
+    """Return the cells of the first record and its length with the line end."""
+    lengths: list[int] = []
+
+    def measured() -> Iterator[str]:
+        for line in _lines(text):
+            lengths.append(len(line))
+            yield line
+
+    try:
+        cells = next(csv.reader(measured(), delimiter=delimiter))
+    except csv.Error as error:
+        msg = f"cannot read the first line of {source}: {error}; is a quote never closed?"
+        raise TableError(msg) from error
+    return cells, sum(lengths)
+
+
+def _even_width(text: str, delimiter: str, *, complete: bool) -> int:
+    """Return how many cells every record has, 0 if that differs from record to record."""
+    widths = {len(record) for record in _records(text, delimiter, complete=complete)}
+    return widths.pop() if len(widths) == 1 else 0
+
+
+def _sniff_delimiter(head: str, prefer: str | None, source: str, *, complete: bool) -> str:
+    order = sorted(DELIMITERS, key=lambda delimiter: delimiter != prefer)
+    even = {one: _even_width(head, one, complete=complete) for one in order}
+    best = max(order, key=lambda one: even[one])
+    if even[best] > 1:
+        return best
+    # No delimiter gives even rows: take the one that splits the first line, so that the ragged
+    # row can be named.
+    widths = {one: len(_first_record(head, one, source)[0]) for one in order}
+    best = max(order, key=lambda one: widths[one])
+    if widths[best] == 1:
+        _refuse_wrong_delimiter(head, best, source, complete=complete)
+    return best
+
+
+def _refuse_wrong_delimiter(head: str, delimiter: str, source: str, *, complete: bool) -> None:
+    """Refuse a delimiter that leaves everything in one column where another would split it."""
+    records = _records(head, delimiter, complete=complete)
+    if any(len(record) > 1 for record in records):
+        return
+    for other in (*DELIMITERS, " "):
+        width = _even_width(head, other, complete=complete)
+        if other == delimiter or width < 2:
+            continue
+        rows = _records(head, other, complete=complete)[1:]
+        if other == " " and not all(re.fullmatch(NUMBER, cell) for row in rows for cell in row):
+            continue  # Words with spaces between, not columns.
+        first = shortened(records[0][0])
+        msg = (
+            f"{source} looks as if its delimiter were {other!r}: {delimiter!r} leaves one column "
+            f"({first}), {other!r} gives {width} in every row; say --delimiter {_spoken(other)}"
+        )
+        raise TableError(msg)
+
+
+def _spoken(delimiter: str) -> str:
+    return {"\t": "tab", " ": "space", ",": "comma", ";": "semicolon", "|": "pipe"}[delimiter]

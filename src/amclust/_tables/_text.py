@@ -1,0 +1,269 @@
+"""Reading text tables: every cell as it stands, checked while it flows."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from amclust._tables._dialect import Dialect, find_dialect, find_encoding
+from amclust._tables._errors import TableError, shortened
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+CELL = pa.large_string()
+"""Type of a cell of a text table, as it stands; text of other tables is `pa.string()`."""
+
+_BLOCK = 1 << 22
+_HEAD = 1 << 20
+# A header of 100,000 columns fits.
+_LARGEST_HEAD = 1 << 26
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """What a caller may say about a text table."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+
+
+def text_batches(
+    stream: BinaryIO, source: str, options: TextOptions, *, prefer: str | None, whole: bool
+) -> Iterator[pa.Table]:
+    """Yield the rows of a text table, all columns of type `CELL`, in constant memory.
+
+    `prefer` is the delimiter that the file's name suggests. `whole` reads all bytes first, which
+    tells the encoding for certain and allows to name the line of an error.
+    """
+    head = stream.read() if whole else _read_head(stream)
+    complete = whole or len(head) < _HEAD
+    encoding = find_encoding(head, options.encoding, source, complete=complete)
+    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    beginning = decoder.decode(head[:_LARGEST_HEAD], final=complete)[:_LARGEST_HEAD]
+    if "\0" in beginning[:_HEAD]:
+        line = beginning.count("\n", 0, beginning.index("\0")) + 1
+        _refuse_zero_byte(source, line)
+    dialect = find_dialect(
+        beginning[:_HEAD] if _has_lines(beginning[:_HEAD]) else beginning,
+        source,
+        delimiter=options.delimiter,
+        prefer=prefer,
+        header=options.header,
+        complete=complete and len(beginning) <= _HEAD,
+    )
+    blocks = _Blocks(stream, head, encoding, source)
+    blocks.skip(dialect.header_characters)
+    try:
+        yield from _parse(blocks, source, dialect)
+    except _RaggedRow as ragged:
+        text = io.BytesIO(head) if whole else None
+        _raise_ragged(ragged, text, encoding, source, dialect)
+
+
+def _read_head(stream: BinaryIO) -> bytes:
+    head = stream.read(_HEAD)
+    while not _has_lines(head) and len(head) < _LARGEST_HEAD and (more := stream.read(_HEAD)):
+        head += more
+    return head
+
+
+def _has_lines(head: bytes | str) -> bool:
+    ends = ("\n", "\r") if isinstance(head, str) else (b"\n", b"\r")
+    return any(head.count(end) > 2 for end in ends)  # type: ignore[arg-type]
+
+
+class _Blocks(io.RawIOBase):
+    """The text as a stream of UTF-8, which counts lines and refuses bytes that are not text."""
+
+    def __init__(self, stream: BinaryIO, head: bytes, encoding: str, source: str) -> None:
+        self._stream, self._head, self._source = stream, memoryview(head), source
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._encoding = encoding
+        self._left = memoryview(b"")
+        self._ended = False
+        self.lines = 0
+        self.quotes = 0
+        self.error: Exception | None = None
+
+    def skip(self, characters: int) -> None:
+        """Leave out the header."""
+        text = ""
+        while len(text) < characters and not self._ended:
+            text += self._decode()
+        self.lines = text.count("\n", 0, characters)
+        self._left = memoryview(self._check(text[characters:]))
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        target = memoryview(buffer).cast("B")
+        try:
+            while not len(self._left) and not self._ended:
+                self._left = memoryview(self._check(self._decode()))
+        except Exception as error:
+            # Arrow reads in a thread of its own; what it makes of the exception is its affair.
+            self.error = error
+            raise
+        count = min(len(target), len(self._left))
+        target[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+    def _decode(self) -> str:
+        if len(self._head):
+            block, self._head = bytes(self._head[:_BLOCK]), self._head[_BLOCK:]
+        else:
+            block = self._stream.read(_BLOCK)
+            self._ended = not block
+        try:
+            return self._decoder.decode(block, final=self._ended)
+        except UnicodeDecodeError as error:
+            line = self.lines + block.count(b"\n", 0, error.start) + 1
+            found = error.object[error.start : error.start + 1]
+            msg = (
+                f"{self._source}, line {line:,}: the byte {found!r} is not {self._encoding}; "
+                "give its encoding, for instance --encoding latin-1"
+            )
+            raise TableError(msg) from None
+
+    def _check(self, text: str) -> bytes:
+        if "\0" in text:
+            _refuse_zero_byte(self._source, self.lines + text.count("\n", 0, text.index("\0")) + 1)
+        self.lines += text.count("\n") or text.count("\r")
+        self.quotes += text.count('"')
+        return text.encode()
+
+
+def _refuse_zero_byte(source: str, line: int) -> NoReturn:
+    msg = f"{source}, line {line:,}: there is a zero byte; is this a text table, and whole?"
+    raise TableError(msg)
+
+
+class _RaggedRow(Exception):  # noqa: N818
+    """A row with too few or too many cells."""
+
+    def __init__(self, row: pa.csv.InvalidRow) -> None:
+        self.row = row
+
+
+def _parse(blocks: _Blocks, source: str, dialect: Dialect) -> Iterator[pa.Table]:
+    ragged: list[pa.csv.InvalidRow] = []
+
+    def refuse(row: pa.csv.InvalidRow) -> str:
+        ragged.append(row)
+        return "error"
+
+    rows = 0
+    last = None
+    try:
+        reader = pa.csv.open_csv(
+            io.BufferedReader(blocks, 1 << 16),
+            read_options=pa.csv.ReadOptions(
+                column_names=dialect.names, block_size=2 * _BLOCK, use_threads=False
+            ),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=dialect.delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=refuse,
+            ),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(dialect.names, CELL),
+                null_values=[],
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
+        )
+        for batch in reader:
+            if batch.num_rows:
+                table = pa.Table.from_batches([batch])
+                yield _without_trailing(table, source, rows) if dialect.trailing else table
+                rows += batch.num_rows
+                last = table.slice(batch.num_rows - 1)
+    except (pa.ArrowException, OSError) as error:
+        if blocks.error is not None:
+            raise blocks.error from None
+        if ragged:
+            raise _RaggedRow(ragged[0]) from None
+        if "Empty CSV" not in str(error):
+            _raise_unreadable(error, source, rows)
+    if last is not None and blocks.quotes % 2:
+        for name, column in zip(last.column_names, last.columns, strict=True):
+            if set(column[0].as_py()) & set("\r\n"):
+                msg = f"{source}: the quote opened in row {rows:,}, column {name!r}, never closes"
+                raise TableError(msg)
+
+
+def _without_trailing(table: pa.Table, source: str, first_row: int) -> pa.Table:
+    """Take away the empty column that a delimiter at the end of every row makes."""
+    last = table.column(table.num_columns - 1)
+    filled = pc.not_equal(last, "")
+    if pc.any(filled).as_py():
+        row = pc.index(filled, True).as_py()
+        msg = (
+            f"{source}, row {first_row + row + 1:,}: the last cell ({shortened(last[row])}) has no "
+            "column name above it"
+        )
+        raise TableError(msg)
+    return table.select(range(table.num_columns - 1))
+
+
+def _raise_unreadable(error: Exception, source: str, rows: int) -> NoReturn:
+    if "straddling" in str(error):
+        msg = f"{source}: after row {rows:,} a quote is opened that is never closed"
+    else:
+        msg = f"{source} cannot be read: {error}"
+    raise TableError(msg) from error
+
+
+def _raise_ragged(
+    ragged: _RaggedRow, data: BinaryIO | None, encoding: str, source: str, dialect: Dialect
+) -> NoReturn:
+    row = ragged.row
+    place = f"row {row.number:,}"
+    if data is not None:
+        line, closed = _find_line(data, encoding, dialect)
+        place = f"line {line:,}"
+        if not closed:
+            msg = f"{source}, line {line:,}: a quote is opened that is never closed"
+            raise TableError(msg)
+    words = "1 cell" if row.actual_columns == 1 else f"{row.actual_columns:,} cells"
+    advice = (
+        f"; a cell with {dialect.delimiter!r} in it must be in quotes"
+        if row.actual_columns > row.expected_columns
+        else ""
+    )
+    msg = (
+        f"{source}, {place}: {words}, but the table has {row.expected_columns:,} columns: "
+        f"{shortened(row.text, 60)}{advice}"
+    )
+    raise TableError(msg)
+
+
+def _find_line(data: BinaryIO, encoding: str, dialect: Dialect) -> tuple[int, bool]:
+    """Return the line of the first ragged row, and whether its quotes are closed."""
+    text = io.TextIOWrapper(data, encoding=encoding, newline="")
+    beginning = text.read(dialect.header_characters)
+    ahead = beginning.count("\n") or beginning.count("\r")
+    records = csv.reader(text, delimiter=dialect.delimiter)
+    start = 0
+    try:
+        for record in records:
+            if record and len(record) != len(dialect.names):
+                several = records.line_num > start + 1
+                return ahead + start + 1, not (several and not text.read(1))
+            start = records.line_num
+    except csv.Error:
+        # The only error left is a cell beyond the csv module's limit.
+        return ahead + start + 1, False
+    return ahead + start, True
