@@ -1,6 +1,6 @@
 """Tables: from a file to the matrix that ClAM takes, and back."""
 
-from amclust._tables import _extras  # noqa: F401, I001  # First, for its message.
+from amclust._tables import _extras  # noqa: F401  # First, for its message.
 from amclust._tables._column import Column
 from amclust._tables._columns import Columns
 from amclust._tables._errors import TableError, TableWarning

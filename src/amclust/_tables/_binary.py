@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet
+import pyarrow as pa  # noqa: TID253
+import pyarrow.feather  # noqa: TID253
+import pyarrow.parquet  # noqa: TID253
 
 from amclust._tables._errors import TableError, listed
 from amclust._tables._extras import require

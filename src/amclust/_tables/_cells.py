@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow as pa  # noqa: TID253
+import pyarrow.compute as pc  # noqa: TID253
 
 from amclust._tables._header import NUMBER
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-import pyarrow.compute as pc
+import pyarrow.compute as pc  # noqa: TID253
 
 from amclust._tables._cells import Refusal, Spelling, to_arrow, to_categories, to_numbers
 from amclust._tables._column import Column

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow as pa  # noqa: TID253
+import pyarrow.compute as pc  # noqa: TID253
 
 from amclust._tables._errors import TableError
 

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any, BinaryIO
 
-import pyarrow as pa
+import pyarrow as pa  # noqa: TID253
 
 from amclust._tables._errors import TableError, shortened
 from amclust._tables._extras import require

@@ -125,7 +125,7 @@ def format_of_bytes(head: bytes, source: str) -> str | None:
 def format_of_zip(file: io.IOBase, source: str) -> str:
     """Tell an Excel workbook from NumPy's archive by what is in it."""
     try:
-        names = zipfile.ZipFile(file).namelist()  # type: ignore[arg-type]
+        names = zipfile.ZipFile(file).namelist()
     except (zipfile.BadZipFile, OSError) as error:
         msg = f"{source} is damaged or cut short: {error}"
         raise TableError(msg) from error

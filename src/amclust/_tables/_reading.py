@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pandas as pd  # noqa: TID253
-import pyarrow as pa
+import pyarrow as pa  # noqa: TID253
 
 from amclust._tables._binary import (
     arrow_batches,
