@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +25,8 @@ MISSING = (
 MISSING_ID = ("", "NaN", "nan", "<NA>", "NULL", "null")
 """Spellings of a missing name of a row, fewer: "NA" is Namibia, "None" a surname."""
 
+# Calls of Arrow cost more than what they do for a few hundred cells.
+_CELLS_AT_ONCE = 1_000_000
 _TRUE, _FALSE = "true", "false"
 _DATE = (
     r"(?:[0-9]{4}[-/.][0-9]{1,2}(?:[-/.][0-9]{1,2})?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}|"
@@ -75,7 +79,8 @@ class Refusal:
 def to_arrow(series: pd.Series) -> pa.ChunkedArray:
     """Return a column as Arrow sees it; cells of different types become text."""
     try:
-        array = pa.array(series, from_pandas=True)
+        arrow = isinstance(series.dtype, pd.ArrowDtype)
+        array = series.array.__arrow_array__() if arrow else pa.array(series, from_pandas=True)
     except (pa.ArrowException, OverflowError):
         cells = [
             None if cell is None or cell is pd.NA or cell != cell else str(cell) for cell in series
@@ -111,6 +116,36 @@ def to_numbers(column: pa.ChunkedArray, spelling: Spelling) -> Numbers | Refusal
     if isinstance(found, Numbers) and np.isinf(found.values).any():
         return _refuse("infinite", column, pa.array(np.isinf(found.values)))
     return found
+
+
+def all_to_numbers(
+    columns: Sequence[pa.ChunkedArray], spelling: Spelling
+) -> list[Numbers | Refusal]:
+    """Return what `to_numbers` does of every column, many narrow ones of text at a time."""
+    found: list[Numbers | Refusal] = []
+    for kind, group in itertools.groupby(columns, key=lambda column: column.type):
+        alike = list(group)
+        size = max(1, _CELLS_AT_ONCE // max(1, len(alike[0])))
+        for start in range(0, len(alike), size):
+            part = alike[start : start + size]
+            values = _values_of_plain(part, kind) if len(part) > 1 and spelling.plain else None
+            if values is None:
+                found.extend(to_numbers(column, spelling) for column in part)
+            else:
+                found.extend(Numbers(one, boolean=False) for one in values)
+    return found
+
+
+def _values_of_plain(columns: list[pa.ChunkedArray], kind: pa.DataType) -> np.ndarray | None:
+    """Return columns of text as the rows of a matrix, None if not all are plain finite numbers."""
+    joined = pa.chunked_array([chunk for column in columns for chunk in column.chunks], kind)
+    if not is_text(joined):
+        return None
+    try:
+        values = _to_numpy(blank_missing(joined))
+    except pa.ArrowInvalid:
+        return None
+    return None if np.isinf(values).any() else values.reshape(len(columns), -1)
 
 
 def to_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:

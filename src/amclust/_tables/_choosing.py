@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 import pyarrow.compute as pc  # noqa: TID253
 
-from amclust._tables._cells import Refusal, Spelling, to_arrow, to_categories, to_numbers
+from amclust._tables._cells import (
+    Numbers,
+    Refusal,
+    Spelling,
+    all_to_numbers,
+    to_arrow,
+    to_categories,
+    to_numbers,
+)
 from amclust._tables._column import Column
 from amclust._tables._errors import TableError, find_repeated, listed, unknown_names
 from amclust._tables._reading import Chunks
@@ -115,19 +123,15 @@ class _Survey:
     def is_text(self) -> bool:
         return self.refusal is not None and self.refusal.reason == "text"
 
-    def add(self, found: object, first_row: int) -> None:
+    def add(self, found: Numbers | Refusal, first_row: int) -> None:
         if isinstance(found, Refusal):
             self.empty = False
             # Text settles the matter, whatever else was found before.
             if self.refusal is None or (found.reason == "text" and not self.is_text):
                 self.refusal = Refusal(found.reason, first_row + found.row, found.examples)
-        else:
-            self._add_numbers(found.values, found.boolean)  # type: ignore[attr-defined]
-
-    def _add_numbers(self, values: np.ndarray, boolean: bool) -> None:
-        if not np.isnan(values).all():
+        elif not np.isnan(found.values).all():
             self.empty = False
-            self.boolean = self.boolean and boolean
+            self.boolean = self.boolean and found.boolean
 
 
 def _survey(
@@ -136,8 +140,9 @@ def _survey(
     surveys = {name: _Survey() for name in names}
     first_row = 0
     for frame in frames:
-        for name, survey in surveys.items():
-            survey.add(to_numbers(to_arrow(frame[name]), spelling), first_row)
+        found = all_to_numbers([to_arrow(frame[name]) for name in names], spelling)
+        for survey, column in zip(surveys.values(), found, strict=True):
+            survey.add(column, first_row)
         first_row += len(frame)
     for survey in surveys.values():
         survey.boolean = survey.boolean and not survey.empty

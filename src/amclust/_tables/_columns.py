@@ -16,10 +16,10 @@ from amclust._tables._cells import (
     PLAIN,
     Refusal,
     Spelling,
+    all_to_numbers,
     is_missing_id,
     to_arrow,
     to_categories,
-    to_numbers,
 )
 from amclust._tables._choosing import choose_columns
 from amclust._tables._column import Column
@@ -160,20 +160,21 @@ class Columns:
             If a column is not there or a cell cannot be used; rows are counted from 1.
         """
         self._check_names(frame)
+        cells = {column.name: to_arrow(frame[column.name]) for column in self.columns}
+        numeric = [column.name for column in self.columns if column.kind != "category"]
+        found = all_to_numbers([cells[name] for name in numeric], self.spelling)
+        numbers = dict(zip(numeric, found, strict=True))
         values = np.empty((len(frame), len(self.features)))
         refused: dict[str, Refusal] = {}
         start = 0
         for column in self.columns:
-            cells = to_arrow(frame[column.name])
             stop = start + len(column.features)
             if column.kind == "category":
-                values[:, start:stop] = _one_hot(cells, column, first_row)
+                values[:, start:stop] = _one_hot(cells[column.name], column, first_row)
+            elif isinstance(one := numbers[column.name], Refusal):
+                refused[column.name] = one
             else:
-                numbers = to_numbers(cells, self.spelling)
-                if isinstance(numbers, Refusal):
-                    refused[column.name] = numbers
-                else:
-                    values[:, start] = numbers.values
+                values[:, start] = one.values
             start = stop
         if refused:
             raise TableError(describe_refusals(refused, first_row, fitted=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import pyarrow as pa  # noqa: TID253
@@ -10,6 +11,7 @@ import pyarrow.compute as pc  # noqa: TID253
 from amclust._tables._errors import TableError
 
 _ROWS = 65_536
+_CELLS_AT_ONCE = 1_000_000
 # A join of more columns at once makes Arrow slow.
 _COLUMNS = 256
 
@@ -26,7 +28,7 @@ def csv_lines(table: pa.Table, delimiter: str, *, header: bool) -> Iterator[byte
 
 
 def _join(table: pa.Table, delimiter: str) -> bytes:
-    cells = [_format(name, table.column(name), delimiter) for name in table.column_names]
+    cells = _format_all(table, delimiter)
     if len(cells) == 1:
         # An empty line would be skipped when read.
         cells = [pc.if_else(pc.equal(cells[0], ""), '""', cells[0])]
@@ -50,10 +52,24 @@ def _bytes_of(lines: pa.Array) -> bytes:
     return lines.buffers()[2][first:last].to_pybytes()
 
 
-def _format(name: str, column: pa.ChunkedArray, delimiter: str) -> pa.Array:
-    kind = column.type
-    array = column.combine_chunks()
-    array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
+def _format_all(table: pa.Table, delimiter: str) -> list[pa.Array]:
+    """Return every column as text; many narrow ones of a type are formatted at a time."""
+    cells: list[pa.Array] = []
+    pairs = zip(table.column_names, table.columns, strict=True)
+    size = max(1, _CELLS_AT_ONCE // max(1, table.num_rows))
+    for kind, group in itertools.groupby(pairs, key=lambda pair: pair[1].type):
+        alike = list(group)
+        for start in range(0, len(alike), size):
+            part = alike[start : start + size]
+            chunks = [chunk for _, column in part for chunk in column.chunks]
+            text = _format(part[0][0], pa.concat_arrays(chunks), kind, delimiter)
+            cells.extend(
+                text.slice(index * table.num_rows, table.num_rows) for index in range(len(part))
+            )
+    return cells
+
+
+def _format(name: str, array: pa.Array, kind: pa.DataType, delimiter: str) -> pa.Array:
     if pa.types.is_boolean(kind):
         array = pc.if_else(array, "True", "False")
     elif pa.types.is_floating(kind):

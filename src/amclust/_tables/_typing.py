@@ -8,9 +8,9 @@ import pyarrow.compute as pc  # noqa: TID253
 from amclust._tables._cells import blank_missing
 from amclust._tables._text import CELL
 
-# Written back, these are what they were: no leading zeros, no plus, no spaces.
-_INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})$"
-_DECIMAL = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+# Digits that are a name rather than a number: leading zeros, a plus, too many for an integer;
+# and words for infinity.
+_UNLIKE_NUMBERS = r"^-?0[0-9]|^\+|^-?[0-9]{19,}$|[nN]"
 
 
 def typed_table(table: pa.Table, *, infer: bool) -> pa.Table:
@@ -18,25 +18,26 @@ def typed_table(table: pa.Table, *, infer: bool) -> pa.Table:
 
     Anything else becomes text, null where missing; so do all cells where `infer` is False.
     """
-    for index, field in enumerate(table.schema):
-        if field.type == CELL:
-            cells = blank_missing(table.column(index))
-            typed = _infer(cells) if infer else cells.cast(pa.string())
-            table = table.set_column(index, field.name, typed)
-    return table
+    columns = []
+    for column in table.columns:
+        if column.type == CELL:
+            cells = blank_missing(column)
+            column = _infer(cells) if infer else cells.cast(pa.string())
+        columns.append(column)
+    return pa.table(columns, names=table.column_names)
 
 
 def _infer(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pc.any(pc.is_valid(cells)).as_py():
         return cells.cast(pa.string())
-    if _all_match(cells, _INTEGER):
-        return cells.cast(pa.int64())
-    if _all_match(cells, _DECIMAL) and not _all_match(cells, r"^-?[0-9]{19,}$"):
-        return cells.cast(pa.float64())
-    if _all_match(cells, r"^(?i:true|false)$"):
-        return pc.equal(pc.utf8_lower(cells), "true")
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            numbers = cells.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+        unlike = pc.match_substring_regex(cells, _UNLIKE_NUMBERS)
+        return cells.cast(pa.string()) if pc.any(unlike).as_py() else numbers
+    lowered = pc.utf8_lower(cells)
+    if pc.all(pc.is_in(pc.drop_null(lowered), pa.array(["true", "false"], CELL))).as_py():
+        return pc.equal(lowered, "true")
     return cells.cast(pa.string())
-
-
-def _all_match(cells: pa.ChunkedArray, pattern: str) -> bool:
-    return bool(pc.all(pc.match_substring_regex(cells, pattern)).as_py())
