@@ -149,16 +149,25 @@ def excel_table(
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
     except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
         raise _damaged(source, "an Excel workbook", error) from error
-    names = [one.title for one in book.worksheets]
-    if not names or (sheet is not None and sheet not in names):
-        msg = f"{source} has no sheet {sheet!r}; it has {listed(names)}"
-        raise TableError(msg)
-    chosen = book[sheet] if sheet is not None else book.worksheets[0]
+    chosen = _choose_sheet(book.worksheets, sheet, source)
     # Some programs write a wrong size, which would cut the table.
     chosen.reset_dimensions()
     rows = [list(row) for row in chosen.iter_rows(values_only=True)]
     book.close()
     return _table_of_rows(rows, f"sheet {chosen.title!r} of {source}", header)
+
+
+def _choose_sheet(sheets: Sequence[Any], name: str | None, source: str) -> Any:
+    """Return the sheet of a name or, failing that, of a number counted from 1."""
+    by_name = {sheet.title: sheet for sheet in sheets}
+    numbered = {str(number): sheet for number, sheet in enumerate(sheets, start=1)}
+    if name is None and sheets:
+        return sheets[0]
+    chosen = {**numbered, **by_name}.get(name or "")
+    if chosen is None:
+        msg = f"{source} has no sheet {name!r}; it has {listed(by_name) or 'none'}"
+        raise TableError(msg)
+    return chosen
 
 
 def _table_of_rows(rows: list[list[Any]], source: str, header: bool | None) -> pa.Table:

@@ -33,8 +33,10 @@ _DATE = (
     r"[0-9]{1,2}[- ][A-Za-z]{3,9}[- ,]+[0-9]{2,4}|[A-Za-z]{3,9} [0-9]{1,2},? [0-9]{4})"
     r"(?:[T ]+.*)?|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:[.,][0-9]+)?(?: ?[AaPp][Mm])?"
 )
+# The common one, and those that do not break a line.
+_SPACES = " \u00a0\u202f"
 _DECIMAL_COMMA = r"[+-]?[0-9]+(?:\.[0-9]{3})*,[0-9]+(?:[eE][+-]?[0-9]+)?"
-_THOUSANDS = r"[+-]?[0-9]{1,3}(?:[, \u00a0\u202f'’_][0-9]{3})+(?:\.[0-9]*)?"
+_THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[,'’_{_SPACES}][0-9]{{3}})+(?:\.[0-9]*)?"
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Refusal:
     """Why a column is not one of numbers."""
 
     reason: str
-    """"text", "date", "nested", "infinite", "decimal comma" or "thousands"."""
+    """What it holds instead, a key of the advice in `_refusals`."""
     row: int
     """The first row it is true of."""
     examples: tuple[str, ...]
@@ -225,7 +227,7 @@ def _respell(cells: pa.ChunkedArray, spelling: Spelling) -> pa.ChunkedArray:
     """Spell numbers as Python does; what the spelling does not allow becomes no number at all."""
     if spelling.thousands is not None:
         # Only where it stands between groups of three: "1,5" does not become 15.
-        marks = r"[ \u00a0\u202f]" if spelling.thousands == " " else re.escape(spelling.thousands)
+        marks = f"[{_SPACES}]" if spelling.thousands == " " else re.escape(spelling.thousands)
         grouped = pc.match_substring_regex(
             cells, rf"^[+-]?[0-9]{{1,3}}(?:{marks}[0-9]{{3}})+(?:[^0-9].*)?$"
         )
@@ -241,14 +243,19 @@ def _refuse_text(
     numeric = pc.match_substring_regex(spelled, rf"(?i)^(?:{NUMBER}|[+-]?(?:nan|inf|infinity))$")
     offending = pc.fill_null(pc.invert(numeric), False)
     offenders = pc.filter(cells, offending)
-    for reason, pattern in (
-        ("decimal comma", _DECIMAL_COMMA),
-        ("thousands", _THOUSANDS),
-        ("date", _DATE),
-    ):
-        if pc.all(pc.match_substring_regex(offenders, f"^(?:{pattern})$")).as_py():
-            return _refuse(reason, column, offending)
-    return _refuse("text", column, offending)
+
+    def all_match(pattern: str) -> bool:
+        return bool(pc.all(pc.match_substring_regex(offenders, f"^(?:{pattern})$")).as_py())
+
+    if all_match(_DECIMAL_COMMA):
+        reason = "comma" if all_match(_THOUSANDS) else "decimal comma"
+    elif all_match(_THOUSANDS):
+        reason = "thousands"
+    elif all_match(_DATE):
+        reason = "date"
+    else:
+        reason = "text among numbers" if pc.any(numeric).as_py() else "text"
+    return _refuse(reason, column, offending)
 
 
 def _refuse(reason: str, column: pa.ChunkedArray, offending: pa.ChunkedArray) -> Refusal:

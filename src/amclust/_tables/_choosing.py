@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -22,6 +23,7 @@ from amclust._tables._errors import TableError, find_repeated, listed, unknown_n
 from amclust._tables._reading import Chunks
 from amclust._tables._refusals import describe_refusals
 
+TEXT = ("text", "text among numbers")
 MAX_CATEGORIES = 1_000
 """More than this in a column are names rather than categories."""
 
@@ -121,13 +123,13 @@ class _Survey:
 
     @property
     def is_text(self) -> bool:
-        return self.refusal is not None and self.refusal.reason == "text"
+        return self.refusal is not None and self.refusal.reason in TEXT
 
     def add(self, found: Numbers | Refusal, first_row: int) -> None:
         if isinstance(found, Refusal):
             self.empty = False
             # Text settles the matter, whatever else was found before.
-            if self.refusal is None or (found.reason == "text" and not self.is_text):
+            if self.refusal is None or (found.reason in TEXT and not self.is_text):
                 self.refusal = Refusal(found.reason, first_row + found.row, found.examples)
         elif not np.isnan(found.values).all():
             self.empty = False
@@ -153,7 +155,8 @@ def _refuse_empty(names: Iterable[str]) -> None:
     empty = list(names)
     if empty:
         noun, verb = ("column", "has") if len(empty) == 1 else ("columns", "have")
-        msg = f"{noun} {listed(empty)} {verb} no value at all: leave out with --drop NAME"
+        names = shlex.quote(",".join(empty)) if len(empty) <= 8 else "NAMES"
+        msg = f"{noun} {listed(empty)} {verb} no value at all: leave out with --drop {names}"
         raise TableError(msg)
 
 
@@ -186,7 +189,7 @@ def _collect_categories(
             if len(categories) > MAX_CATEGORIES:
                 msg = (
                     f"column {name!r} has more than {MAX_CATEGORIES:,} categories, which would be "
-                    "as many columns: leave it out with --drop NAME, or group them before"
+                    "as many columns: leave out with --drop NAME, or group them before"
                 )
                 raise TableError(msg)
     _refuse_empty(name for name, categories in found.items() if not categories)

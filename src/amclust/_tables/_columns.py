@@ -195,9 +195,10 @@ class Columns:
         missing = is_missing_id(to_arrow(frame[self.id]))
         if missing.any():
             row = first_row + int(missing.argmax()) + 1
+            more = f" and {missing.sum() - 1:,} more" if missing.sum() > 1 else ""
             msg = (
-                f"the id column {self.id!r} is empty in row {row:,} (and {missing.sum() - 1:,} "
-                "more): fill it, or choose another column with --id"
+                f"the id column {self.id!r} is empty in row {row:,}{more}: fill it, or choose "
+                "another column with --id"
             )
             raise TableError(msg)
         return frame[self.id].reset_index(drop=True)

@@ -67,7 +67,7 @@ def find_encoding(head: bytes, given: str | None, source: str, *, complete: bool
     if _decodes(head, "utf-8", complete=complete):
         return "utf-8"
     fallback = "cp1252" if _decodes(head, "cp1252", complete=complete) else "latin-1"
-    msg = f"{source} is not UTF-8; reading it as {fallback} (--encoding says otherwise)"
+    msg = f"{source} is not UTF-8; reading it as {fallback}; say --encoding NAME if it is another"
     warnings.warn(msg, TableWarning, stacklevel=2)
     return fallback
 
@@ -106,6 +106,9 @@ def find_dialect(
         delimiter = _sniff_delimiter(head, prefer, source, complete=complete)
 
     first, length = _first_record(head, delimiter, source)
+    if length == len(head) and "\n" in first[-1].rstrip("\r\n"):
+        msg = f"{source}: the quote opened in the first line never closes"
+        raise TableError(msg)
     rows = _records(head[length if header is not False else 0 :], delimiter, complete=complete)
     if header is False:
         names, length = numbered_names(len(first)), 0
@@ -210,7 +213,8 @@ def _refuse_wrong_delimiter(head: str, delimiter: str, source: str, *, complete:
         if other == delimiter or width < 2:
             continue
         rows = _records(head, other, complete=complete)[1:]
-        if other == " " and not all(re.fullmatch(NUMBER, cell) for row in rows for cell in row):
+        numeric = all(re.fullmatch(NUMBER, cell) for row in rows for cell in row)
+        if other == " " and not (rows and numeric):
             continue  # Words with spaces between, not columns.
         first = shortened(records[0][0])
         msg = (

@@ -30,7 +30,7 @@ def names_of_header(cells: Sequence[str], source: str, *, surely_header: bool) -
     if not surely_header and all(re.fullmatch(NUMBER, name) for name in spelled):
         msg = (
             f"the first line of {source} holds only numbers ({listed(spelled, limit=4)}): say "
-            "--no-header if it is the first row, or --header if these are the names of the columns"
+            "--no-header if it is the first row, or put a letter into the names if they are names"
         )
         raise TableError(msg)
     names = [name or f"Unnamed: {index}" for index, name in enumerate(names)]

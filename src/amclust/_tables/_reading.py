@@ -55,7 +55,7 @@ def read_table(
         with a warning if the bytes are not UTF-8.
 
     sheet : str, default=None
-        Sheet of an Excel workbook; None is the first.
+        Sheet of an Excel workbook: its name, or its number from 1 on; None is the first.
 
     header : bool, default=None
         Whether the first line of a text or Excel table holds the names of the columns. False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping
 
 from amclust._tables._cells import Refusal
@@ -37,35 +39,52 @@ def _describe(reason: str, columns: Mapping[str, Refusal], first_row: int, *, fi
     if len(columns) > _SHOWN:
         places.append(f"{len(columns) - _SHOWN:,} more")
     what, advice = _WORDS[reason]
-    if fitted:
-        advice = _FITTED.get(reason, "the model was fitted to numbers there")
+    if fitted and "{names}" in advice:
+        advice = "only numbers and empty cells can be there"
+    # As on the command line, where commas separate names.
+    names = shlex.quote(",".join(columns)) if len(columns) <= _SHOWN else "NAMES"
+    advice = advice.format(names=names, mark=_mark(next(iter(columns.values())).examples[0]))
     return f"{noun} {', '.join(places)} {verb} {what}: {advice}"
+
+
+def _mark(cell: str) -> str:
+    """Return the mark between groups of digits, as one types it on the command line."""
+    mark = next(iter(re.findall(r"(?<=[0-9])[^0-9]", cell)), ",")
+    names = {",": "comma", ".": "point", "'": "apostrophe", "_": "_"}
+    return names.get(mark, "space" if mark.isspace() else shlex.quote(mark))
 
 
 _WORDS = {
     "text": (
         "text",
         (
-            "leave it out with --drop NAME, or turn it into a column of 0 and 1 for each category "
-            "with --one-hot NAME"
+            "leave out with --drop {names}, or turn into a column of 0 and 1 for each category "
+            "with --one-hot {names}"
         ),
+    ),
+    "text among numbers": (
+        "text among numbers",
+        "correct or empty these cells, or see --drop {names} and --one-hot {names}",
     ),
     "date": (
         "dates or times",
         (
-            "leave it out with --drop NAME, or turn it into numbers (days since a date, hour of "
-            "the day) before"
+            "leave out with --drop {names}, or turn into numbers (days since a date, hour of the "
+            "day) before"
         ),
     ),
-    "nested": ("values that are no numbers", "leave it out with --drop NAME"),
+    "nested": ("values that are no numbers", "leave out with --drop {names}"),
     "infinite": (
         "infinite values, or larger than a float can be",
         "replace them with numbers, or with empty cells if they are unknown",
     ),
     "decimal comma": ("decimal commas", "say --decimal comma"),
+    "comma": (
+        "commas, either decimal ones or between groups of three digits",
+        "say --decimal comma or --thousands comma",
+    ),
     "thousands": (
         "digits in groups of three",
-        "name the mark between them, for instance --thousands comma",
+        "say --thousands {mark}",
     ),
 }
-_FITTED = {reason: _WORDS[reason][1] for reason in ("infinite", "decimal comma", "thousands")}

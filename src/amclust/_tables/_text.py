@@ -165,7 +165,8 @@ def _parse(blocks: _Blocks, source: str, dialect: Dialect) -> Iterator[pa.Table]
         return "error"
 
     rows = 0
-    last = None
+    # Held back until the end is known to be well.
+    waiting: pa.Table | None = None
     try:
         reader = pa.csv.open_csv(
             io.BufferedReader(blocks, 1 << 16),
@@ -187,9 +188,11 @@ def _parse(blocks: _Blocks, source: str, dialect: Dialect) -> Iterator[pa.Table]
         for batch in reader:
             if batch.num_rows:
                 table = pa.Table.from_batches([batch])
-                yield _without_trailing(table, source, rows) if dialect.trailing else table
-                rows += batch.num_rows
-                last = table.slice(batch.num_rows - 1)
+                table = _without_trailing(table, source, rows) if dialect.trailing else table
+                rows += table.num_rows
+                if waiting is not None:
+                    yield waiting
+                waiting = table
     except (pa.ArrowException, OSError) as error:
         if blocks.error is not None:
             raise blocks.error from None
@@ -197,11 +200,18 @@ def _parse(blocks: _Blocks, source: str, dialect: Dialect) -> Iterator[pa.Table]
             raise _RaggedRow(ragged[0]) from None
         if "Empty CSV" not in str(error):
             _raise_unreadable(error, source, rows)
-    if last is not None and blocks.quotes % 2:
-        for name, column in zip(last.column_names, last.columns, strict=True):
-            if set(column[0].as_py()) & set("\r\n"):
-                msg = f"{source}: the quote opened in row {rows:,}, column {name!r}, never closes"
-                raise TableError(msg)
+    if waiting is not None:
+        if blocks.quotes % 2:
+            _refuse_open_quote(waiting, source, rows)
+        yield waiting
+
+
+def _refuse_open_quote(table: pa.Table, source: str, rows: int) -> None:
+    """Refuse a last row that goes over line ends, given that the quotes do not pair up."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if set(column[-1].as_py()) & set("\r\n"):
+            msg = f"{source}: the quote opened in row {rows:,}, column {name!r}, never closes"
+            raise TableError(msg)
 
 
 def _without_trailing(table: pa.Table, source: str, first_row: int) -> pa.Table:
@@ -232,11 +242,10 @@ def _raise_ragged(
     row = ragged.row
     place = f"row {row.number:,}"
     if data is not None:
-        line, closed = _find_line(data, encoding, dialect)
-        place = f"line {line:,}"
-        if not closed:
-            msg = f"{source}, line {line:,}: a quote is opened that is never closed"
-            raise TableError(msg)
+        place = f"line {_find_line(data, encoding, dialect):,}"
+    if row.text.count('"') % 2:
+        msg = f"{source}, {place}: a quote is opened that is never closed"
+        raise TableError(msg)
     words = "1 cell" if row.actual_columns == 1 else f"{row.actual_columns:,} cells"
     advice = (
         f"; a cell with {dialect.delimiter!r} in it must be in quotes"
@@ -250,8 +259,8 @@ def _raise_ragged(
     raise TableError(msg)
 
 
-def _find_line(data: BinaryIO, encoding: str, dialect: Dialect) -> tuple[int, bool]:
-    """Return the line of the first ragged row, and whether its quotes are closed."""
+def _find_line(data: BinaryIO, encoding: str, dialect: Dialect) -> int:
+    """Return the line that the first ragged row begins in."""
     text = io.TextIOWrapper(data, encoding=encoding, newline="")
     beginning = text.read(dialect.header_characters)
     ahead = beginning.count("\n") or beginning.count("\r")
@@ -260,10 +269,8 @@ def _find_line(data: BinaryIO, encoding: str, dialect: Dialect) -> tuple[int, bo
     try:
         for record in records:
             if record and len(record) != len(dialect.names):
-                several = records.line_num > start + 1
-                return ahead + start + 1, not (several and not text.read(1))
+                break
             start = records.line_num
     except csv.Error:
-        # The only error left is a cell beyond the csv module's limit.
-        return ahead + start + 1, False
-    return ahead + start, True
+        pass  # A cell beyond the csv module's limit, in a quote that is never closed.
+    return ahead + start + 1
