@@ -91,8 +91,8 @@ def test_a_picture_that_cannot_be_drawn_leaves_nothing(empty, capsys):
 
 def test_an_interrupt_while_drawing_leaves_nothing(empty, capsys, monkeypatch):
     def interrupted(self, file, **more):
-        with open(file, "wb") as half:
-            half.write(PNG)
+        file.write(PNG)
+        file.flush()
         raise KeyboardInterrupt
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", interrupted)

@@ -67,6 +67,8 @@ MODELS = {
     "scalars of numpy": lambda: quick(
         np.int64(3), beta=np.float32(0.3), early_stopping=np.bool_(False)
     ).fit(X),
+    "recorded": lambda: quick(record_epochs=[0, 2, 5]).fit(X),
+    "recorded float32": lambda: quick(record_epochs=range(3)).fit(X.astype(np.float32)),
     "partial_fit": lambda: quick().partial_fit(X[:80]).partial_fit(X[80:]),
     "search": lambda: (
         ClAMSearch(3, budget=60, n_init=2, max_epochs=10, random_state=0).fit(X).best_estimator_
@@ -144,7 +146,9 @@ def test_learning_goes_on_as_if_it_had_never_been_saved(fitted, tmp_path, name):
     assert_same(learned(model), learned(loaded))
 
 
-@pytest.mark.parametrize("name", ["plain", "range", "list", "arrays", "scalars of numpy"])
+@pytest.mark.parametrize(
+    "name", ["plain", "range", "list", "arrays", "recorded", "scalars of numpy"]
+)
 def test_parameters_are_kept(fitted, tmp_path, name):
     model = fitted(name)
     model.save(tmp_path / "model.amc")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,13 +10,14 @@ from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from amclust._fitting import FittingMethods
+from amclust._on_disk import DiskMethods
 from amclust._restoring import restored_on_failure
 
 # What the core counts with.
 MOST = 2**31 - 1
 
 
-class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
+class ClAM(DiskMethods, FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     """Clustering with a dense associative memory.
 
     `n_clusters` memories are learned by gradient descent so that the attractor dynamics of a
@@ -377,36 +377,3 @@ class ClAM(FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             problem = self._problem(X, sample_weight, None if first else self._units())
             self._partial_fit(problem, first=first)
         return self
-
-    # --- on disk --------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, for :func:`amclust.load`.
-
-        The file holds data, not code: loading one cannot execute anything. It appears whole or not
-        at all, and an existing one is replaced. The loaded model predicts bit for bit the same, and
-        `partial_fit` goes on from it. A generator in `random_state` is not kept (it becomes None),
-        nor is what `set_output` has set.
-
-        Parameters
-        ----------
-        path : str or path
-            Where to write, by habit with the suffix ".amc".
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import amclust
-        >>> from sklearn.datasets import load_iris
-        >>> X = load_iris().data
-        >>> model = amclust.ClAM(n_clusters=3, n_init=2, random_state=0).fit(X)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(Path(folder, "iris.amc"))
-        ...     loaded = amclust.load(Path(folder, "iris.amc"))
-        >>> bool((loaded.predict(X) == model.labels_).all())
-        True
-        """
-        from amclust._model_file import save_model
-
-        save_model(self, path)

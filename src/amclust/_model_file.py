@@ -139,7 +139,7 @@ def load(path: str | os.PathLike[str]) -> ClAM:
 
 
 def save_model(
-    model: ClAM,
+    model: Any,
     path: str | os.PathLike[str],
     *,
     extra: Mapping[str, Any] | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -10,12 +11,13 @@ Progress = Callable[[int, int, float], None]
 
 
 class ProgressLine:
-    """One line that is written over on a terminal; now and then a new one elsewhere."""
+    """One line with a bar that is written over on a terminal; now and then a new one elsewhere."""
 
     def __init__(self) -> None:
         self._stream = sys.stderr
         self._on_terminal = self._stream.isatty()
-        self._last = 0.0
+        # What is over soon needs no progress in a file.
+        self._last = 0.0 if self._on_terminal else time.monotonic()
 
     def is_due(self) -> bool:
         now = time.monotonic()
@@ -24,8 +26,18 @@ class ProgressLine:
         self._last = now
         return True
 
+    def share(self, done: float) -> str:
+        """Return how much is done, with a bar on a terminal."""
+        bar = f"[{'#' * int(30 * done):30}] " if self._on_terminal else ""
+        return f"{bar}{done:4.0%}"
+
     def show(self, text: str) -> None:
-        self._stream.write(f"\r\x1b[K{text}" if self._on_terminal else f"{text}\n")
+        if self._on_terminal:
+            # A line that is broken in two could not be written over.
+            text = f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}"
+        else:
+            text = f"{text}\n"
+        self._stream.write(text)
         self._stream.flush()
 
 
@@ -40,16 +52,14 @@ def reporter(verbose: int, n_runs: int, max_epochs: int) -> Progress | None:
         done[run] = epoch + 1
         if verbose < 2 and not line.is_due():
             return
-        share = sum(done) / (n_runs * max_epochs)
-        line.show(
-            f"ClAM: run {run + 1} of {n_runs}, epoch {epoch + 1}, loss {loss:.5g} ({share:.0%})"
-        )
+        share = line.share(sum(done) / (n_runs * max_epochs))
+        line.show(f"ClAM: {share}, run {run + 1} of {n_runs}, epoch {epoch + 1}, loss {loss:.5g}")
 
     return report
 
 
 class SearchBar:
-    """The bar of a search: how many of the run-epochs planned are behind."""
+    """The progress of a search: how many of the run-epochs planned are behind."""
 
     def __init__(self, total: int) -> None:
         self.done, self._total = 0, total
@@ -59,10 +69,9 @@ class SearchBar:
         """Count an epoch; this is what the core calls after each."""
         self.done += 1
         if self._line.is_due():
-            share = self.done / self._total
-            bar = "#" * int(30 * share)
+            share = self._line.share(self.done / self._total)
             counted = f"{self.done:,} of {self._total:,} run-epochs"
-            self._line.show(f"ClAMSearch: [{bar:30}] {share:4.0%}, {counted}")
+            self._line.show(f"ClAMSearch: {share}, {counted}")
 
 
 def finish(verbose: int, text: str) -> None:

@@ -1,67 +1,52 @@
-"""The command line: ``amclust <command>``. One function a command, each with its own parser."""
+"""The command line: ``amclust <command>``. The commands are in `amclust._commands`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
+from amclust._commands import (
+    _console,
+    _options,
+    bench,
+    complete,
+    demo,
+    fit,
+    info,
+    playground,
+    predict,
+    report,
+    search,
+)
 from amclust._version import __version__
 
-
-def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "demo",
-        help="cluster scikit-learn's digits, beside k-means",
-        description="Cluster scikit-learn's digits with ClAM and with k-means at the same number "
-        "of restarts, print how they compare and draw the memories.",
-        epilog="example: amclust demo --restarts 10 --output memories.png",
-    )
-    parser.add_argument(
-        "--restarts", type=_positive, default=10, help="restarts of each (default: 10)"
-    )
-    parser.add_argument("--seed", type=_seed, default=0, help="random seed (default: 0)")
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("digits_memories.png"),
-        help="picture of the memories (default: %(default)s)",
-    )
-    parser.set_defaults(run=_demo)
-
-
-def _demo(arguments: argparse.Namespace) -> int:
-    from amclust._demo import run_demo
-
-    run_demo(arguments.restarts, arguments.seed, arguments.output)
-    return 0
-
-
-def _seed(text: str) -> int:
-    value = int(text) if text.isdigit() else -1
-    if not 0 <= value < 2**32:
-        msg = f"must be a whole number from 0 to {2**32 - 1}, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
-    return value
-
-
-def _positive(text: str) -> int:
-    value = int(text) if text.isdigit() else 0
-    if value < 1:
-        msg = f"must be a whole number of at least 1, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
-    return value
+COMMANDS = (fit, predict, complete, search, report, bench, info, demo, playground)
+EXAMPLES = """
+amclust demo --write-table wine.csv
+amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
+amclust predict wine.amc wine.csv -o labels.csv
+amclust complete wine.amc wine.csv -o filled.csv
+amclust report wine.csv --model wine.amc -o report.html
+"""
+# As shells report a program that was stopped by Ctrl-C, or whose reader went away (| head).
+INTERRUPTED, READER_GONE = 130, 141
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
-        prog="amclust", description="Clustering with dense associative memories."
+        prog="amclust",
+        usage="amclust command ...",
+        description="Clustering with dense associative memories.",
+        epilog=_options.epilog(EXAMPLES, "Each command has more of them: amclust fit --help\n\n"),
+        formatter_class=_options.HelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"amclust {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="command")
-    _add_demo(commands)
+    for command in COMMANDS:
+        command.add(commands)
     return parser
 
 
@@ -80,13 +65,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = build_parser().parse_args(argv)
     try:
-        return int(arguments.run(arguments))
+        with _console.plain_warnings():
+            code = int(arguments.run(arguments))
+        sys.stdout.flush()
     except KeyboardInterrupt:
-        print("amclust: interrupted", file=sys.stderr)
-        return 130
-    except (OSError, ValueError, ImportError) as error:
-        print(f"amclust: {error}", file=sys.stderr)
+        _console.note("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _console.abandon_output()
+        return READER_GONE
+    except (ArithmeticError, ImportError, MemoryError, OSError, RuntimeError, ValueError) as error:
+        _console.note(f"error: {_console.reason(error)}")
+        _console.abandon_output()
         return 1
+    return code
 
 
 if __name__ == "__main__":

@@ -1,0 +1,99 @@
+"""What a command says: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+
+def say(text: str = "") -> None:
+    """Print a line of the result."""
+    sys.stdout.write(f"{text}\n")
+
+
+def say_json(values: dict[str, Any]) -> None:
+    """Print the result as one JSON object; what is not a number is null."""
+    say(json.dumps(_plain(values), ensure_ascii=False, allow_nan=False))
+
+
+def note(text: str) -> None:
+    """Print a line that is not part of the result."""
+    over_progress = "\r\x1b[K" if sys.stderr.isatty() else ""
+    sys.stderr.write(f"{over_progress}amclust: {text}\n")
+    sys.stderr.flush()
+
+
+def say_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print columns: the first to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        first, *others = (
+            cell.ljust(width) if not index else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        say("  ".join([first, *others]).rstrip())
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show each warning for users as one line; deprecations are for developers."""
+    import warnings
+
+    seen: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in seen:
+            seen.add(text)
+            note(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def reason(error: BaseException) -> str:
+    """Return what went wrong, in a line."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror.lower()}"
+    if isinstance(error, MemoryError):
+        return "out of memory; --stream reads a table piece by piece"
+    return str(error).strip() or type(error).__name__
+
+
+def abandon_output() -> None:
+    """Let what is still to be written to standard output vanish, at the end of Python too."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if hasattr(value, "tolist"):  # of NumPy
+        value = value.tolist()
+    if isinstance(value, list | tuple | range):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

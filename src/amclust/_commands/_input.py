@@ -1,0 +1,169 @@
+"""From arguments to tables, columns and models; and what may be written where."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from amclust._model_file import ModelFile
+    from amclust._tables import Chunks, Columns
+
+
+def read(arguments: argparse.Namespace) -> Any:
+    """Read the whole table."""
+    from amclust._tables import read_table
+
+    return read_table(arguments.table, sheet=arguments.sheet, **_reading(arguments))
+
+
+def read_in_chunks(arguments: argparse.Namespace) -> Chunks:
+    """Read the table piece by piece."""
+    from amclust._tables import TableError, read_chunks
+
+    if arguments.sheet is not None:
+        msg = "an Excel workbook cannot be streamed: leave out --stream, or save it as CSV"
+        raise TableError(msg)
+    return read_chunks(arguments.table, chunk_rows=arguments.chunk_rows, **_reading(arguments))
+
+
+def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "format": arguments.format,
+        "delimiter": arguments.delimiter,
+        "encoding": arguments.encoding,
+        "header": False if arguments.no_header else None,
+    }
+
+
+def choose_columns(
+    arguments: argparse.Namespace, table: Any, *, without: tuple[str, ...] = ()
+) -> Columns:
+    """Return the choice of columns of a frame or of chunks, without some of them."""
+    from amclust._tables import Columns
+
+    known = list((table.first() if hasattr(table, "first") else table).columns)
+    one_hot = _names(arguments.one_hot, known)
+    drop = [*(_names(arguments.drop, known) or []), *without]
+    return Columns.choose(
+        table,
+        use=_names(arguments.use, known),
+        drop=drop or None,
+        id=arguments.id,
+        one_hot="all" if one_hot == ["all"] and "all" not in known else one_hot,
+        decimal=arguments.decimal,
+        thousands=arguments.thousands,
+    )
+
+
+def _names(values: list[str] | None, known: list[str]) -> list[str] | None:
+    """Split names at commas, except where a name has one itself."""
+    if values is None:
+        return None
+    parts = [[value] if value in known else value.split(",") for value in values]
+    return [name if name in known else name.strip() for part in parts for name in part]
+
+
+def columns_of(saved: ModelFile, arguments: argparse.Namespace, table: Any) -> Columns:
+    """Return the columns that a model was fitted on; without names, as chosen by the arguments."""
+    from amclust._tables import Columns, TableError
+
+    kept = saved.extra.get("columns")
+    if kept is not None:
+        return Columns.from_json(kept)
+    names = saved.header["feature_names"]
+    frame = table.first() if hasattr(table, "first") else table
+    if names is not None:
+        return Columns.choose(frame, use=names, id=arguments.id)
+    columns = choose_columns(arguments, table)
+    wanted = saved.model.n_features_in_
+    if len(columns.features) != wanted:
+        msg = (
+            f"the model was fitted on {wanted} columns without names, the table has "
+            f"{len(columns.features)}: choose them with --use or --drop"
+        )
+        raise TableError(msg)
+    return columns
+
+
+def matrix_of(columns: Columns, frame: Any, first_row: int = 0) -> Any:
+    """Return the numbers of a frame; refuse a row without any."""
+    from amclust._tables import TableError
+
+    X = columns.matrix(frame, first_row=first_row)
+    empty = X.isna().to_numpy().all(axis=1)
+    if empty.any():
+        more = f" (and {empty.sum() - 1:,} more)" if empty.sum() > 1 else ""
+        msg = (
+            f"row {first_row + int(empty.argmax()) + 1:,}{more} has no value in the columns used: "
+            "remove it, or use more columns"
+        )
+        raise TableError(msg)
+    return X
+
+
+def as_fitted(model: Any, X: Any) -> Any:
+    """Return rows with the names of their columns only where the model knows names."""
+    return X if hasattr(model, "feature_names_in_") else X.to_numpy()
+
+
+def pieces(arguments: argparse.Namespace, saved: ModelFile) -> Iterator[tuple[Columns, Any, Any]]:
+    """Go through a table for a fitted model: its columns, the frame and its numbers, in pieces."""
+    table = read_in_chunks(arguments) if arguments.stream else read(arguments)
+    columns = columns_of(saved, arguments, table)
+    done = 0
+    frames: Iterable[Any] = table if arguments.stream else [table]
+    for frame in frames:
+        yield columns, frame, matrix_of(columns, frame, done)
+        done += len(frame)
+
+
+def load(path: str) -> ModelFile:
+    """Read a model file; the message about one that is not there names it."""
+    from amclust._model_file import load_model
+
+    try:
+        return load_model(path)
+    except FileNotFoundError:
+        msg = f"there is no file {path!r}"
+        raise FileNotFoundError(msg) from None
+    except IsADirectoryError:
+        msg = f"{path!r} is a folder, give the name of a model file"
+        raise IsADirectoryError(msg) from None
+
+
+def source_of(arguments: argparse.Namespace, rows: int) -> dict[str, Any]:
+    """Return where a model comes from, for its file."""
+    name = "standard input" if arguments.table == "-" else os.path.basename(arguments.table)
+    return {"table": name, "rows": rows}
+
+
+def check_outputs(arguments: argparse.Namespace, *names: str) -> None:
+    """Refuse files that exist or cannot be written, before anything is computed."""
+    seen: dict[str, str] = {}
+    for name in names:
+        path = getattr(arguments, name)
+        if path is None or path == "-":
+            continue
+        option = f"--{name.replace('_', '-')}"
+        folder = os.path.dirname(path) or "."
+        if not os.path.isdir(folder):
+            msg = f"{option} {path}: there is no folder {folder}"
+            raise FileNotFoundError(msg)
+        if os.path.isdir(path):
+            msg = f"{option} {path}: it is a folder, give the name of a file"
+            raise IsADirectoryError(msg)
+        if os.path.isfile(path) and not arguments.force:
+            msg = f"{option} {path}: the file exists; add --force to replace it"
+            raise FileExistsError(msg)
+        other = seen.setdefault(os.path.realpath(path), option)
+        if other != option:
+            msg = f"{other} and {option} are the same file: {path}"
+            raise ValueError(msg)
+
+
+def written(path: str, what: str) -> str:
+    """Say that a file was written."""
+    return f"{path}: {what}"

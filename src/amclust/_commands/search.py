@@ -1,0 +1,202 @@
+"""``amclust search``: find the best model under a budget."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from amclust._commands import _options
+from amclust._commands._console import count, say, say_json, say_table
+from amclust._commands._input import check_outputs, choose_columns, matrix_of, read, source_of
+from amclust._commands._summary import cluster_sizes, describe, say_sizes
+
+EXAMPLES = """
+amclust demo --write-table wine.csv
+amclust search wine.csv -k 2:4 --id wine --drop cultivar --budget 3000 -o best.amc
+amclust search wine.csv -k 3 --use hue,proline --budget 2000 --checkpoint s.npz --results runs.csv
+amclust predict best.amc wine.csv
+"""
+# What a table of configurations does not repeat: numbers of runs, and what is the same in all rows.
+MEASURES = ("run", "config", "seed", "rung", "epochs", "loss", "converged", "chosen", "beta")
+
+
+def add(commands: _options.Commands) -> None:
+    """Add the command."""
+    parser = _options.add_command(
+        commands,
+        "search",
+        "find the best configuration, and number of clusters, under a budget",
+        "Train many configurations for a few epochs, go on with the best of them, and so on "
+        "(successive halving) until the budget is used. Runs whose clusters do not all live never "
+        "win over one whose clusters do.",
+        usage="table -k K [options]",
+        examples=EXAMPLES,
+    )
+    _options.add_clusters(parser, auto=False)
+    _options.add_output(parser, "write the best model here (best.amc, say)")
+    parser.add_argument(
+        "--budget",
+        metavar="N",
+        type=_options.positive,
+        default=20_000,
+        help="most run-epochs to train; a fit with 10 restarts of 200 epochs takes 2,000 "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--space",
+        choices=["default", "paper"],
+        default="default",
+        help="what to try: variations of the default, or the grid of the paper",
+    )
+    parser.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="keep the search here; if it exists, the search goes on from there",
+    )
+    parser.add_argument("--results", metavar="FILE", help="write all runs here, as a table")
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        type=_options.positive,
+        default=5,
+        help="configurations to show (default: %(default)s)",
+    )
+    _options.add_words(
+        parser,
+        "command, table, rows, features, n_clusters, n_features, sizes, silhouette, loss, beta, "
+        "epochs, restarts, best_parameters, budget_used, configurations, best (the top ones), "
+        "model, results",
+    )
+    _options.add_table(parser)
+    group = parser.add_argument_group("model")
+    _options.add_distances(group)
+    group.add_argument(
+        "--restarts",
+        metavar="N",
+        type=_options.positive,
+        default=10,
+        help="seeds of each configuration (default: %(default)s)",
+    )
+    group.add_argument(
+        "--epochs",
+        metavar="N",
+        type=_options.positive,
+        default=200,
+        help="most epochs of a run (default: %(default)s)",
+    )
+    _options.add_seed(group)
+    parser.set_defaults(run=partial(run, parser))
+
+
+def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
+    """Search, keep the best model, show the best configurations."""
+    from amclust._clam import ClAM
+    from amclust.selection import ClAMSearch
+
+    if arguments.output == "-":
+        parser.error("argument -o/--output: a model goes to a file, not to standard output")
+    check_outputs(arguments, "output", "results")
+    frame = read(arguments)
+    columns = choose_columns(arguments, frame)
+    scale = None if arguments.scale == _options.NONE else arguments.scale
+    search = ClAMSearch(
+        arguments.clusters,
+        space=arguments.space,
+        budget=arguments.budget,
+        estimator=ClAM(metric=arguments.metric, scale=scale),
+        n_init=arguments.restarts,
+        max_epochs=arguments.epochs,
+        min_epochs=min(10, arguments.epochs),
+        checkpoint=arguments.checkpoint,
+        n_jobs=arguments.threads,
+        random_state=arguments.seed,
+        verbose=0 if arguments.quiet else 1,
+    ).fit(matrix_of(columns, frame))
+    model = search.best_estimator_
+    if arguments.output:
+        from amclust._model_file import save_model
+
+        extra = {"columns": columns.to_json(), "source": source_of(arguments, len(frame))}
+        model.set_params(verbose=0)
+        save_model(model, arguments.output, extra=extra, overwrite=arguments.force)
+    if arguments.results:
+        _write_results(search, arguments)
+    best = best_configurations(search.results_dict_, arguments.top)
+    sizes = cluster_sizes(model.labels_, model.n_clusters_)
+    if arguments.json:
+        say_json(
+            {
+                "command": "search",
+                "table": arguments.table,
+                "rows": len(frame),
+                "features": columns.features,
+                **describe(model, sizes),
+                "best_parameters": search.best_params_,
+                "budget_used": search.budget_used_,
+                "configurations": search.n_configs_,
+                "best": best,
+                "model": arguments.output,
+                "results": arguments.results,
+            }
+        )
+    elif not arguments.quiet and arguments.results != "-":
+        _say(arguments, search, best, sizes)
+    return 0
+
+
+def best_configurations(results: dict[str, Any], top: int) -> list[dict[str, Any]]:
+    """Return the configurations by their best run; those with dead clusters come last."""
+    dead = results["living_clusters"] < results["n_clusters"]
+    order = np.lexsort((-np.nan_to_num(results["silhouette"], nan=-np.inf), dead))
+    seen: set[tuple[int, int]] = set()
+    best: list[dict[str, Any]] = []
+    names = [name for name in results if name not in MEASURES]
+    for row in order:
+        key = (results["config"][row], results["n_clusters"][row])
+        if key not in seen and len(best) < top:
+            seen.add(key)
+            best.append({name: results[name][row] for name in names})
+    return best
+
+
+def _write_results(search: Any, arguments: argparse.Namespace) -> None:
+    from amclust._tables import write_table
+
+    table = search.results_
+    mixed = table.select_dtypes(include="object").columns
+    table[mixed] = table[mixed].astype(str)  # None, words and numbers in one column
+    write_table(table, arguments.results, overwrite=arguments.force)
+
+
+def _say(
+    arguments: argparse.Namespace, search: Any, best: list[dict[str, Any]], sizes: Any
+) -> None:
+    say(
+        f"{count(search.n_configs_, 'configuration')} tried, {search.budget_used_:,} of "
+        f"{arguments.budget:,} run-epochs used\n"
+    )
+    last = ("silhouette", "living_clusters", "largest_share")
+    names = [name for name in best[0] if name not in last]
+    words = {"n_clusters": "k", "living_clusters": "living", "largest_share": "largest"}
+    rows = [
+        [str(place + 1), *(_cell(config[name]) for name in (*names, *last))]
+        for place, config in enumerate(best)
+    ]
+    say_table(["", *(words.get(name, name) for name in (*names, *last))], rows)
+    say("\nthe best:")
+    say_sizes(sizes)
+    if arguments.output or arguments.results:
+        say()
+    if arguments.results:
+        say(f"{arguments.results}: all runs")
+    if arguments.output:
+        say(f"{arguments.output}: the best model, for amclust predict, complete, report and info")
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
