@@ -74,6 +74,8 @@ def mark_memories(
     readable = len(points) <= MOST_NUMBERS
     size = 110 if readable else 20
     style: dict[str, Any] = {"s": size, "c": "white", "edgecolors": "black", "linewidths": 1.0}
+    if points.shape[1] == 3:
+        style["depthshade"] = False
     dots = ax.scatter(*points.T, **{**style, "zorder": 4, **(keywords or {})})
     texts = []
     if readable:

@@ -83,14 +83,12 @@ class BasinsDisplay:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_iris
     >>> from amclust import ClAM
     >>> from amclust.plotting import BasinsDisplay
     >>> X = load_iris().data
     >>> model = ClAM(3, random_state=0).fit(X)
     >>> display = BasinsDisplay.from_estimator(model, X, features=(2, 3))
-    >>> plt.show()
     """
 
     def __init__(
@@ -247,9 +245,12 @@ class BasinsDisplay:
 
     def _hatch(self, memory: int, hatch: str) -> Any:
         inside = (self.basins == memory).astype(float)
-        return self.ax_.contourf(
-            self.xs, self.ys, inside, levels=[0.5, 1.5], colors="none", hatches=[hatch], alpha=0.4
+        drawn = self.ax_.contourf(
+            self.xs, self.ys, inside, levels=[0.5, 1.5], colors="none", hatches=[hatch]
         )
+        drawn.set_edgecolor((0.0, 0.0, 0.0, 0.3))
+        drawn.set_linewidth(0.0)
+        return drawn
 
     def _scatter(self, styles: Any, keywords: dict[str, Any] | None) -> list[Any]:
         assert self.rows is not None

@@ -75,14 +75,12 @@ class EnergyDisplay:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_iris
     >>> from amclust import ClAM
     >>> from amclust.plotting import EnergyDisplay
     >>> X = load_iris().data
     >>> model = ClAM(3, random_state=0).fit(X)
     >>> display = EnergyDisplay.from_estimator(model, X, kind="surface")
-    >>> plt.show()
     """
 
     def __init__(
@@ -222,10 +220,17 @@ class EnergyDisplay:
         return self
 
     def _draw_contours(self, keywords: dict[str, Any]) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         self.energy_ = self.ax_.contourf(self.xs, self.ys, self.energy, **keywords)
-        self.lines_ = self.ax_.contour(self.energy_, colors="black", linewidths=0.4, alpha=0.6)
+        self.lines_ = self.ax_.contour(
+            self.energy_, colors="black", linewidths=0.4, linestyles="solid", alpha=0.6
+        )
+        # Levels are uneven: at round values instead.
+        ticks = MaxNLocator(6).tick_values(self.energy.min(), self.energy.max())
+        inside = (ticks >= self.energy.min()) & (ticks <= self.energy.max())
         self.colorbar_ = self.figure_.colorbar(
-            self.energy_, ax=self.ax_, label="energy", format="%.3g"
+            self.energy_, ax=self.ax_, label="energy", ticks=ticks[inside]
         )
 
     def _draw_surface(self, keywords: dict[str, Any]) -> None:
@@ -233,5 +238,10 @@ class EnergyDisplay:
         fine = {"rcount": 60, "ccount": 60, "linewidth": 0.1, "edgecolor": "black", "alpha": 0.9}
         self.energy_ = self.ax_.plot_surface(xs, ys, self.energy, **{**fine, **keywords})
         self.lines_ = self.colorbar_ = None
+        # Dots lie on the surface, never below it.
+        self.ax_.computed_zorder = False
         self.ax_.set_zlabel("energy")
-        self.ax_.view_init(elev=40, azim=-60)
+        self.ax_.view_init(elev=45, azim=-60)
+        # The names of the axes need room.
+        self.ax_.set_box_aspect((4, 4, 3), zoom=0.85)
+        self.ax_.xaxis.labelpad = self.ax_.yaxis.labelpad = 10

@@ -11,9 +11,12 @@ from sklearn.utils._param_validation import Interval
 
 from amclust._colours import LIGHT
 from amclust._plane import fitted_network
-from amclust.plotting._base import axes_to_draw_on, check, pyplot
+from amclust.plotting._base import axes_to_draw_on, check, pyplot, spans_decades
 
-CONSTRAINTS: dict[str, list[Any]] = {"bins": [Interval(Integral, 1, 10_000, closed="both")]}
+CONSTRAINTS: dict[str, list[Any]] = {
+    "bins": [Interval(Integral, 1, 10_000, closed="both")],
+    "log": ["boolean", None],
+}
 
 
 class EntropyDisplay:
@@ -50,7 +53,6 @@ class EntropyDisplay:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_iris
     >>> from amclust import ClAM
     >>> from amclust.plotting import EntropyDisplay
@@ -59,7 +61,6 @@ class EntropyDisplay:
     >>> display = EntropyDisplay.from_estimator(model, X)
     >>> int(sum(bar.get_height() for bar in display.bars_))
     150
-    >>> plt.show()
     """
 
     def __init__(self, *, entropy: NDArray[Any], n_clusters: int) -> None:
@@ -132,6 +133,7 @@ class EntropyDisplay:
         ax: Any = None,
         *,
         bins: int = 40,
+        log: bool | None = None,
         mean_kw: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> EntropyDisplay:
@@ -145,24 +147,34 @@ class EntropyDisplay:
         bins : int, default=40
             Number of bars between 0 and ``log(n_clusters)``.
 
+        log : bool, default=None
+            Whether the axis of the counts is logarithmic; None: where bars of a few rows would not
+            be seen beside the highest.
+
         mean_kw : dict, default=None
             Keywords for the line of the mean (`axvline`).
 
         **kwargs : dict
-            Keywords for the bars (`hist`); ``log=True`` shows bars of a few rows beside high ones.
+            Keywords for the bars (`hist`).
 
         Returns
         -------
         display : EntropyDisplay
             The same display, with its artists as attributes.
         """
-        check(f"{type(self).__name__}.plot", CONSTRAINTS, bins=bins)
+        check(f"{type(self).__name__}.plot", CONSTRAINTS, bins=bins, log=log)
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         most = float(np.log(self.n_clusters)) if self.n_clusters > 1 else 1.0
         # Rounding may leave a row a little outside.
         values = np.clip(self.entropy, 0.0, most)
         bars = {"color": LIGHT[0], "edgecolor": "white", "linewidth": 0.5}
-        *_, self.bars_ = self.ax_.hist(values, bins=bins, range=(0.0, most), **{**bars, **kwargs})
+        counts, _ = np.histogram(values, bins=bins, range=(0.0, most))
+        log = spans_decades(counts[counts > 0]) if log is None else log
+        *_, self.bars_ = self.ax_.hist(
+            values, bins=bins, range=(0.0, most), log=log, **{**bars, **kwargs}
+        )
+        if log:
+            self.ax_.set_ylim(bottom=0.7)
         mean = float(values.mean())
         line = {"color": "black", "linestyle": "--", "linewidth": 1.2}
         self.mean_line_ = self.ax_.axvline(

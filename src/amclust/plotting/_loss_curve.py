@@ -44,7 +44,6 @@ class LossCurveDisplay:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_iris
     >>> from amclust import ClAM
     >>> from amclust.plotting import LossCurveDisplay
@@ -52,7 +51,6 @@ class LossCurveDisplay:
     >>> display = LossCurveDisplay.from_estimator(model)
     >>> len(display.line_.get_xdata()) == model.n_iter_
     True
-    >>> plt.show()
     """
 
     def __init__(self, *, loss_curve: NDArray[Any], name: str | None = None) -> None:

@@ -12,6 +12,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from amclust._colours import DIVERGING, cluster_styles
 from amclust._plane import feature_names, fitted_network
 from amclust.plotting._base import axes_to_draw_on, check, options, pyplot
+from amclust.plotting._memory_values import (
+    check_image_shape,
+    chosen_clusters,
+    mean_and_factors,
+    recorded_memories,
+)
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "centre": [StrOptions({"mean", "zero"})],
@@ -77,7 +83,6 @@ class MemoriesDisplay:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_digits
     >>> from amclust import ClAM
     >>> from amclust.plotting import MemoriesDisplay
@@ -86,7 +91,6 @@ class MemoriesDisplay:
     >>> display = MemoriesDisplay.from_estimator(model, image_shape=(8, 8))
     >>> len(display.images_)
     10
-    >>> plt.show()
     """
 
     def __init__(
@@ -163,11 +167,11 @@ class MemoriesDisplay:
         pyplot(caller)
         check(caller, CONSTRAINTS, epochs=epochs, clusters=clusters, centre=centre, units=units)
         model = fitted_network(estimator)
-        memories, epochs = _recorded(model, epochs)
-        which = _chosen(clusters, memories.shape[-2])
+        memories, epochs = recorded_memories(model, epochs)
+        which = chosen_clusters(clusters, memories.shape[-2])
         memories = np.asarray(memories[..., which, :], dtype=np.float64)
-        image_shape = _check_shape(image_shape, model.n_features_in_)
-        mean, factors = _statistics(model)
+        image_shape = check_image_shape(image_shape, model.n_features_in_)
+        mean, factors = mean_and_factors(model)
         scaled = units == "scaled" or (units == "auto" and image_shape is None)
         if centre == "mean":
             memories = memories - mean
@@ -345,64 +349,6 @@ class MemoriesDisplay:
             if len(self.panels_) == 1:
                 for text in panel.get_xticklabels():
                     text.set(ha="right", rotation_mode="anchor")
-
-
-def _recorded(model: Any, epochs: Any) -> tuple[NDArray[Any], Any]:
-    """Return memories, and the epochs they are of where these are wanted."""
-    if epochs is None or epochs is False:
-        return np.asarray(model.cluster_centers_), None
-    if not hasattr(model, "recorded_memories_"):
-        msg = (
-            "epochs needs memories that were recorded during training: fit "
-            "ClAM(record_epochs=[0, 1, 2, 5, 10, ...])."
-        )
-        raise ValueError(msg)
-    recorded = model.recorded_epochs_
-    if epochs is True:
-        return model.recorded_memories_, list(recorded.tolist())
-    wanted = np.asarray(epochs)
-    missing = np.setdiff1d(wanted, recorded)
-    if wanted.ndim != 1 or not len(wanted) or len(missing):
-        msg = (
-            f"epochs must be some of the recorded ones, which are {recorded.tolist()}, got "
-            f"{wanted.tolist()}."
-        )
-        raise ValueError(msg)
-    return model.recorded_memories_[np.searchsorted(recorded, wanted)], list(wanted.tolist())
-
-
-def _chosen(clusters: Any, k: int) -> list[int]:
-    if clusters is None:
-        return list(range(k))
-    which = np.asarray(clusters)
-    allowed = which.ndim == 1 and which.size and which.dtype.kind in "iu"
-    if not allowed or which.min() < 0 or which.max() >= k:
-        msg = f"clusters must be whole numbers from 0 to {k - 1}, got {clusters!r}."
-        raise ValueError(msg)
-    return [int(m) for m in which]
-
-
-def _check_shape(image_shape: Any, d: int) -> tuple[int, int] | None:
-    if image_shape is None:
-        return None
-    try:
-        height, width = (int(length) for length in image_shape)
-    except (TypeError, ValueError):
-        height, width = 0, 0
-    if height < 1 or height * width != d:
-        msg = f"image_shape must be (height, width) of {d} pixels in all, got {image_shape!r}."
-        raise ValueError(msg)
-    return height, width
-
-
-def _statistics(model: Any) -> tuple[Any, Any]:
-    """Return the mean of the fitted rows, and what brings their columns to the scaled units."""
-    if model._fitted_metric == "mahalanobis":
-        whitening = model._whitening
-        return whitening.mean, 1.0 / np.linalg.norm(whitening.backward, axis=0)
-    if model._metric == "cosine":
-        return np.zeros(model.n_features_in_), np.ones(model.n_features_in_)
-    return model._offset, model._scale.astype(np.float64) * model._length
 
 
 def _tidy_columns(k: int) -> int:

@@ -12,9 +12,8 @@ from amclust._plane import fitted_network
 from amclust._silhouettes import silhouette_values
 from amclust.plotting._base import axes_to_draw_on, pyplot
 
-# Space between blades, and the least height of one beside which its number can be read, as parts
-# of the whole.
-GAP, READABLE = 0.012, 0.02
+# Space between blades, and between their numbers where these can be read, as parts of the whole.
+GAP, READABLE = 0.012, 0.034
 
 
 class SilhouetteDisplay:
@@ -53,7 +52,6 @@ class SilhouetteDisplay:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.cluster import KMeans
     >>> from sklearn.datasets import load_iris
     >>> from amclust import ClAM
@@ -64,7 +62,6 @@ class SilhouetteDisplay:
     >>> bool(abs(display.mean_silhouette - model.score(X)) < 1e-5)
     True
     >>> other = SilhouetteDisplay.from_predictions(X, KMeans(3, random_state=0).fit_predict(X))
-    >>> plt.show()
     """
 
     def __init__(self, *, silhouettes: NDArray[Any], labels: NDArray[Any]) -> None:
@@ -178,8 +175,15 @@ class SilhouetteDisplay:
             self.blades_.append(
                 self.ax_.fill_betweenx(heights, 0, np.repeat(blade, 2), **{**look, **kwargs})
             )
-            places.append((top + len(blade) / 2, f"{kind}", len(blade)))
+            places.append((top + len(blade) / 2, f"{kind}"))
             top += len(blade) + gap
+        if len(kinds) == 1:
+            self.ax_.text(
+                *(0.5, 0.5),
+                "a single cluster has no silhouettes",
+                ha="center",
+                transform=self.ax_.transAxes,
+            )
         line = {"color": "black", "linestyle": "--", "linewidth": 1.2}
         self.mean_line_ = self.ax_.axvline(
             self.mean_silhouette,
@@ -195,15 +199,16 @@ class SilhouetteDisplay:
             return [styles[kind] for kind in kinds]
         return list(cluster_styles(len(kinds)))
 
-    def _finish(
-        self, values: NDArray[Any], places: list[tuple[float, str, int]], height: float
-    ) -> None:
-        named = [(place, name) for place, name, size in places if size >= READABLE * height]
+    def _finish(self, values: NDArray[Any], places: list[tuple[float, str]], height: float) -> None:
+        named = places[:1]
+        for place, name in places[1:]:
+            if place - named[-1][0] >= READABLE * height:
+                named.append((place, name))
         self.ax_.set_yticks([place for place, _ in named], [name for _, name in named])
-        self.ax_.tick_params(axis="y", length=0)
+        self.ax_.tick_params(axis="y", length=0, labelsize=8 if len(places) > 12 else 10)
         margin = GAP * height
         self.ax_.set_ylim(height + margin, -margin)
-        self.ax_.set_xlim(min(0.0, values.min() - 0.02), min(1.0, max(values.max() + 0.05, 0.1)))
+        self.ax_.set_xlim(min(0.0, values.min() - 0.02), min(1.0, max(values.max() + 0.05, 0.2)))
         self.ax_.set_xlabel("silhouette")
         self.ax_.set_ylabel("cluster")
         self.legend_ = self.ax_.legend(

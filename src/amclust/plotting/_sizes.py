@@ -48,7 +48,6 @@ class SizesDisplay:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_iris
     >>> from amclust import ClAM
     >>> from amclust.plotting import SizesDisplay
@@ -56,7 +55,6 @@ class SizesDisplay:
     >>> display = SizesDisplay.from_estimator(model, sort=True)
     >>> int(display.sizes.sum())
     150
-    >>> plt.show()
     """
 
     def __init__(self, *, sizes: NDArray[Any]) -> None:
@@ -169,6 +167,9 @@ class SizesDisplay:
             self.ax_.margins(y=0.08)
         step = -(-k // MOST_COUNTS)
         self.ax_.set_xticks(np.arange(k)[::step], [str(m) for m in order[::step]])
+        # A few bars are no wider than many.
+        room = max(0.6, (4 - k) / 2)
+        self.ax_.set_xlim(-room, k - 1 + room)
         self.ax_.set_xlabel("cluster")
         self.ax_.set_ylabel("rows")
         return self

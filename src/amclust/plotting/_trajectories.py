@@ -24,6 +24,7 @@ from amclust.plotting._base import (
 CONSTRAINTS: dict[str, list[Any]] = {
     "n_points": [Interval(Integral, 1, None, closed="left")],
     "n_steps": [Interval(Integral, 1, 10_000, closed="both"), None],
+    "show_memories": ["boolean", None],
 }
 
 
@@ -58,10 +59,13 @@ class TrajectoryDisplay:
     paths_ : list of matplotlib Line2D
         The paths, with a dot at every state.
 
+    edges_ : list of matplotlib Line2D
+        Their white edges.
+
     starts_ : matplotlib PathCollection
         Where they begin.
 
-    memories_ : matplotlib PathCollection
+    memories_ : matplotlib PathCollection or None
         The dots of the memories.
 
     numbers_ : list of matplotlib Text
@@ -73,7 +77,6 @@ class TrajectoryDisplay:
 
     Examples
     --------
-    >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_iris
     >>> from amclust import ClAM
     >>> from amclust.plotting import BasinsDisplay, TrajectoryDisplay
@@ -81,7 +84,6 @@ class TrajectoryDisplay:
     >>> model = ClAM(3, random_state=0).fit(X)
     >>> basins = BasinsDisplay.from_estimator(model, X, show_rows=False)
     >>> paths = TrajectoryDisplay.from_estimator(model, X, n_points=20, ax=basins.ax_)
-    >>> plt.show()
     """
 
     def __init__(
@@ -174,6 +176,7 @@ class TrajectoryDisplay:
         self,
         ax: Any = None,
         *,
+        show_memories: bool | None = None,
         starts_kw: dict[str, Any] | None = None,
         memories_kw: dict[str, Any] | None = None,
         **kwargs: Any,
@@ -184,6 +187,9 @@ class TrajectoryDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on; None: new ones.
+
+        show_memories : bool, default=None
+            Whether to draw the memories; None: only on new axes, since others may show them.
 
         starts_kw, memories_kw : dict, default=None
             Keywords for the dots of the starts and of the memories (`scatter`).
@@ -196,18 +202,25 @@ class TrajectoryDisplay:
         display : TrajectoryDisplay
             The same display, with its artists as attributes.
         """
+        check(f"{type(self).__name__}.plot", CONSTRAINTS, show_memories=show_memories)
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         colours = np.array([style.colour for style in cluster_styles(len(self.memories))])
-        lines = {"marker": ".", "markersize": 3, "linewidth": 1.0, "zorder": 3}
+        # A white edge lets them be seen on any background.
+        edges = [self.paths[..., 0], self.paths[..., 1]]
+        self.edges_ = self.ax_.plot(*edges, color="white", linewidth=2.8, alpha=0.8, zorder=2.9)
+        lines = {"marker": ".", "markersize": 5, "linewidth": 1.4, "zorder": 3}
         self.paths_ = [
             self.ax_.plot(*path.T, **options(kwargs, color=colours[label], **lines))[0]
             for path, label in zip(self.paths.swapaxes(0, 1), self.labels, strict=True)
         ]
         rings = {"s": 24, "c": "white", "edgecolors": colours[self.labels], "zorder": 3.5}
         self.starts_ = self.ax_.scatter(*self.paths[0].T, **{**rings, **(starts_kw or {})})
-        self.memories_, self.numbers_ = mark_memories(
-            self.ax_, self.memories, range(len(self.memories)), memories_kw
-        )
-        if ax is None or not self.ax_.get_xlabel():
+        self.memories_: Any = None
+        self.numbers_: list[Any] = []
+        if show_memories or (show_memories is None and ax is None):
+            self.memories_, self.numbers_ = mark_memories(
+                self.ax_, self.memories, range(len(self.memories)), memories_kw
+            )
+        if not self.ax_.get_xlabel():
             name_axes(self.ax_, self.axis_names)
         return self
