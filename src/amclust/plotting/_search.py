@@ -20,10 +20,12 @@ from amclust.plotting._search_curves import (
 from amclust.selection import ClAMSearch
 
 CONSTRAINTS: dict[str, list[Any]] = {
-    "x": [str, None],
+    "x": [str],
     "group_by": [str, None],
     "restarts": [Interval(Integral, 1, None, closed="left"), None],
 }
+# So many values or fewer were given one by one; more were drawn, and no line joins them.
+MOST_JOINED = 30
 SYMBOLS = {"beta": "β", "n_steps": "T", "step_size": "α", "n_clusters": "k"}
 
 
@@ -110,8 +112,8 @@ class SearchDisplay:
         estimator: ClAMSearch,
         X: Any = None,
         *,
-        x: str | None = None,
-        group_by: str | None = None,
+        x: str = "auto",
+        group_by: str | None = "auto",
         restarts: int | None = None,
         ax: Any = None,
         **kwargs: Any,
@@ -127,12 +129,13 @@ class SearchDisplay:
             The rows it was fitted to; with them k-means is drawn as a reference, in the same
             distances. Missing values are filled by the best estimator for it.
 
-        x : str, default=None
-            Parameter along the axis; None: beta, or another one that was searched.
+        x : str, default="auto"
+            Parameter along the axis; "auto" is beta, or another one that was searched.
 
-        group_by : str, default=None
-            Parameter that makes the lines; None: n_steps, or another one of few values. Where
-            neither is "n_clusters", only runs with the best number of clusters are drawn.
+        group_by : str or None, default="auto"
+            Parameter that makes the lines; "auto" is n_steps, or another one of few values, and
+            None makes a single line. Where neither is "n_clusters", only runs with the best number
+            of clusters are drawn.
 
         restarts : int, default=None
             Restarts of k-means, of which the one with the best silhouette counts; None: the
@@ -259,8 +262,10 @@ class SearchDisplay:
         collapsed_kw: dict[str, Any] | None,
     ) -> None:
         xs, ys = self.curves[group]
-        name = None if group is None else f"{_symbol(self.group_by)} = {_short(group)}"
+        name = None if self.group_by is None else f"{_symbol(self.group_by)} = {_short(group)}"
         look = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.4}
+        if len(xs) > MOST_JOINED:
+            look["linestyle"] = "none"
         places = np.array([self._places[value] for value in xs])
         # Also where nothing lived.
         self.ax_.dataLim.update_from_data_x(places, ignore=False)

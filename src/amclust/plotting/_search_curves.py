@@ -26,15 +26,15 @@ GROUP_ORDER = ("n_steps", "n_clusters", "objective")
 
 
 def choose_parameters(
-    table: dict[str, NDArray[Any]], x: str | None, group_by: str | None
+    table: dict[str, NDArray[Any]], x: str, group_by: str | None
 ) -> tuple[str, str | None]:
-    """Return the parameter along the axis, and the one that makes lines."""
+    """Return the parameter along the axis, and the one that makes lines; "auto" is decided here."""
     searched = [name for name in table if name not in OUTCOMES]
     for argument, name in (("x", x), ("group_by", group_by)):
-        if name is not None and name not in searched:
+        if name not in (None, "auto", *searched):
             msg = f"{argument}={name!r} was not searched; these were: {', '.join(searched)}."
             raise ValueError(msg)
-    if x is not None and x == group_by:
+    if x == group_by != "auto":
         msg = f"x and group_by must be different parameters, got {x!r} for both."
         raise ValueError(msg)
     # A beta that was not searched itself follows from the data, and is another in every run.
@@ -44,10 +44,10 @@ def choose_parameters(
         for name in searched
         if len(_distinct(table[name])) > 1 and not (name == "beta" and followed)
     ]
-    if x is None:
+    if x == "auto":
         order = [name for name in (*AXIS_ORDER, *varied) if name in varied and name != group_by]
         x = next(iter(order), "beta")
-    if group_by is None:
+    if group_by == "auto":
         order = [name for name in (*GROUP_ORDER, *varied) if name in varied and name != x]
         few = [name for name in order if len(_distinct(table[name])) <= 12]
         group_by = next(iter(few), None)
