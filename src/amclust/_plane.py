@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from amclust._network import NetworkMethods
 from amclust._validation import as_numbers, name_column
 
 Floats = NDArray[np.float64]
@@ -81,8 +82,7 @@ class Plane:
         through : array-like of shape (n_features,), default=None
             A row that the plane goes through; None: the mean of `X`.
         """
-        check_is_fitted(model)
-        model = getattr(model, "best_estimator_", model)
+        model = fitted_network(model)
         X = model._validate(X)
         sample = completed(model, _sample(X))
         d = model.n_features_in_
@@ -101,7 +101,7 @@ class Plane:
             axes, labels = _principal(sample * factors)
         nothing = np.empty((0, 2))
         plane = cls(model, origin, axes, factors, labels, nothing, nothing)
-        memories = plane._flat(np.asarray(model.cluster_centers_, dtype=np.float64))
+        memories = plane.flatten(model.cluster_centers_)
         return dataclasses.replace(plane, rows=plane._projected(X), memories=memories)
 
     def project(self, X: Any) -> Floats:
@@ -110,6 +110,11 @@ class Plane:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         """
         return self._projected(self.model._validate(X))
+
+    def flatten(self, rows: Any) -> Floats:
+        """Return complete rows on the plane, of shape (..., n_features), without checks."""
+        rows = _directions(rows) if self.model._metric == "cosine" else rows
+        return ((np.asarray(rows, dtype=np.float64) - self.origin) * self.factors) @ self.axes
 
     def lift(self, points: Any) -> Floats:
         """Return points of the plane as rows of the table, shape (n_points, n_features)."""
@@ -161,11 +166,18 @@ class Plane:
         return found.reshape(len(ys), len(xs), *found.shape[1:])
 
     def _projected(self, X: Any) -> Floats:
-        pieces = [self._flat(completed(self.model, X[part])) for part in _parts(*X.shape)]
+        pieces = [self.flatten(completed(self.model, X[part])) for part in _parts(*X.shape)]
         return np.concatenate(pieces)
 
-    def _flat(self, rows: Floats) -> Floats:
-        return ((rows - self.origin) * self.factors) @ self.axes
+
+def fitted_network(estimator: Any) -> Any:
+    """Return a fitted ClAM: the estimator, or the best one of a search."""
+    check_is_fitted(estimator)
+    model = getattr(estimator, "best_estimator_", estimator)
+    if not isinstance(model, NetworkMethods):
+        msg = f"estimator must be a fitted ClAM or ClAMSearch, got {type(estimator).__name__}."
+        raise TypeError(msg)
+    return model
 
 
 def without_names(model: Any) -> Any:
@@ -180,9 +192,12 @@ def completed(model: Any, X: Any) -> Floats:
     rows = without_names(model).complete(X)
     rows = rows.toarray() if sparse.issparse(rows) else rows
     rows = np.asarray(rows, dtype=np.float64)
-    if model._metric == "cosine":
-        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows
+    return _directions(rows) if model._metric == "cosine" else rows
+
+
+def _directions(rows: Any) -> Floats:
+    rows = np.asarray(rows, dtype=np.float64)
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
 def feature_names(model: Any) -> list[str]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from amclust import _native
+from amclust._plane import fitted_network
 from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
 
 # Cells of the distances that are held at a time.
@@ -53,8 +53,7 @@ def silhouette_values(
     >>> silhouette_values(model, X).round(2)
     array([0.89, 0.88, 0.88, 0.89])
     """
-    check_is_fitted(model)
-    model = getattr(model, "best_estimator_", model)
+    model = fitted_network(model)
     labels = model.predict(X) if labels is None else labels
     X = model._validate(X)
     data = model._dataset(X)

@@ -1,0 +1,109 @@
+"""What the displays share: axes to draw on, marks of memories, checks of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    validate_parameter_constraints,
+)
+
+# Numbers of so many memories can be read beside each other.
+MOST_NUMBERS = 60
+
+# What the displays of a plane have in common.
+PLANE_CONSTRAINTS: dict[str, list[Any]] = {
+    "resolution": [Interval(Integral, 2, 4000, closed="both")],
+    "margin": [Interval(Real, 0, None, closed="left")],
+}
+
+
+def pyplot(caller: str) -> Any:
+    """Return matplotlib.pyplot, or say how to get it."""
+    try:
+        from matplotlib import pyplot as plt
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
+        msg = f'{caller} needs matplotlib: pip install "amclust[plot]"'
+        raise ModuleNotFoundError(msg, name="matplotlib") from error
+    return plt
+
+
+def axes_to_draw_on(
+    display: Any, ax: Any, *, size: tuple[float, float] = (6.4, 4.8), projection: str | None = None
+) -> tuple[Any, Any]:
+    """Return figure and axes: new ones, or those given."""
+    name = f"{type(display).__name__}.plot"
+    plt = pyplot(name)
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        figure = plt.figure(figsize=size, layout="constrained")
+        return figure, figure.add_subplot(projection=projection)
+    if not isinstance(ax, Axes):
+        msg = f"The 'ax' parameter of {name} must be matplotlib axes or None, got {ax!r}."
+        raise InvalidParameterError(msg)
+    return ax.figure, ax
+
+
+def check(caller: str, constraints: dict[str, list[Any]], **values: Any) -> None:
+    """Refuse arguments outside of their domain, naming them."""
+    used = {name: constraints[name] for name in values}
+    validate_parameter_constraints(used, values, caller)
+
+
+def options(keywords: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
+    """Return keywords for an artist: the user's before ours, under any of their names."""
+    from matplotlib import cbook
+    from matplotlib.lines import Line2D
+
+    return {**defaults, **cbook.normalize_kwargs(keywords or {}, Line2D)}
+
+
+def mark_memories(
+    ax: Any, points: NDArray[Any], numbers: Collection[Any], keywords: dict[str, Any] | None
+) -> tuple[Any, list[Any]]:
+    """Draw memories as dots with their number in them."""
+    readable = len(points) <= MOST_NUMBERS
+    size = 110 if readable else 20
+    style: dict[str, Any] = {"s": size, "c": "white", "edgecolors": "black", "linewidths": 1.0}
+    if points.shape[1] == 3:
+        style["depthshade"] = False
+    dots = ax.scatter(*points.T, **{**style, "zorder": 4, **(keywords or {})})
+    texts = []
+    if readable:
+        texts = [
+            ax.text(
+                *point,
+                str(number),
+                ha="center",
+                va="center_baseline" if len(point) == 2 else "center",
+                fontsize=7,
+                color="black",
+                zorder=5,
+                clip_on=True,
+            )
+            for point, number in zip(points, numbers, strict=True)
+        ]
+    return dots, texts
+
+
+def name_axes(ax: Any, names: tuple[str, str]) -> None:
+    """Label the axes of a plane; one without a name has nothing to read off."""
+    ax.set_xlabel(names[0])
+    ax.set_ylabel(names[1])
+    if not names[1]:
+        ax.set_yticks([])
+
+
+def spans_decades(values: Any) -> bool:
+    """Whether a logarithmic axis shows values better."""
+    values = np.asarray(values, dtype=float)
+    return bool(len(values) and values.min() > 0 and values.max() >= 30 * values.min())

@@ -1,0 +1,247 @@
+"""The energy landscape."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+
+from amclust._colours import SEQUENTIAL
+from amclust._plane import Plane, fitted_network
+from amclust.plotting._base import (
+    PLANE_CONSTRAINTS,
+    axes_to_draw_on,
+    check,
+    mark_memories,
+    name_axes,
+    pyplot,
+)
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    "kind": [StrOptions({"contour", "surface"})],
+    "levels": [Interval(Integral, 2, 1000, closed="both")],
+}
+
+
+class EnergyDisplay:
+    """The energy landscape, as contours or as a surface: every memory sits in a hollow.
+
+    It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.
+
+    Parameters
+    ----------
+    xs, ys : ndarrays of shape (n_columns,) and (n_rows,)
+        Coordinates of a grid on a plane.
+
+    energy : ndarray of shape (n_rows, n_columns)
+        Energy of the points of the grid.
+
+    memories : ndarray of shape (n_clusters, 3)
+        The memories: two coordinates on the plane, and the energy there.
+
+    axis_names : tuple of two str, default=("", "")
+        What the axes of the plane are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the picture; of three dimensions for a surface.
+
+    figure_ : matplotlib Figure
+        Figure they are in.
+
+    energy_ : matplotlib QuadContourSet or Poly3DCollection
+        The filled contours, or the surface.
+
+    lines_ : matplotlib QuadContourSet or None
+        The lines between the contours.
+
+    colorbar_ : matplotlib Colorbar or None
+        What the colours mean.
+
+    memories_ : matplotlib PathCollection
+        The dots of the memories.
+
+    numbers_ : list of matplotlib Text
+        The numbers in them.
+
+    See Also
+    --------
+    BasinsDisplay : What falls to which memory.
+    TrajectoryDisplay : Paths down this landscape.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from amclust import ClAM
+    >>> from amclust.plotting import EnergyDisplay
+    >>> X = load_iris().data
+    >>> model = ClAM(3, random_state=0).fit(X)
+    >>> display = EnergyDisplay.from_estimator(model, X, kind="surface")
+    """
+
+    def __init__(
+        self,
+        *,
+        xs: NDArray[Any],
+        ys: NDArray[Any],
+        energy: NDArray[Any],
+        memories: NDArray[Any],
+        axis_names: tuple[str, str] = ("", ""),
+    ) -> None:
+        self.xs = xs
+        self.ys = ys
+        self.energy = energy
+        self.memories = memories
+        self.axis_names = axis_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        features: Any = None,
+        through: Any = None,
+        resolution: int = 150,
+        margin: float = 0.1,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> EnergyDisplay:
+        """Draw the energy of a fitted model on a plane.
+
+        Parameters
+        ----------
+        estimator : ClAM or ClAMSearch
+            A fitted estimator.
+
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, which the plane is chosen for; NaN where a value is missing.
+
+        features : pair of int or str, default=None
+            Columns that span the plane, by number or name. None: both columns of a table with two,
+            otherwise the first two principal components of the rows.
+
+        through : array-like of shape (n_features,), default=None
+            A row that the plane goes through; None: the mean of `X`.
+
+        resolution : int, default=150
+            Points of the grid in each direction.
+
+        margin : float, default=0.1
+            Room around rows and memories, as a part of their extent.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones.
+
+        **kwargs : dict
+            Keywords of `plot`.
+
+        Returns
+        -------
+        display : EnergyDisplay
+            What was drawn.
+        """
+        caller = f"{cls.__name__}.from_estimator"
+        pyplot(caller)
+        check(caller, PLANE_CONSTRAINTS, resolution=resolution, margin=margin)
+        plane = Plane.of(fitted_network(estimator), X, features, through=through)
+        xs, ys = plane.ranges(resolution, margin)
+        heights = [plane.ask("energy", point[:1], point[1:]).item() for point in plane.memories]
+        display = cls(
+            xs=xs,
+            ys=ys,
+            energy=plane.ask("energy", xs, ys),
+            memories=np.column_stack([plane.memories, heights]),
+            axis_names=plane.labels,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        kind: str = "contour",
+        levels: int = 15,
+        memories_kw: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> EnergyDisplay:
+        """Draw the energy.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones. For a surface they have ``projection="3d"``.
+
+        kind : {"contour", "surface"}, default="contour"
+            Seen from above, or from the side.
+
+        levels : int, default=15
+            Number of contours. They lie closer to each other where the energy is low.
+
+        memories_kw : dict, default=None
+            Keywords for the dots of the memories (`scatter`).
+
+        **kwargs : dict
+            Keywords for `contourf` or `plot_surface`.
+
+        Returns
+        -------
+        display : EnergyDisplay
+            The same display, with its artists as attributes.
+        """
+        check(f"{type(self).__name__}.plot", CONSTRAINTS, kind=kind, levels=levels)
+        surface = kind == "surface"
+        self.figure_, self.ax_ = axes_to_draw_on(self, ax, projection="3d" if surface else None)
+        if surface and not hasattr(self.ax_, "plot_surface"):
+            msg = "kind='surface' needs an 'ax' with projection='3d', got flat axes."
+            raise InvalidParameterError(msg)
+        from matplotlib.colors import PowerNorm
+
+        low, high = float(self.energy.min()), float(self.energy.max())
+        high = high if high > low else low + 1.0
+        colours = {"cmap": SEQUENTIAL, "norm": PowerNorm(0.5, low, high)}
+        if surface:
+            self._draw_surface({**colours, **kwargs})
+            marks = self.memories
+        else:
+            heights = low + (high - low) * np.linspace(0, 1, levels + 1) ** 2
+            self._draw_contours({**colours, "levels": heights, **kwargs})
+            marks = self.memories[:, :2]
+        self.memories_, self.numbers_ = mark_memories(
+            self.ax_, marks, range(len(marks)), memories_kw
+        )
+        self.ax_.set_xlim(self.xs[0], self.xs[-1])
+        self.ax_.set_ylim(self.ys[0], self.ys[-1])
+        name_axes(self.ax_, self.axis_names)
+        return self
+
+    def _draw_contours(self, keywords: dict[str, Any]) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        self.energy_ = self.ax_.contourf(self.xs, self.ys, self.energy, **keywords)
+        self.lines_ = self.ax_.contour(
+            self.energy_, colors="black", linewidths=0.4, linestyles="solid", alpha=0.6
+        )
+        # Levels are uneven: at round values instead.
+        ticks = MaxNLocator(6).tick_values(self.energy.min(), self.energy.max())
+        inside = (ticks >= self.energy.min()) & (ticks <= self.energy.max())
+        self.colorbar_ = self.figure_.colorbar(
+            self.energy_, ax=self.ax_, label="energy", ticks=ticks[inside]
+        )
+
+    def _draw_surface(self, keywords: dict[str, Any]) -> None:
+        xs, ys = np.meshgrid(self.xs, self.ys)
+        fine = {"rcount": 60, "ccount": 60, "linewidth": 0.1, "edgecolor": "black", "alpha": 0.9}
+        self.energy_ = self.ax_.plot_surface(xs, ys, self.energy, **{**fine, **keywords})
+        self.lines_ = self.colorbar_ = None
+        # Dots lie on the surface, never below it.
+        self.ax_.computed_zorder = False
+        self.ax_.set_zlabel("energy")
+        self.ax_.view_init(elev=45, azim=-60)
+        # The names of the axes need room.
+        self.ax_.set_box_aspect((4, 4, 3), zoom=0.85)
+        self.ax_.xaxis.labelpad = self.ax_.yaxis.labelpad = 10

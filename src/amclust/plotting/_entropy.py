@@ -1,0 +1,190 @@
+"""A histogram of entropies."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+
+from amclust._colours import LIGHT
+from amclust._plane import fitted_network
+from amclust.plotting._base import axes_to_draw_on, check, pyplot, spans_decades
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    "bins": [Interval(Integral, 1, 10_000, closed="both")],
+    "log": ["boolean", None],
+}
+
+
+class EntropyDisplay:
+    """How sharply rows belong to their clusters: a histogram of the entropy of memberships.
+
+    At 0 the nearest memory decides alone, at ``log(n_clusters)`` all memories attract alike. It is
+    recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
+    stored as attributes.
+
+    Parameters
+    ----------
+    entropy : ndarray of shape (n_samples,)
+        Entropy of each row's memberships.
+
+    n_clusters : int
+        Number of clusters.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the picture.
+
+    figure_ : matplotlib Figure
+        Figure they are in.
+
+    bars_ : matplotlib BarContainer
+        The histogram.
+
+    mean_line_ : matplotlib Line2D
+        The mean.
+
+    legend_ : matplotlib Legend
+        Says what the mean is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from amclust import ClAM
+    >>> from amclust.plotting import EntropyDisplay
+    >>> X = load_iris().data
+    >>> model = ClAM(3, random_state=0).fit(X)
+    >>> display = EntropyDisplay.from_estimator(model, X)
+    >>> int(sum(bar.get_height() for bar in display.bars_))
+    150
+    """
+
+    def __init__(self, *, entropy: NDArray[Any], n_clusters: int) -> None:
+        self.entropy = entropy
+        self.n_clusters = n_clusters
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, ax: Any = None, **kwargs: Any
+    ) -> EntropyDisplay:
+        """Draw the entropy of rows in a fitted model.
+
+        Parameters
+        ----------
+        estimator : ClAM or ClAMSearch
+            A fitted estimator.
+
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones.
+
+        **kwargs : dict
+            Keywords of `plot`.
+
+        Returns
+        -------
+        display : EntropyDisplay
+            What was drawn.
+        """
+        pyplot(f"{cls.__name__}.from_estimator")
+        model = fitted_network(estimator)
+        display = cls(entropy=model.entropy(X), n_clusters=len(model.cluster_centers_))
+        return display.plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_predictions(cls, memberships: Any, *, ax: Any = None, **kwargs: Any) -> EntropyDisplay:
+        """Draw the entropy of any memberships, those of a mixture for example.
+
+        Parameters
+        ----------
+        memberships : array-like of shape (n_samples, n_clusters)
+            What `predict_proba` returns: rows of numbers from 0 to 1 that sum to 1.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones.
+
+        **kwargs : dict
+            Keywords of `plot`.
+
+        Returns
+        -------
+        display : EntropyDisplay
+            What was drawn.
+        """
+        pyplot(f"{cls.__name__}.from_predictions")
+        p = np.asarray(memberships, dtype=np.float64)
+        if p.ndim != 2 or (p < 0).any() or not np.allclose(p.sum(axis=-1), 1, atol=1e-3):
+            msg = (
+                "memberships must have shape (n_samples, n_clusters), with rows of numbers from 0 "
+                f"to 1 that sum to 1, got an array of shape {p.shape} that is not so."
+            )
+            raise ValueError(msg)
+        entropy = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=1)
+        return cls(entropy=entropy, n_clusters=p.shape[1]).plot(ax=ax, **kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        bins: int = 40,
+        log: bool | None = None,
+        mean_kw: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> EntropyDisplay:
+        """Draw the histogram.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones.
+
+        bins : int, default=40
+            Number of bars between 0 and ``log(n_clusters)``.
+
+        log : bool, default=None
+            Whether the axis of the counts is logarithmic; None: where bars of a few rows would not
+            be seen beside the highest.
+
+        mean_kw : dict, default=None
+            Keywords for the line of the mean (`axvline`).
+
+        **kwargs : dict
+            Keywords for the bars (`hist`).
+
+        Returns
+        -------
+        display : EntropyDisplay
+            The same display, with its artists as attributes.
+        """
+        check(f"{type(self).__name__}.plot", CONSTRAINTS, bins=bins, log=log)
+        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        most = float(np.log(self.n_clusters)) if self.n_clusters > 1 else 1.0
+        # Rounding may leave a row a little outside.
+        values = np.clip(self.entropy, 0.0, most)
+        bars = {"color": LIGHT[0], "edgecolor": "white", "linewidth": 0.5}
+        counts, _ = np.histogram(values, bins=bins, range=(0.0, most))
+        log = spans_decades(counts[counts > 0]) if log is None else log
+        *_, self.bars_ = self.ax_.hist(
+            values, bins=bins, range=(0.0, most), log=log, **{**bars, **kwargs}
+        )
+        if log:
+            self.ax_.set_ylim(bottom=0.7)
+        mean = float(values.mean())
+        line = {"color": "black", "linestyle": "--", "linewidth": 1.2}
+        self.mean_line_ = self.ax_.axvline(
+            mean, **{"label": f"mean {mean:.3f}", **line, **(mean_kw or {})}
+        )
+        self.ax_.set_xlim(0.0, most)
+        bound = f"at most log {self.n_clusters} = {np.log(self.n_clusters):.2f}"
+        self.ax_.set_xlabel(f"entropy of the memberships ({bound})")
+        self.ax_.set_ylabel("rows")
+        self.legend_ = self.ax_.legend(
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, borderaxespad=0.2
+        )
+        return self

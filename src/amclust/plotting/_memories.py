@@ -1,0 +1,363 @@
+"""The memories themselves."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from amclust._colours import DIVERGING, cluster_styles
+from amclust._plane import feature_names, fitted_network
+from amclust.plotting._base import axes_to_draw_on, check, options, pyplot
+from amclust.plotting._memory_values import (
+    check_image_shape,
+    chosen_clusters,
+    mean_and_factors,
+    recorded_memories,
+)
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    "centre": [StrOptions({"mean", "zero"})],
+    "units": [StrOptions({"auto", "scaled", "table"})],
+    "epochs": [None, "boolean", "array-like"],
+    "clusters": [None, "array-like"],
+    "n_columns": [Interval(Integral, 1, None, closed="left"), None],
+    "colorbar": ["boolean"],
+    "legend": ["boolean"],
+}
+# So many names of features fit below an axis, and so many lines into a legend.
+MOST_NAMES, MOST_LINES = 30, 40
+
+
+class MemoriesDisplay:
+    """Memories, as images in signed colours or as profiles over the features.
+
+    With `epochs`, how they came to be: a column for each of the recorded epochs. It is recommended
+    to use `from_estimator` to make one. All parameters are stored as attributes.
+
+    Parameters
+    ----------
+    memories : ndarray of shape (n_clusters, n_features) or (n_epochs, n_clusters, n_features)
+        The values to draw.
+
+    image_shape : tuple of two int, default=None
+        Height and width of the image that a memory is; None: profiles.
+
+    epochs : sequence of int, default=None
+        Epochs of the memories, where they have three dimensions.
+
+    titles : list of str, default=None
+        Names of the memories; None: their numbers.
+
+    feature_names : list of str, default=None
+        Names of the features; None: their numbers.
+
+    value_name : str, default="value"
+        What the values are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the picture.
+
+    panels_ : list of matplotlib Axes
+        The axes of the profiles, one for each epoch (without epochs, `ax_`); none for images.
+
+    figure_ : matplotlib Figure
+        Figure they are in.
+
+    images_ : list of matplotlib AxesImage
+        The images, those of the first memory first; none for profiles.
+
+    colorbar_ : matplotlib Colorbar or None
+        What the colours of images mean.
+
+    lines_ : list of matplotlib Line2D
+        The profiles, those of the first epoch first; none for images.
+
+    legend_ : matplotlib Legend or None
+        Which line is which memory.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from amclust import ClAM
+    >>> from amclust.plotting import MemoriesDisplay
+    >>> X = load_digits().data
+    >>> model = ClAM(10, scale=None, n_init=2, random_state=0).fit(X)
+    >>> display = MemoriesDisplay.from_estimator(model, image_shape=(8, 8))
+    >>> len(display.images_)
+    10
+    """
+
+    def __init__(
+        self,
+        *,
+        memories: NDArray[Any],
+        image_shape: tuple[int, int] | None = None,
+        epochs: Any = None,
+        titles: list[str] | None = None,
+        feature_names: list[str] | None = None,
+        value_name: str = "value",
+    ) -> None:
+        self.memories = memories
+        self.image_shape = image_shape
+        self.epochs = epochs
+        self.titles = titles
+        self.feature_names = feature_names
+        self.value_name = value_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        image_shape: tuple[int, int] | None = None,
+        epochs: Any = None,
+        clusters: Any = None,
+        centre: str = "mean",
+        units: str = "auto",
+        titles: list[str] | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> MemoriesDisplay:
+        """Draw the memories of a fitted model.
+
+        Parameters
+        ----------
+        estimator : ClAM or ClAMSearch
+            A fitted estimator.
+
+        image_shape : tuple of two int, default=None
+            Height and width of the image that a memory is; None: profiles.
+
+        epochs : bool or array-like of int, default=None
+            Epochs to draw, of those that ``ClAM(record_epochs=...)`` recorded; True: all of them.
+            None and False: the memories after training.
+
+        clusters : array-like of int, default=None
+            Memories to draw, in this order; None: all.
+
+        centre : {"mean", "zero"}, default="mean"
+            Whether to draw how memories depart from the mean of the rows they were fitted to, or
+            their values. ``metric="cosine"`` has no mean: there both are the same.
+
+        units : {"auto", "scaled", "table"}, default="auto"
+            Whether values are in units of the scaled columns, which features share, or in those of
+            the table. "auto" is "table" for images and "scaled" for profiles.
+
+        titles : list of str, default=None
+            Names of the memories; None: their numbers.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones.
+
+        **kwargs : dict
+            Keywords of `plot`.
+
+        Returns
+        -------
+        display : MemoriesDisplay
+            What was drawn.
+        """
+        caller = f"{cls.__name__}.from_estimator"
+        pyplot(caller)
+        check(caller, CONSTRAINTS, epochs=epochs, clusters=clusters, centre=centre, units=units)
+        model = fitted_network(estimator)
+        memories, epochs = recorded_memories(model, epochs)
+        which = chosen_clusters(clusters, memories.shape[-2])
+        memories = np.asarray(memories[..., which, :], dtype=np.float64)
+        image_shape = check_image_shape(image_shape, model.n_features_in_)
+        mean, factors = mean_and_factors(model)
+        scaled = units == "scaled" or (units == "auto" and image_shape is None)
+        if centre == "mean":
+            memories = memories - mean
+        if scaled:
+            memories = memories * factors
+        if titles is None:
+            titles = [str(m) for m in which]
+        elif len(titles) != len(which):
+            msg = f"titles must have {len(which)} names, one for each memory, got {len(titles)}."
+            raise ValueError(msg)
+        if model._metric == "cosine":
+            value_name = "direction"
+        else:
+            value_name = "departure from the mean" if centre == "mean" else "value"
+            value_name += " (scaled)" if scaled and (factors != 1).any() else ""
+        display = cls(
+            memories=memories,
+            image_shape=image_shape,
+            epochs=epochs,
+            titles=list(titles),
+            feature_names=feature_names(model) if hasattr(model, "feature_names_in_") else None,
+            value_name=value_name,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        n_columns: int | None = None,
+        colorbar: bool = True,
+        legend: bool = True,
+        **kwargs: Any,
+    ) -> MemoriesDisplay:
+        """Draw the memories.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones.
+
+        n_columns : int, default=None
+            Images beside each other; None: about as many as below each other. With epochs, there
+            is a column for each of them.
+
+        colorbar : bool, default=True
+            Whether to say what the colours of images mean.
+
+        legend : bool, default=True
+            Whether to say which profile is which memory.
+
+        **kwargs : dict
+            Keywords for the images (`imshow`) or for the profiles (`plot`).
+
+        Returns
+        -------
+        display : MemoriesDisplay
+            The same display, with its artists as attributes.
+        """
+        caller = f"{type(self).__name__}.plot"
+        check(caller, CONSTRAINTS, n_columns=n_columns, colorbar=colorbar, legend=legend)
+        self.panels_: list[Any] = []
+        self.images_: list[Any] = []
+        self.lines_: list[Any] = []
+        self.colorbar_ = self.legend_ = None
+        if self.image_shape is None:
+            self._draw_profiles(ax, legend, kwargs)
+        else:
+            self._draw_images(ax, n_columns, colorbar, kwargs)
+        return self
+
+    # --- images ---------------------------------------------------------------------------------
+
+    def _draw_images(
+        self, ax: Any, n_columns: int | None, colorbar: bool, keywords: dict[str, Any]
+    ) -> None:
+        assert self.image_shape is not None
+        evolving = self.memories.ndim == 3
+        tiles = self.memories.swapaxes(0, 1) if evolving else self.memories
+        k = len(tiles)
+        columns = tiles.shape[1] if evolving else (n_columns or _tidy_columns(k))
+        tiles = tiles.reshape(-1, *self.image_shape)
+        rows = -(-len(tiles) // columns)
+        # A tile is one unit wide; names stand between the tiles, or beside all of them.
+        height = self.image_shape[0] / self.image_shape[1]
+        apart = 1.08, height + (0.08 if evolving else 0.25)
+        extent = columns * apart[0], rows * apart[1]
+        self.figure_, self.ax_ = axes_to_draw_on(self, ax, size=_figure_size(*extent))
+        largest = float(np.abs(tiles).max()) or 1.0
+        look = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
+        for number, tile in enumerate(tiles):
+            row, column = divmod(number, columns)
+            left, top = column * apart[0], -row * apart[1]
+            place = (left, left + 1, top - height, top)
+            self.images_.append(self.ax_.imshow(tile, extent=place, **{**look, **keywords}))
+            edge = [(left, left + 1, left + 1, left, left), (top, top, *[top - height] * 2, top)]
+            self.ax_.plot(*edge, color="0.6", linewidth=0.5)
+            if not evolving:
+                name = str(number) if self.titles is None else self.titles[number]
+                size = float(np.clip(60 / columns, 5, 9))
+                self.ax_.text(left + 0.5, top, name, ha="center", va="bottom", fontsize=size)
+        self.ax_.set(xlim=(-0.04, extent[0]), ylim=(0.04 - extent[1], 0.04 if evolving else 0.25))
+        self.ax_.set_aspect("equal")
+        self.ax_.spines[:].set_visible(False)
+        self._name_tiles(rows, columns, height, apart) if evolving else self.ax_.set_axis_off()
+        if colorbar:
+            self.colorbar_ = self.figure_.colorbar(
+                self.images_[0], ax=self.ax_, label=self.value_name, shrink=0.8
+            )
+
+    def _name_tiles(
+        self, rows: int, columns: int, height: float, apart: tuple[float, float]
+    ) -> None:
+        titles = [str(m) for m in range(rows)] if self.titles is None else self.titles
+        self.ax_.set_xticks(np.arange(columns) * apart[0] + 0.5, [str(e) for e in self.epochs])
+        self.ax_.set_yticks(-np.arange(rows) * apart[1] - height / 2, titles)
+        self.ax_.xaxis.tick_top()
+        self.ax_.xaxis.set_label_position("top")
+        self.ax_.tick_params(length=0)
+        self.ax_.set_xlabel("epoch")
+        self.ax_.set_ylabel("cluster")
+
+    # --- profiles -------------------------------------------------------------------------------
+
+    def _draw_profiles(self, ax: Any, legend: bool, keywords: dict[str, Any]) -> None:
+        evolving = self.memories.ndim == 3
+        pieces = self.memories if evolving else self.memories[None]
+        n = len(pieces)
+        size = (max(6.4, 1.4 + 1.7 * n), 4.8) if evolving else (6.4, 4.8)
+        self.figure_, self.ax_ = axes_to_draw_on(self, ax, size=size)
+        self.panels_ = [self.ax_]
+        if evolving:
+            self.ax_.set_axis_off()
+            width = 1 / n
+            self.panels_ = [self.ax_.inset_axes((i * width, 0, 0.94 * width, 1)) for i in range(n)]
+        styles = cluster_styles(pieces.shape[1])
+        names = range(len(styles)) if self.titles is None else self.titles
+        features = np.arange(pieces.shape[2])
+        for panel, memories in zip(self.panels_, pieces, strict=True):
+            panel.axhline(0, color="0.6", linewidth=0.8, zorder=1)
+            for style, memory, name in zip(styles, memories, names, strict=True):
+                marker = style.marker if len(features) <= MOST_NAMES else ""
+                look = {"color": style.colour, "marker": marker, "markersize": 4, "linewidth": 1.4}
+                (line,) = panel.plot(features, memory, **options(keywords, label=f"{name}", **look))
+                self.lines_.append(line)
+        low, high = float(min(pieces.min(), 0)), float(max(pieces.max(), 0))
+        room = 0.05 * ((high - low) or 1.0)
+        for place, panel in enumerate(self.panels_):
+            panel.set_ylim(low - room, high + room)
+            if evolving:
+                panel.set_title(f"epoch {self.epochs[place]}", fontsize=10)
+                panel.tick_params(labelleft=place == 0)
+            self._name_features(panel, features)
+        self.panels_[0].set_ylabel(self.value_name)
+        if legend and 1 < len(styles) <= MOST_LINES:
+            self.legend_ = self.ax_.legend(
+                handles=self.lines_[: len(styles)],
+                title="cluster",
+                loc="center left",
+                bbox_to_anchor=(1.0, 0.5),
+                ncols=1 + (len(styles) - 1) // 20,
+                fontsize=8 if len(styles) > 12 else 9,
+                frameon=False,
+            )
+
+    def _name_features(self, panel: Any, features: NDArray[np.int64]) -> None:
+        if self.feature_names is None or len(features) > MOST_NAMES:
+            panel.set_xlabel("feature")
+            panel.xaxis.get_major_locator().set_params(integer=True)
+            return
+        crowded = sum(map(len, self.feature_names)) * len(self.panels_) > 50
+        panel.set_xticks(features, self.feature_names)
+        if crowded:
+            panel.tick_params(axis="x", labelrotation=90 if len(self.panels_) > 1 else 40)
+            if len(self.panels_) == 1:
+                for text in panel.get_xticklabels():
+                    text.set(ha="right", rotation_mode="anchor")
+
+
+def _tidy_columns(k: int) -> int:
+    """Return a number of columns that leaves few places empty, in a grid about as wide as high."""
+    least = int(np.ceil(np.sqrt(k)))
+    return min(range(least, min(2 * least, k) + 1), key=lambda columns: -k % columns)
+
+
+def _figure_size(width: float, height: float) -> tuple[float, float]:
+    """Return inches for tiles: as wide as a notebook, unless they get too high."""
+    scale = min(5.6 / width, max(4.4, 0.45 * height) / height, 1.5)
+    return max(scale * width + 1.0, 3.0), max(scale * height + 0.4, 1.6)

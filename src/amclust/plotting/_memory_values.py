@@ -1,0 +1,68 @@
+"""Which memories are drawn, and in which units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def recorded_memories(model: Any, epochs: Any) -> tuple[NDArray[Any], Any]:
+    """Return memories, and the epochs they are of where these are wanted."""
+    if epochs is None or epochs is False:
+        return np.asarray(model.cluster_centers_), None
+    if not hasattr(model, "recorded_memories_"):
+        msg = (
+            "epochs needs memories that were recorded during training: fit "
+            "ClAM(record_epochs=[0, 1, 2, 5, 10, ...])."
+        )
+        raise ValueError(msg)
+    recorded = model.recorded_epochs_
+    if epochs is True:
+        return model.recorded_memories_, list(recorded.tolist())
+    wanted = np.asarray(epochs)
+    missing = np.setdiff1d(wanted, recorded)
+    if wanted.ndim != 1 or not len(wanted) or len(missing):
+        msg = (
+            f"epochs must be some of the recorded ones, which are {recorded.tolist()}, got "
+            f"{wanted.tolist()}."
+        )
+        raise ValueError(msg)
+    return model.recorded_memories_[np.searchsorted(recorded, wanted)], list(wanted.tolist())
+
+
+def chosen_clusters(clusters: Any, k: int) -> list[int]:
+    """Return the numbers of the memories to draw."""
+    if clusters is None:
+        return list(range(k))
+    which = np.asarray(clusters)
+    allowed = which.ndim == 1 and which.size and which.dtype.kind in "iu"
+    if not allowed or which.min() < 0 or which.max() >= k:
+        msg = f"clusters must be whole numbers from 0 to {k - 1}, got {clusters!r}."
+        raise ValueError(msg)
+    return [int(m) for m in which]
+
+
+def check_image_shape(image_shape: Any, d: int) -> tuple[int, int] | None:
+    """Return height and width of images of d pixels."""
+    if image_shape is None:
+        return None
+    try:
+        height, width = (int(length) for length in image_shape)
+    except (TypeError, ValueError):
+        height, width = 0, 0
+    if height < 1 or height * width != d:
+        msg = f"image_shape must be (height, width) of {d} pixels in all, got {image_shape!r}."
+        raise ValueError(msg)
+    return height, width
+
+
+def mean_and_factors(model: Any) -> tuple[Any, Any]:
+    """Return the mean of the fitted rows, and what brings their columns to the scaled units."""
+    if model._fitted_metric == "mahalanobis":
+        whitening = model._whitening
+        return whitening.mean, 1.0 / np.linalg.norm(whitening.backward, axis=0)
+    if model._metric == "cosine":
+        return np.zeros(model.n_features_in_), np.ones(model.n_features_in_)
+    return model._offset, model._scale.astype(np.float64) * model._length

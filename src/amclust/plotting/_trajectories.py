@@ -1,0 +1,226 @@
+"""Paths of rows to their memories."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+
+from amclust._colours import cluster_styles
+from amclust._plane import Plane, fitted_network, without_names
+from amclust.plotting._base import (
+    axes_to_draw_on,
+    check,
+    mark_memories,
+    name_axes,
+    options,
+    pyplot,
+)
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    "n_points": [Interval(Integral, 1, None, closed="left")],
+    "n_steps": [Interval(Integral, 1, 10_000, closed="both"), None],
+    "show_memories": ["boolean", None],
+}
+
+
+class TrajectoryDisplay:
+    """Paths along which the dynamics carries rows to their memories.
+
+    It is recommended to use `from_estimator` to make one, on new axes or on those of another
+    display of the same plane. All parameters are stored as attributes.
+
+    Parameters
+    ----------
+    paths : ndarray of shape (n_steps + 1, n_paths, 2)
+        States on a plane, the start first.
+
+    labels : ndarray of shape (n_paths,)
+        Memory that each path ends at.
+
+    memories : ndarray of shape (n_clusters, 2)
+        The memories on the plane.
+
+    axis_names : tuple of two str, default=("", "")
+        What the axes of the plane are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the picture.
+
+    figure_ : matplotlib Figure
+        Figure they are in.
+
+    paths_ : list of matplotlib Line2D
+        The paths, with a dot at every state.
+
+    edges_ : list of matplotlib Line2D
+        Their white edges.
+
+    starts_ : matplotlib PathCollection
+        Where they begin.
+
+    memories_ : matplotlib PathCollection or None
+        The dots of the memories.
+
+    numbers_ : list of matplotlib Text
+        The numbers in them.
+
+    See Also
+    --------
+    EnergyDisplay : The landscape that paths go down.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from amclust import ClAM
+    >>> from amclust.plotting import BasinsDisplay, TrajectoryDisplay
+    >>> X = load_iris().data
+    >>> model = ClAM(3, random_state=0).fit(X)
+    >>> basins = BasinsDisplay.from_estimator(model, X, show_rows=False)
+    >>> paths = TrajectoryDisplay.from_estimator(model, X, n_points=20, ax=basins.ax_)
+    """
+
+    def __init__(
+        self,
+        *,
+        paths: NDArray[Any],
+        labels: NDArray[Any],
+        memories: NDArray[Any],
+        axis_names: tuple[str, str] = ("", ""),
+    ) -> None:
+        self.paths = paths
+        self.labels = labels
+        self.memories = memories
+        self.axis_names = axis_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        points: Any = None,
+        n_points: int = 40,
+        n_steps: int | None = None,
+        features: Any = None,
+        through: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> TrajectoryDisplay:
+        """Draw the paths of rows to the memories of a fitted model.
+
+        Parameters
+        ----------
+        estimator : ClAM or ClAMSearch
+            A fitted estimator.
+
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, which the plane is chosen for; NaN where a value is missing.
+
+        points : array-like of shape (n_paths, n_features), default=None
+            Rows to start from; None: some of `X`.
+
+        n_points : int, default=40
+            How many rows of `X` to start from, spread evenly over the table.
+
+        n_steps : int, default=None
+            Steps of the dynamics; None: as many as the estimator takes.
+
+        features : pair of int or str, default=None
+            Columns that span the plane, by number or name. None: both columns of a table with two,
+            otherwise the first two principal components of the rows.
+
+        through : array-like of shape (n_features,), default=None
+            A row that the plane goes through; None: the mean of `X`.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones.
+
+        **kwargs : dict
+            Keywords of `plot`.
+
+        Returns
+        -------
+        display : TrajectoryDisplay
+            What was drawn.
+        """
+        caller = f"{cls.__name__}.from_estimator"
+        pyplot(caller)
+        check(caller, CONSTRAINTS, n_points=n_points, n_steps=n_steps)
+        model = fitted_network(estimator)
+        plane = Plane.of(model, X, features, through=through)
+        if points is None:
+            X = model._validate(X)
+            starts = X[np.unique(np.linspace(0, X.shape[0] - 1, n_points).astype(int))]
+        else:
+            starts = model._validate(points)
+        model = without_names(copy.copy(model))
+        if n_steps is not None:
+            model.n_steps = n_steps
+        _, states = model.recall(starts, return_trajectory=True)
+        display = cls(
+            paths=plane.flatten(states),
+            labels=model.predict(starts),
+            memories=plane.memories,
+            axis_names=plane.labels,
+        )
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        show_memories: bool | None = None,
+        starts_kw: dict[str, Any] | None = None,
+        memories_kw: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> TrajectoryDisplay:
+        """Draw the paths.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones.
+
+        show_memories : bool, default=None
+            Whether to draw the memories; None: only on new axes, since others may show them.
+
+        starts_kw, memories_kw : dict, default=None
+            Keywords for the dots of the starts and of the memories (`scatter`).
+
+        **kwargs : dict
+            Keywords for the paths (`plot`).
+
+        Returns
+        -------
+        display : TrajectoryDisplay
+            The same display, with its artists as attributes.
+        """
+        check(f"{type(self).__name__}.plot", CONSTRAINTS, show_memories=show_memories)
+        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        colours = np.array([style.colour for style in cluster_styles(len(self.memories))])
+        # A white edge lets them be seen on any background.
+        edges = [self.paths[..., 0], self.paths[..., 1]]
+        self.edges_ = self.ax_.plot(*edges, color="white", linewidth=2.8, alpha=0.8, zorder=2.9)
+        lines = {"marker": ".", "markersize": 5, "linewidth": 1.4, "zorder": 3}
+        self.paths_ = [
+            self.ax_.plot(*path.T, **options(kwargs, color=colours[label], **lines))[0]
+            for path, label in zip(self.paths.swapaxes(0, 1), self.labels, strict=True)
+        ]
+        rings = {"s": 24, "c": "white", "edgecolors": colours[self.labels], "zorder": 3.5}
+        self.starts_ = self.ax_.scatter(*self.paths[0].T, **{**rings, **(starts_kw or {})})
+        self.memories_: Any = None
+        self.numbers_: list[Any] = []
+        if show_memories or (show_memories is None and ax is None):
+            self.memories_, self.numbers_ = mark_memories(
+                self.ax_, self.memories, range(len(self.memories)), memories_kw
+            )
+        if not self.ax_.get_xlabel():
+            name_axes(self.ax_, self.axis_names)
+        return self
