@@ -36,8 +36,8 @@ def share(part: float, whole: float) -> str:
         return "under 0.1\N{NO-BREAK SPACE}%"
     if 99.9 < percent < 100:
         return "over 99.9\N{NO-BREAK SPACE}%"
-    text = f"{percent:.1f}" if percent < 9.95 or percent > 99 else f"{percent:.0f}"
-    return f"{text.removesuffix('.0')}\N{NO-BREAK SPACE}%"
+    whole = percent == round(percent) or 9.95 <= percent <= 99
+    return f"{percent:.{0 if whole else 1}f}\N{NO-BREAK SPACE}%"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -55,7 +55,11 @@ def fixed(value: float, decimals: int) -> str:
     """Write a number with so many decimals."""
     if not math.isfinite(value):
         return NOTHING
-    text = f"{abs(value):,.{decimals}f}" if abs(value) >= LEAST_GROUPED else f"{abs(value):.{decimals}f}"
+    text = (
+        f"{abs(value):,.{decimals}f}"
+        if abs(value) >= LEAST_GROUPED
+        else f"{abs(value):.{decimals}f}"
+    )
     return f"−{text}" if value < 0 and float(text.replace(",", "")) else text
 
 

@@ -116,6 +116,10 @@ def _key_figures(
     return f'<dl class="key">{cells}</dl>'
 
 
+def _part_of_rows(part: float) -> str:
+    return f"{share(part, 1)} of the rows are" if part else "None of the rows is"
+
+
 def _sampling(subject: Subject, drawn: int) -> str:
     if drawn == subject.n_rows:
         return ""
@@ -166,11 +170,7 @@ def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
         parts.append("<p>All rows fall to one memory: there are no silhouettes.</p>")
     else:
         mean, low = float(silhouettes.mean()), float(np.mean(silhouettes < 0))
-        wrong = (
-            f" {share(low, 1)} of the rows are below 0: they are closer to another cluster."
-            if low
-            else ""
-        )
+        wrong = f" {_part_of_rows(low)} below 0: they are closer to another cluster." if low else ""
         part = (
             f" Measured on a random sample of {counted(len(silhouettes), 'row')}."
             if subject.sampled
@@ -192,11 +192,10 @@ def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
         figure(
             "entropy",
             "How undecided rows are",
-            f"Histogram of the entropy of memberships; {share(undecided, 1)} of the rows are above "
-            "log 2.",
+            f"Histogram of the entropy of memberships. {_part_of_rows(undecided)} above log 2.",
             "The entropy of a row is 0 where a single memory attracts it, 0.69 (log 2) where two "
             f"do so equally, and {fixed(float(np.log(subject.n_clusters)), 2)} where all "
-            f"{subject.n_clusters} do. {share(undecided, 1)} of the rows are above 0.69.",
+            f"{subject.n_clusters} do. {_part_of_rows(undecided)} above 0.69.",
         )
     )
     return "".join(parts)

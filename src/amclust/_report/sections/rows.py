@@ -62,7 +62,11 @@ def completed_section(subject: Subject, profiles: Profiles) -> str:
         "Completed values, column by column",
         ("Column", "Completed", "Of its rows"),
         [
-            (name(subject.names[j]), count(int(subject.missing[j])), share(subject.missing[j], subject.n_rows))
+            (
+                name(subject.names[j]),
+                count(int(subject.missing[j])),
+                share(subject.missing[j], subject.n_rows),
+            )
             for j in columns[:COLUMNS_SHOWN]
         ],
         numeric=(1, 2),
@@ -71,7 +75,7 @@ def completed_section(subject: Subject, profiles: Profiles) -> str:
     cells = first_filled_cells(subject, CELLS_SHOWN)
     first = table(
         "The first completed values" if total > len(cells) else "The completed values",
-        ("Row", "Column", "Completed value", "Its cluster’s memory", "Cluster"),
+        ("Row", "Column", "Value", "Memory", "Cluster"),
         [
             (
                 name(subject.row_name(cell.row)),
@@ -89,7 +93,8 @@ def completed_section(subject: Subject, profiles: Profiles) -> str:
             f"{counted(total, 'value is', 'values are')} missing. The rows were "
             "clustered without guessing them first. Where a value is wanted, the model completes "
             "the row: what is known stays as it is, what is missing follows the memories that the "
-            "known values point to. <code>model.complete(X)</code> gives the whole table."
+            "known values point to. Listed beside the completed values is what the memory of the "
+            "row’s cluster has there. <code>model.complete(X)</code> gives the whole table."
         )
         + '<div class="pair"><div>'
         + per_column
