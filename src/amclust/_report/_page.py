@@ -110,7 +110,7 @@ def _key_figures(
         ("Missing", share(missing, subject.rows.size) if missing else "none"),
         ("Clusters", count(subject.n_clusters)),
         ("Silhouette", own),
-        ("k-means’ silhouette", other),
+        ("of k-means", other),
     ]
     cells = "".join(f"<div><dt>{term}</dt><dd>{fact}</dd></div>" for term, fact in facts)
     return f'<dl class="key">{cells}</dl>'
@@ -130,7 +130,9 @@ def _maps(subject: Subject, data: dict[str, Any]) -> str:
     drawn = len(data["projection"]["x"])
     flat = not data["principal"]
     view = (
-        "The axes are the table’s own columns."
+        "The axis is the table’s only column; rows are moved up or down only to tell them apart."
+        if len(subject.names) == 1
+        else "The axes are the table’s own columns."
         if flat
         else "The view is the one along which the rows differ most (their first two principal "
         "components); rows that seem close may still differ in other directions."

@@ -59,11 +59,15 @@
     const [left, right] = ends(x), [low, high] = ends(y);
     // Principal components share their units: a step to the right is as long as one up.
     const equal = data.principal ? { scaleanchor: "x", constrain: "domain" } : {};
+    const line = data.axes[1] === ""; // a table of one column
     const fitting = ((high - low) / (right - left)) * (width - 60) + 60;
     return layout(theme, {
-      height: data.principal ? Math.min(Math.max(fitting, 240), 560) : Math.min(0.9 * width, 500),
+      height: line ? 200 : data.principal ? Math.min(Math.max(fitting, 240), 560) : Math.min(0.9 * width, 500),
       xaxis: { range: [left, right], constrain: "domain", showgrid: grid, title: { text: text(data.axes[0]) } },
-      yaxis: { range: [low, high], showgrid: grid, title: { text: text(data.axes[1]) }, ...equal },
+      yaxis: {
+        range: [low, high], showgrid: grid && !line, showticklabels: !line, ticks: line ? "" : "outside",
+        title: { text: text(data.axes[1]) }, ...equal,
+      },
     });
   }
 

@@ -73,7 +73,7 @@ def _size(subject: Subject, cluster: int) -> str:
     size, n = int(subject.sizes[cluster]), subject.n_rows
     width = 100 * size / max(1, int(subject.sizes.max()))
     return (
-        f'{count(size)} <span class="share">{share(size, n)}</span>'
+        f'<span class="size">{count(size)} <span class="share">{share(size, n)}</span></span>'
         f'<i class="bar" data-cluster="{cluster}" style="width:{width:.0f}%" '
         'aria-hidden="true"></i>'
     )

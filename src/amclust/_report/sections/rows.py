@@ -40,16 +40,19 @@ def unusual_section(subject: Subject, profiles: Profiles) -> str:
         numeric=(2,),
         classes="stack",
     )
-    return (
-        paragraphs(
-            "The energy of a row says how far it is from all memories: low where it is typical of "
-            f"a cluster, high where it fits none. Half of the rows have less than "
-            f"{number(median)}. Those with the most are worth a look: they may be errors, or the "
-            "most interesting rows of all. Beside each are the features in which it differs most "
-            "from the memory of its cluster."
-        )
-        + listing
+    holes = (
+        " Values that were missing are taken as completed: they make no row unusual."
+        if subject.missing.any()
+        else ""
     )
+    explanation = (
+        "The energy of a row says how far it is from all memories: low where it is typical of a "
+        f"cluster, high where it fits none. Half of the rows have less than {number(median)}. "
+        "Those with the most are worth a look: they may be errors, or the most interesting rows of "
+        "all. Beside each are the features in which it differs most from the memory of its "
+        f"cluster.{holes}"
+    )
+    return paragraphs(explanation) + listing
 
 
 def completed_section(subject: Subject, profiles: Profiles) -> str:
