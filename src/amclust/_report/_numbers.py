@@ -92,9 +92,9 @@ class ColumnFormat(NamedTuple):
 
 
 def column_formats(rows: FloatArray, spread: NDArray[np.float64]) -> Sequence[ColumnFormat]:
-    """Choose the format of every column: two digits of its spread are shown."""
+    """Choose the format of every column, so that a twelfth of its spread can be seen."""
     whole = np.all(np.isnan(rows) | (rows == np.round(rows)), axis=0)
     known = np.isfinite(spread) & (spread > 0)
-    exponents = np.floor(np.log10(np.where(known, spread, 1.0)))
-    decimals = np.where(known, np.clip(1 - exponents, 0, 12), 3).astype(int)
+    needed = np.ceil(-np.log10(np.where(known, spread, 1.0) / 12))
+    decimals = np.where(known, np.clip(needed, 0, 12), 3).astype(int)
     return [ColumnFormat(int(a), bool(b)) for a, b in zip(decimals, whole, strict=True)]
