@@ -41,7 +41,10 @@ from benchmarks.pages import replace_between
 from benchmarks.quality.grids import Grid
 
 RESULTS = Path(__file__).parent / "results" / "cluster_number.json"
-TABLE_MARKS = ("<!-- the table of python -m benchmarks.cluster_number --page -->", "<!-- its end -->")
+TABLE_MARKS = (
+    "<!-- the table of python -m benchmarks.cluster_number --page -->",
+    "<!-- its end -->",
+)
 STEADINESS_MARKS = ("<!-- other seeds and rows -->", "<!-- their end -->")
 CANDIDATES = range(2, 21)
 FAMILIES = ("normal", "uniform", "heavy", "correlated")

@@ -22,6 +22,8 @@ FINEST_GRID, COARSEST_GRID, GRID_CELLS = 160, 48, 40_000_000
 VALUES_IN_HOVER = 3
 LONGEST_IN_HOVER = 40
 ENTROPY_BINS = 30
+# Up and down in a plane whose second axis means nothing: steps that never fall together.
+JITTER, GOLDEN_RATIO = 0.12, 0.6180339887
 
 
 def rounded(values: NDArray[Any], digits: int = 4) -> list[Any]:
@@ -61,7 +63,9 @@ def projection(subject: Subject, profiles: Profiles, plane: Plane) -> dict[str, 
         for m in range(subject.n_clusters)
     ]
     formats = profiles.formats
-    points = plane.rows[drawn]
+    points = plane.rows[drawn].copy()
+    if subject.rows.shape[1] == 1:  # a line of dots would hide how many there are
+        points[:, 1] = JITTER * (np.arange(len(points)) * GOLDEN_RATIO % 1 - 0.5)
     values = [
         [formats[j](float(subject.rows[i, j])) for j in told[subject.labels[i]]] for i in rows
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -17,8 +18,8 @@ def shorten(text: str, longest: int = LONGEST_NAME) -> str:
 
 
 def name(text: str, longest: int = LONGEST_NAME) -> str:
-    """Show a name of the table's as text."""
-    return escape(shorten(text, longest))
+    """Show a name of the table's as text, which may break where its words join."""
+    return re.sub(r"([_/.:-])(?=\w)", r"\1<wbr>", escape(shorten(text, longest)))
 
 
 def script_data(identifier: str, value: Any) -> str:
@@ -75,7 +76,7 @@ def figure(identifier: str, title: str, description: str, explanation: str) -> s
     return (
         f'<figure aria-labelledby="{identifier}-title">'
         f'<h3 id="{identifier}-title">{title}</h3>'
-        f'<figcaption>{explanation}</figcaption>'
+        f"<figcaption>{explanation}</figcaption>"
         f'<div class="plot" id="{identifier}" role="img" aria-label="{escape(description)}"></div>'
         "</figure>"
     )

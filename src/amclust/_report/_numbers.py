@@ -36,8 +36,8 @@ def share(part: float, whole: float) -> str:
         return "under 0.1\N{NO-BREAK SPACE}%"
     if 99.9 < percent < 100:
         return "over 99.9\N{NO-BREAK SPACE}%"
-    text = f"{percent:.1f}" if percent < 9.95 or percent > 99 else f"{percent:.0f}"
-    return f"{text.removesuffix('.0')}\N{NO-BREAK SPACE}%"
+    whole = percent == round(percent) or 9.95 <= percent <= 99
+    return f"{percent:.{0 if whole else 1}f}\N{NO-BREAK SPACE}%"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -55,7 +55,11 @@ def fixed(value: float, decimals: int) -> str:
     """Write a number with so many decimals."""
     if not math.isfinite(value):
         return NOTHING
-    text = f"{abs(value):,.{decimals}f}" if abs(value) >= LEAST_GROUPED else f"{abs(value):.{decimals}f}"
+    text = (
+        f"{abs(value):,.{decimals}f}"
+        if abs(value) >= LEAST_GROUPED
+        else f"{abs(value):.{decimals}f}"
+    )
     return f"−{text}" if value < 0 and float(text.replace(",", "")) else text
 
 
@@ -88,9 +92,9 @@ class ColumnFormat(NamedTuple):
 
 
 def column_formats(rows: FloatArray, spread: NDArray[np.float64]) -> Sequence[ColumnFormat]:
-    """Choose the format of every column: two digits of its spread are shown."""
+    """Choose the format of every column, so that a twelfth of its spread can be seen."""
     whole = np.all(np.isnan(rows) | (rows == np.round(rows)), axis=0)
     known = np.isfinite(spread) & (spread > 0)
-    exponents = np.floor(np.log10(np.where(known, spread, 1.0)))
-    decimals = np.where(known, np.clip(1 - exponents, 0, 12), 3).astype(int)
+    needed = np.ceil(-np.log10(np.where(known, spread, 1.0) / 12))
+    decimals = np.where(known, np.clip(needed, 0, 12), 3).astype(int)
     return [ColumnFormat(int(a), bool(b)) for a, b in zip(decimals, whole, strict=True)]

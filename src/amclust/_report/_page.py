@@ -110,10 +110,14 @@ def _key_figures(
         ("Missing", share(missing, subject.rows.size) if missing else "none"),
         ("Clusters", count(subject.n_clusters)),
         ("Silhouette", own),
-        ("k-means’ silhouette", other),
+        ("of k-means", other),
     ]
     cells = "".join(f"<div><dt>{term}</dt><dd>{fact}</dd></div>" for term, fact in facts)
     return f'<dl class="key">{cells}</dl>'
+
+
+def _part_of_rows(part: float) -> str:
+    return f"{share(part, 1)} of the rows are" if part else "None of the rows is"
 
 
 def _sampling(subject: Subject, drawn: int) -> str:
@@ -126,7 +130,9 @@ def _maps(subject: Subject, data: dict[str, Any]) -> str:
     drawn = len(data["projection"]["x"])
     flat = not data["principal"]
     view = (
-        "The axes are the table’s own columns."
+        "The axis is the table’s only column; rows are moved up or down only to tell them apart."
+        if len(subject.names) == 1
+        else "The axes are the table’s own columns."
         if flat
         else "The view is the one along which the rows differ most (their first two principal "
         "components); rows that seem close may still differ in other directions."
@@ -166,11 +172,7 @@ def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
         parts.append("<p>All rows fall to one memory: there are no silhouettes.</p>")
     else:
         mean, low = float(silhouettes.mean()), float(np.mean(silhouettes < 0))
-        wrong = (
-            f" {share(low, 1)} of the rows are below 0: they are closer to another cluster."
-            if low
-            else ""
-        )
+        wrong = f" {_part_of_rows(low)} below 0: they are closer to another cluster." if low else ""
         part = (
             f" Measured on a random sample of {counted(len(silhouettes), 'row')}."
             if subject.sampled
@@ -192,11 +194,10 @@ def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
         figure(
             "entropy",
             "How undecided rows are",
-            f"Histogram of the entropy of memberships; {share(undecided, 1)} of the rows are above "
-            "log 2.",
+            f"Histogram of the entropy of memberships. {_part_of_rows(undecided)} above log 2.",
             "The entropy of a row is 0 where a single memory attracts it, 0.69 (log 2) where two "
             f"do so equally, and {fixed(float(np.log(subject.n_clusters)), 2)} where all "
-            f"{subject.n_clusters} do. {share(undecided, 1)} of the rows are above 0.69.",
+            f"{subject.n_clusters} do. {_part_of_rows(undecided)} above 0.69.",
         )
     )
     return "".join(parts)

@@ -16,11 +16,9 @@ def swatch(cluster: int) -> str:
     )
 
 
-def more(hidden: int, noun: str, plural: str | None = None, *, rest: str = "") -> str:
+def more(hidden: int, noun: str, *, rest: str = "") -> str:
     """Say how many are not shown."""
-    if hidden <= 0:
-        return ""
-    return f'<p class="more">and {counted(hidden, f"more {noun}", plural and f"more {plural}")}{rest}</p>'
+    return f'<p class="more">and {counted(hidden, f"more {noun}")}{rest}</p>' if hidden > 0 else ""
 
 
 def unit_of(subject: Subject) -> str:
@@ -38,7 +36,11 @@ def departures_list(
         written = profiles.formats[departure.column]
         direction = "above" if departure.scaled > 0 else "below"
         # Without scaling the difference can be seen from the two numbers.
-        size = f'<span class="delta {direction}">{signed(departure.scaled)}{unit}</span>' if unit else ""
+        size = (
+            f'<span class="delta {direction}">{signed(departure.scaled)}{unit}</span>'
+            if unit
+            else ""
+        )
         items.append(
             f'<li><span class="feature">{name(subject.names[departure.column])}</span> '
             f"<b>{written(departure.value)}</b> "

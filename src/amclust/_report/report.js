@@ -53,14 +53,21 @@
     };
   }
 
-  function planeLayout(theme, grid) {
+  function planeLayout(theme, width, grid) {
     const { x, y } = data.basins;
     const ends = (values) => [values[0], values[values.length - 1]];
+    const [left, right] = ends(x), [low, high] = ends(y);
+    // Principal components share their units: a step to the right is as long as one up.
     const equal = data.principal ? { scaleanchor: "x", constrain: "domain" } : {};
+    const line = data.axes[1] === ""; // a table of one column
+    const fitting = ((high - low) / (right - left)) * (width - 60) + 60;
     return layout(theme, {
-      height: narrow() ? 340 : 500,
-      xaxis: { range: ends(x), constrain: "domain", showgrid: grid, title: { text: text(data.axes[0]) } },
-      yaxis: { range: ends(y), showgrid: grid, title: { text: text(data.axes[1]) }, ...equal },
+      height: line ? 200 : data.principal ? Math.min(Math.max(fitting, 240), 560) : Math.min(0.9 * width, 500),
+      xaxis: { range: [left, right], constrain: "domain", showgrid: grid, title: { text: text(data.axes[0]) } },
+      yaxis: {
+        range: [low, high], showgrid: grid && !line, showticklabels: !line, ticks: line ? "" : "outside",
+        title: { text: text(data.axes[1]) }, ...equal,
+      },
     });
   }
 
@@ -90,7 +97,7 @@
     ].join("<br>");
   }
 
-  function projection(theme) {
+  function projection(theme, width) {
     const { x, y, cluster } = data.projection;
     const rows = {
       type: "scatter", mode: "markers", x, y,
@@ -101,10 +108,10 @@
         line: { width: 0.5, color: THEMES[theme].paper },
       },
     };
-    return [[rows, memories(theme)], planeLayout(theme, true)];
+    return [[rows, memories(theme)], planeLayout(theme, width, true)];
   }
 
-  function basins(theme) {
+  function basins(theme, width) {
     const { x, y, labels, borders } = data.basins;
     const k = data.clusters;
     const { paper, ink, wash } = THEMES[theme];
@@ -122,11 +129,11 @@
       y: borders.flatMap((edge) => [edge[1], edge[3], null]),
       line: { color: ink, width: 1.3, dash: "dash" },
     };
-    return [[regions, lines, memories(theme)], planeLayout(theme, false)];
+    return [[regions, lines, memories(theme)], planeLayout(theme, width, false)];
   }
 
   function knives(theme) {
-    const { ink, soft } = THEMES[theme];
+    const { paper, ink, soft } = THEMES[theme];
     const total = data.knives.reduce((sum, knife) => sum + knife.values.length, 0);
     const gap = Math.max(1, total * Math.min(0.02, 0.3 / data.knives.length));
     const few = data.knives.length <= FEW;
@@ -146,7 +153,7 @@
       at += values.length + gap;
       return {
         type: "scatter", mode: "lines", x: [0, ...x, 0], y: [y[0], ...y, y[y.length - 1]],
-        fill: "toself", fillcolor: colourOf(theme, cluster), line: { width: 0.5, color: colourOf(theme, cluster) },
+        fill: "toself", fillcolor: mixed(colourOf(theme, cluster), paper, 0.85), line: { width: 0.5, color: colourOf(theme, cluster) },
         hoveron: "points", hoverinfo: "text",
         hovertext: ["", ...rows.flatMap((row, i) => {
           const told = `<b>row ${text(row)}</b><br>cluster ${cluster}<br>silhouette ${values[i].toFixed(2)}`;
@@ -201,9 +208,9 @@
 
   function draw(theme, width) {
     for (const [identifier, build] of Object.entries(figures)) {
-      const [traces, shape] = build(theme);
       const element = document.getElementById(identifier);
       const size = width || element.clientWidth;
+      const [traces, shape] = build(theme, size);
       Plotly.react(element, traces, { ...shape, width: size }, { displayModeBar: false });
     }
     for (const element of document.querySelectorAll("[data-cluster]")) {

@@ -43,8 +43,10 @@ def clusters_section(
         classes="stack",
     )
     rest = f", with {counted(int(sizes[hidden].sum()), 'row')}"
-    return paragraphs(_explanation(subject, profiles)) + listing + more(
-        len(hidden), "cluster", rest=rest
+    return (
+        paragraphs(_explanation(subject, profiles))
+        + listing
+        + more(len(hidden), "cluster", rest=rest)
     )
 
 
@@ -71,15 +73,13 @@ def _size(subject: Subject, cluster: int) -> str:
     size, n = int(subject.sizes[cluster]), subject.n_rows
     width = 100 * size / max(1, int(subject.sizes.max()))
     return (
-        f'{count(size)} <span class="share">{share(size, n)}</span>'
+        f'<span class="size">{count(size)} <span class="share">{share(size, n)}</span></span>'
         f'<i class="bar" data-cluster="{cluster}" style="width:{width:.0f}%" '
         'aria-hidden="true"></i>'
     )
 
 
-def _mean_silhouettes(
-    subject: Subject, silhouettes: NDArray[np.float64] | None
-) -> list[str]:
+def _mean_silhouettes(subject: Subject, silhouettes: NDArray[np.float64] | None) -> list[str]:
     """Write the mean silhouette of each cluster's (sampled) rows."""
     if silhouettes is None:
         return [NOTHING] * subject.n_clusters

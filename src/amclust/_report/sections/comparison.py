@@ -27,14 +27,13 @@ def comparison_section(subject: Subject, comparison: Comparison | None) -> str:
         "Two partitions of the same rows",
         ("", "ClAM", "k-means"),
         [
-            ("Silhouette", fixed(comparison.silhouette, 4), fixed(comparison.k_means_silhouette, 4)),
+            (
+                "Silhouette",
+                fixed(comparison.silhouette, 4),
+                fixed(comparison.k_means_silhouette, 4),
+            ),
             ("Restarts", count(len(subject.model.runs_)), count(comparison.restarts)),
             ("Sizes of the clusters", _sizes(comparison.sizes), _sizes(comparison.k_means_sizes)),
-            (
-                "Agreement of the two (adjusted Rand index)",
-                fixed(comparison.agreement, 3),
-                "",
-            ),
         ],
         numeric=(1, 2),
     )
@@ -42,13 +41,12 @@ def comparison_section(subject: Subject, comparison: Comparison | None) -> str:
 
 
 def _setting(subject: Subject, comparison: Comparison) -> str:
-    rule = (
-        "highest silhouette" if subject.model.selection == "silhouette" else "least inertia"
-    )
-    texts = [
+    rule = "highest silhouette" if subject.model.selection == "silhouette" else "least inertia"
+    setting = (
         f"k-means was run {counted(comparison.restarts, 'time')} on the same rows with the same "
         f"scaling, and the run with the {rule} was kept, as for the model."
-    ]
+    )
+    texts = [setting]
     if subject.missing.any():
         texts.append(
             "k-means takes no missing values: it had the rows as the model completes them. Both "
@@ -82,14 +80,11 @@ def _verdict(comparison: Comparison) -> str:
 def _agreement(value: float) -> str:
     if value > 0.999:
         return "The two partitions are the same."
-    for least, words in ((0.9, "nearly the same"), (0.6, "similar"), (0.3, "related")):
-        if value >= least:
-            break
-    else:
-        words = "quite different"
+    degrees = ((0.9, "nearly the same"), (0.6, "similar"), (0.3, "related"))
+    words = next((words for least, words in degrees if value >= least), "quite different")
     return (
-        f"The two partitions are {words}: their agreement is {fixed(value, 2)}, where 1 means the "
-        "same and 0 no more than chance."
+        f"The two partitions are {words}: their agreement is {fixed(value, 2)} (adjusted Rand "
+        "index), where 1 means the same and 0 no more than chance."
     )
 
 

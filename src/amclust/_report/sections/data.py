@@ -41,10 +41,10 @@ def data_section(subject: Subject, profiles: Profiles, source: str | None) -> st
     """Tell what the rows and columns are."""
     n_columns = len(subject.names)
     facts = [
-        ("Rows", count(subject.n_rows)),
+        ("Rows", count(subject.n_rows) + (", numbered from 0" if subject.ids is None else "")),
         ("Columns", count(n_columns)),
         ("Missing values", _missing(subject)),
-        ("Columns of one value", _constant(subject)),
+        ("Constant columns", _constant(subject)),
         ("Scaling", scaling_of(subject)),
     ]
     if source:

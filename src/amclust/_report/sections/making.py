@@ -26,12 +26,12 @@ def making_section(subject: Subject) -> str:
         else "No whole number was given as <code>random_state</code>: made again, the model may "
         "differ. Give one to get the same model every time."
     )
-    code = f"from amclust import ClAM\n\nmodel = {model!r}\nmodel.fit(X)"
+    code = shorten_lines(f"from amclust import ClAM\n\nmodel = {model!r}\nmodel.fit(X)")
     versions = [("amclust", __version__), ("Python", platform.python_version())]
     versions += [(package, metadata.version(package)) for package in PACKAGES]
     return (
         paragraphs(seeded)
-        + f'<pre tabindex="0" aria-label="Python code"><code>{escape(shorten_lines(code))}</code></pre>'
+        + f'<pre tabindex="0" aria-label="Python code"><code>{escape(code)}</code></pre>'
         + definitions(
             [
                 ("Inverse temperature β", number(float(model.beta_), 4)),

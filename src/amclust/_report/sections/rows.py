@@ -40,16 +40,19 @@ def unusual_section(subject: Subject, profiles: Profiles) -> str:
         numeric=(2,),
         classes="stack",
     )
-    return (
-        paragraphs(
-            "The energy of a row says how far it is from all memories: low where it is typical of "
-            f"a cluster, high where it fits none. Half of the rows have less than "
-            f"{number(median)}. Those with the most are worth a look: they may be errors, or the "
-            "most interesting rows of all. Beside each are the features in which it differs most "
-            "from the memory of its cluster."
-        )
-        + listing
+    holes = (
+        " Values that were missing are taken as completed: they make no row unusual."
+        if subject.missing.any()
+        else ""
     )
+    explanation = (
+        "The energy of a row says how far it is from all memories: low where it is typical of a "
+        f"cluster, high where it fits none. Half of the rows have less than {number(median)}. "
+        "Those with the most are worth a look: they may be errors, or the most interesting rows of "
+        "all. Beside each are the features in which it differs most from the memory of its "
+        f"cluster.{holes}"
+    )
+    return paragraphs(explanation) + listing
 
 
 def completed_section(subject: Subject, profiles: Profiles) -> str:
@@ -62,7 +65,11 @@ def completed_section(subject: Subject, profiles: Profiles) -> str:
         "Completed values, column by column",
         ("Column", "Completed", "Of its rows"),
         [
-            (name(subject.names[j]), count(int(subject.missing[j])), share(subject.missing[j], subject.n_rows))
+            (
+                name(subject.names[j]),
+                count(int(subject.missing[j])),
+                share(subject.missing[j], subject.n_rows),
+            )
             for j in columns[:COLUMNS_SHOWN]
         ],
         numeric=(1, 2),
@@ -71,7 +78,7 @@ def completed_section(subject: Subject, profiles: Profiles) -> str:
     cells = first_filled_cells(subject, CELLS_SHOWN)
     first = table(
         "The first completed values" if total > len(cells) else "The completed values",
-        ("Row", "Column", "Completed value", "Its cluster’s memory", "Cluster"),
+        ("Row", "Column", "Value", "Memory", "Cluster"),
         [
             (
                 name(subject.row_name(cell.row)),
@@ -89,7 +96,8 @@ def completed_section(subject: Subject, profiles: Profiles) -> str:
             f"{counted(total, 'value is', 'values are')} missing. The rows were "
             "clustered without guessing them first. Where a value is wanted, the model completes "
             "the row: what is known stays as it is, what is missing follows the memories that the "
-            "known values point to. <code>model.complete(X)</code> gives the whole table."
+            "known values point to. Listed beside the completed values is what the memory of the "
+            "row’s cluster has there. <code>model.complete(X)</code> gives the whole table."
         )
         + '<div class="pair"><div>'
         + per_column

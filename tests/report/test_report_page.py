@@ -1,0 +1,203 @@
+"""The page as a whole: one file, whatever the table."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_pages import Page
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
+
+from amclust import ClAM, ClAMSearch
+from amclust._report import _subject, write_report
+
+LARGEST = 6_000_000
+EVIL = "</script><img src=x onerror=alert(1)>{{plotly}}<!--<b>&amp;\"'`\u2028"
+
+
+def test_it_is_one_small_file_that_asks_for_nothing(iris_page):
+    assert iris_page.path.stat().st_size < LARGEST
+    asking = {"src", "href", "action", "data", "poster", "srcset"}
+    links = [
+        value
+        for _, attributes in iris_page.reader.elements
+        for key, value in attributes.items()
+        if key in asking
+    ]
+    assert links
+    assert all(link.startswith("#") for link in links)
+    assert not re.search(r"url\(|@import|https?://", iris_page.own)
+    (policy,) = (
+        attributes["content"]
+        for tag, attributes in iris_page.reader.elements
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    rules = dict(rule.split(maxsplit=1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'none'"
+    assert not re.search(r"http|\*|'self'|unsafe-eval", policy)
+
+
+def test_headings_and_tables_have_an_order_that_can_be_heard(iris_page):
+    levels = [int(level[1]) for level, _ in iris_page.reader.headings]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    elements = iris_page.reader.elements
+    assert ("html", {"lang": "en"}) in elements
+    assert all("scope" in attributes for tag, attributes in elements if tag == "th")
+    plots = [attributes for _, attributes in elements if attributes.get("class") == "plot"]
+    assert {plot["id"] for plot in plots} == {"projection", "basins", "knives", "entropy"}
+    assert all(plot["role"] == "img" and len(plot["aria-label"]) > 30 for plot in plots)
+    ids = [attributes["id"] for _, attributes in elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    targets = {a["href"][1:] for _, a in elements if a.get("href", "").startswith("#")}
+    assert targets <= set(ids)
+
+
+def test_the_data_is_described(iris_page, iris):
+    assert iris_page.facts["Source"] == "iris.csv"
+    assert iris_page.facts["Constant columns"] == "none"
+    assert "standard deviation" in iris_page.facts["Scaling"]
+    assert iris_page.reader.headings[0] == ("h1", "Iris")
+    _, first, *_ = iris_page.tables["The columns, in their own units"]
+    assert first == ["sepal length (cm)", "5.84", "0.83", "4.30", "7.90", "none"]
+
+
+def test_the_model_can_be_made_again(iris, iris_model, iris_page):
+    parameters = {row[0]: row[1] for row in iris_page.tables["All parameters"][1:]}
+    assert parameters == {key: repr(value) for key, value in iris_model.get_params().items()}
+    (code,) = re.findall(r"<pre.*?><code>(.*?)</code></pre>", iris_page.own, re.DOTALL)
+    names = {"X": iris}
+    exec(code, names)
+    np.testing.assert_array_equal(names["model"].labels_, iris_model.labels_)
+
+
+def test_the_same_table_gives_the_same_page(iris, iris_model, iris_page, tmp_path):
+    again = Page(iris_model, iris, tmp_path, title="Iris", source="iris.csv")
+    assert again.own == iris_page.own
+
+
+def test_what_comes_from_the_table_stays_text(page_of):
+    X = pd.DataFrame(make_blobs(30, 2, centers=2, random_state=0)[0])
+    X["c"] = 1.0
+    X.columns = [f"{EVIL} {j}" for j in range(3)]
+    X.iloc[0, 0] = np.nan
+    ids = [f"{EVIL} {i}" for i in range(30)]
+    page = page_of(X, report={"ids": ids, "title": EVIL, "source": EVIL})
+    tags = {tag for tag, _ in page.reader.elements}
+    assert "img" not in tags
+    assert page.reader.headings[0][1] == " ".join(EVIL.split())
+    assert page.facts["Source"] == " ".join(EVIL.split())
+    assert page.data["projection"]["row"][7].startswith("</script><img")
+    # Nothing but the scripts of the page itself: theme, data, plotly, figures.
+    assert len(re.findall(r"</?script", page.own)) == 8
+    assert not re.search(r"<!--|onerror=alert\(1\)>", page.own)
+
+
+def cosine(X):
+    return np.abs(X) + 0.1
+
+
+@pytest.mark.parametrize(
+    ("make", "n_clusters", "parameters"),
+    [
+        (lambda X: X, 1, {}),
+        (lambda X: X[:, :1], 2, {}),
+        (lambda X: X[:, :2], 3, {"scale": None}),
+        (lambda X: X.astype(np.float32), 3, {"scale": "robust", "weights": "learn"}),
+        (cosine, 3, {"metric": "cosine"}),
+        (lambda X: X, 3, {"metric": "mahalanobis"}),
+        (lambda X: np.repeat(X[:4], 10, axis=0), 4, {}),
+        (lambda X: np.round(X * 1e12), 3, {"init": "random"}),
+        (lambda X: X * 1e-9, 3, {"random_state": None}),
+        (sparse.csr_matrix, 3, {}),
+        (pd.DataFrame, 30, {"n_init": 1}),
+    ],
+    ids=lambda value: None if callable(value) else str(value),
+)
+def test_whatever_the_table_there_is_a_page(make, n_clusters, parameters, page_of):
+    X = make(make_blobs(40, 4, centers=3, random_state=0)[0])
+    page = page_of(X, n_clusters, **parameters)
+    assert page.path.stat().st_size < LARGEST
+    assert not re.search(r"\bnan\b|\binf\b|0000000\d", page.text, re.IGNORECASE)
+    assert page.tables["The clusters"]
+
+
+def test_very_wide_tables_are_cut_and_counted(page_of):
+    X = np.random.default_rng(0).normal(size=(20, 10_000))
+    X[:, 20:] = 0
+    names = [f"{j} {'long ' * 50}" for j in range(10_000)]
+    page = page_of(pd.DataFrame(X, columns=names), n_init=1)
+    assert len(page.tables["The columns, in their own units"]) == 31
+    assert "and 9,970 more columns" in page.text
+    assert "and 9,972 more; they tell no rows apart" in page.text
+    assert page.path.stat().st_size < LARGEST
+    assert "long " * 20 not in page.own
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_few_new_rows_are_enough(iris, iris_model, tmp_path, rows):
+    page = Page(iris_model, iris[:rows], tmp_path)
+    assert f"{rows} row" in page.text
+    assert "k-means cannot be run" in page.text
+
+
+def test_a_column_may_be_empty_in_new_rows(iris, iris_model, tmp_path):
+    X = iris.copy()
+    X.iloc[:, 2] = np.nan
+    page = Page(iris_model, X, tmp_path)
+    row = page.tables["The columns, in their own units"][3]
+    assert row[1:] == ["–", "–", "–", "–", "100 %"]
+
+
+def test_large_sparse_tables_are_refused_with_a_way_out(iris_model, tmp_path, monkeypatch):
+    monkeypatch.setattr(_subject, "MOST_DENSE_CELLS", 100)
+    X = sparse.csr_matrix(np.ones((150, 4)))
+    model = ClAM(1, n_init=1).fit(X)
+    with pytest.raises(
+        ValueError, match=r"at most 100 cells, got 150 rows of 4 columns \(600 cell"
+    ):
+        write_report(model, X, tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mistakes_are_named_and_leave_no_file(iris, iris_model, tmp_path):
+    page = tmp_path / "page.html"
+    with pytest.raises(ValueError, match="X has 150 rows, got 2 ids"):
+        write_report(iris_model, iris, page, ids=["a", "b"])
+    with pytest.raises(ValueError, match="feature names should match"):
+        write_report(iris_model, iris.rename(columns=str.upper), page)
+    with pytest.raises(TypeError, match="must be a fitted ClAM, got KMeans"):
+        write_report(KMeans(), iris, page)
+    search = ClAMSearch(n_clusters=2)
+    search.best_estimator_ = iris_model
+    with pytest.raises(TypeError, match="got ClAMSearch: pass its best_estimator_"):
+        write_report(search, iris, page)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_only_replaced_when_asked(iris, iris_model, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("mine")
+    with pytest.raises(FileExistsError):
+        write_report(iris_model, iris, page, overwrite=False)
+    assert page.read_text() == "mine"
+    assert write_report(iris_model, iris, str(page)) == page
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_without_plotly_the_extra_is_named(iris, iris_model, tmp_path, monkeypatch):
+    monkeypatch.setattr("amclust._report._write.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "amclust\[plot\]"'):
+        write_report(iris_model, iris, tmp_path / "page.html")
+
+
+def test_a_loaded_model_gives_the_same_page(iris, iris_model, iris_page, tmp_path):
+    from amclust._model_file import load_model, save_model
+
+    save_model(iris_model, tmp_path / "iris.amc")
+    loaded = load_model(tmp_path / "iris.amc").model
+    assert Page(loaded, iris, tmp_path, title="Iris", source="iris.csv").own == iris_page.own
