@@ -3,14 +3,15 @@
 A real browser (chromium through Playwright) opens the page; a memory goes round in a circle, a
 pointer event a frame. Printed are medians (and 95th percentiles) over the frames: of the labelling
 of 200 × 200 cells, of all the page's work, and of the time from frame to frame, with their ratios
-to the 16.7 ms that a frame may take at 60 frames a second. ``labelled`` is the share of frames whose
-200 × 200 cells were all labelled within the frame; the others are finished in the next.
+to the 16.7 ms of a frame at 60 frames a second. ``labelled`` is the share of frames whose cells
+were all labelled within the frame; in the others a few at the borders were guessed.
 """
 
 from __future__ import annotations
 
 import shutil
 from statistics import median, quantiles
+from typing import Any
 
 from amclust._playground import open_playground
 from benchmarks.printing import say
@@ -24,9 +25,9 @@ MEMORIES += [(0.7, 0.75), (0, 0.1)]
 # Drags the first memory in a circle of 0.2 and notes the times of each frame.
 DRAG = """async ({ warm, frames }) => {
   const overlay = document.getElementById("overlay"), box = overlay.getBoundingClientRect();
-  const place = (x, y) => ({ clientX: box.left + (1 + x) / 2 * box.width, clientY: box.top + (1 - y) / 2 * box.height });
   const send = (type, target, x, y) => target.dispatchEvent(new PointerEvent(type, {
-    ...place(x, y), pointerId: 1, pointerType: "mouse", button: 0, bubbles: true }));
+    clientX: box.left + (1 + x) / 2 * box.width, clientY: box.top + (1 - y) / 2 * box.height,
+    pointerId: 1, pointerType: "mouse", button: 0, bubbles: true }));
   overlay.setPointerCapture = () => {};  // only real pointers can be captured
   const { x, y } = playground.state.memories[0], rows = [];
   send("pointerdown", overlay.querySelector(".memory"), x, y);
@@ -36,7 +37,8 @@ DRAG = """async ({ warm, frames }) => {
     send("pointermove", overlay, x + 0.2 * Math.sin(angle), y + 0.2 * (1 - Math.cos(angle)));
     // This callback comes after the page's own, which the event asked for.
     const now = await new Promise(requestAnimationFrame);
-    if (i >= warm) rows.push([playground.timing.compute, playground.timing.frame, now - before, +playground.timing.done]);
+    const { compute, frame, done } = playground.timing;
+    if (i >= warm) rows.push([compute, frame, now - before, +done]);
     before = now;
   }
   send("pointerup", overlay, x, y);
@@ -49,6 +51,15 @@ def summary(times: list[float]) -> str:
     return f"{median(times):5.1f} ({high:5.1f}) ms  ×{median(times) / FRAME:4.2f}"
 
 
+def frames_of(page: Any, k: int, steps: int, beta: float) -> list[list[float]]:
+    """Drag in a fresh page and return a row a frame."""
+    memories = ";".join(f"{x},{y}" for x, y in MEMORIES[:k])
+    page.goto("about:blank")
+    page.goto(f"{open_playground(show=False).as_uri()}#m={memories}&b={beta}&t={steps}&p=0.1,0.1")
+    page.wait_for_selector(".memory")
+    return page.evaluate(DRAG, {"warm": 60, "frames": 150})
+
+
 def main() -> int:
     from playwright.sync_api import sync_playwright
 
@@ -56,20 +67,12 @@ def main() -> int:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         say(f"chromium {browser.version}; ratios to {FRAME:.1f} ms, the time of a frame at 60 Hz")
-        say(
-            f"{'k':>2} {'T':>3} {'β':>6}  {'labelling':<23}  {'page':<23}  {'frame to frame':<23}  labelled"
-        )
+        titles = "  ".join(f"{title:<23}" for title in ("labelling", "page", "frame to frame"))
+        say(f" k   T      β  {titles}  labelled")
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         for k, steps, beta in SETTINGS:
-            memories = ";".join(f"{x},{y}" for x, y in MEMORIES[:k])
-            page.goto("about:blank")
-            page.goto(
-                f"{open_playground(show=False).as_uri()}#m={memories}&b={beta}&t={steps}&a=0.3&p=0.1,0.1"
-            )
-            page.wait_for_selector(".memory")
-            rows = page.evaluate(DRAG, {"warm": 60, "frames": 150})
-            labelling, work, interval, done = (list(column) for column in zip(*rows, strict=True))
-            columns = "  ".join(map(summary, (labelling, work, interval)))
+            *times, done = zip(*frames_of(page, k, steps, beta), strict=True)
+            columns = "  ".join(summary(list(column)) for column in times)
             say(f"{k:>2} {steps:>3} {beta:>6g}  {columns}  {sum(done) / len(done):.0%}")
         browser.close()
     return 0
