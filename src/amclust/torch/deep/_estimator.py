@@ -167,7 +167,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     loss_ : float
         Mean squared error an entry of ``decoder(recall(encoder(x)))`` in the epoch kept.
 
-    loss_curve_ : ndarray of shape (n_iter_,)
+    loss_curve_ : ndarray of shape (`n_iter_`,)
         Mean of what was minimised in every epoch of training.
 
     reconstruction_loss_ : float
