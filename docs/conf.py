@@ -95,6 +95,7 @@ html_show_sourcelink = False
 html_copy_source = False
 # The playground is a page of its own, ready to use.
 html_extra_path = [name for name in ("playground.html",) if (DOCS / name).exists()]
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {
         "text": "amclust",

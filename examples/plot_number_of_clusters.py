@@ -7,6 +7,7 @@ one can look at it instead of believing it.
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import load_wine, make_blobs
 
 from amclust import ClAM
@@ -15,7 +16,8 @@ from amclust import ClAM
 # Three tables: clusters that are apart, one cloud without clusters, and the wines, which are of
 # three kinds.
 
-apart, _ = make_blobs(500, n_features=3, centers=6, cluster_std=1.2, random_state=1)
+CORNERS = np.array([[1, 0], [-1, 0], [0.5, 1], [-0.5, 1], [0.5, -1], [-0.5, -1]])
+apart, _ = make_blobs(500, centers=3 * CORNERS, cluster_std=0.7, random_state=0)
 cloud, _ = make_blobs(500, centers=1, n_features=4, random_state=0)
 tables = {"six clusters": apart, "one cloud": cloud, "wine": load_wine().data}
 
@@ -31,6 +33,6 @@ for axes, (name, X) in zip(panels, tables.items(), strict=True):
 panels[0].set_ylabel("adjusted silhouette")
 
 # %%
-# The silhouette is adjusted for chance: 0 is what rows without clusters reach. More than one cluster
-# is only believed above the level shown for 1. Where clusters overlap, the bars are nearly equal and
-# the vote is a guess.
+# The silhouette is adjusted for chance: 0 is what rows without clusters reach. More than one
+# cluster is only believed above the level shown for 1. Where clusters overlap, the bars are nearly
+# equal and the vote is a guess.

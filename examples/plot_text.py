@@ -73,9 +73,7 @@ axes.imshow(table, cmap="Blues")
 for (i, j), count in np.ndenumerate(table):
     if count:
         axes.text(j, i, count, ha="center", va="center", color="white" if count > 9 else "black")
-axes.set(
-    xticks=range(len(modules)), yticks=range(len(order)), yticklabels=order, xlabel="cluster"
-)
+axes.set(xticks=range(len(modules)), yticks=range(len(order)), yticklabels=order, xlabel="cluster")
 
 # %%
 # How much of this is luck? The number of dimensions matters more than the method. Below is the

@@ -7,8 +7,8 @@
     A caption.
     ```
 
-runs ``draw()`` of ``docs/pictures/basins.py``, which returns a matplotlib figure. A picture is drawn
-anew when its program or the library has changed.
+runs ``draw("light")`` and ``draw("dark")`` of ``docs/pictures/basins.py``, which return matplotlib
+figures. A picture is drawn anew when its program or the library has changed.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ class Picture(SphinxDirective):
         program = FOLDER / f"{self.arguments[0]}.py"
         self.env.note_dependency(str(program))
         figure = nodes.figure(classes=["picture", *self.options.get("class", [])])
+        both = nodes.container()  # the theme hides the caption beside a hidden picture
         for background in INK:
             path = draw(program, background, Path(self.env.srcdir))
             image = nodes.image(
@@ -69,7 +70,8 @@ class Picture(SphinxDirective):
             )
             if "width" in self.options:
                 image["width"] = self.options["width"]
-            figure += image
+            both += image
+        figure += both
         if self.content:
             caption = nodes.caption()
             children, messages = self.parse_inline("\n".join(self.content))
@@ -98,7 +100,7 @@ def draw(program: Path, background: str, source: Path) -> Path:
 
 
 def _library() -> bytes:
-    """What the pictures are drawn with: they change when it does."""
+    """Read what pictures are drawn with: they change when it does."""
     package = Path(amclust.__file__).parent
     return b"".join(path.read_bytes() for path in sorted(package.glob("*.py")))
 

@@ -159,7 +159,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     beta_ : float
         Inverse temperature.
 
-    history_ : structured ndarray of shape (n_iter_ + 1,)
+    history_ : structured ndarray of shape (`n_iter_` + 1,)
         One row an epoch, the first for what pre-training and seeding gave: epoch, n_steps, loss,
         reconstruction, recalled_reconstruction, silhouette, living_clusters, chosen.
         ``pandas.DataFrame(model.history_)`` shows it as a table.
