@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint format bench bench-quality bench-deep sanitize test-native wheel clean distclean
+.PHONY: help demo docs test lint format bench bench-quality bench-deep sanitize test-native wheel clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +32,8 @@ EXTRAS_demo := plot
 EXTRAS_test := test,torch,plot
 EXTRAS_lint := dev
 EXTRAS_bench := bench,torch
-INSTALLS := $(addprefix $(STAMPS)/,demo test lint bench)
+EXTRAS_docs := docs,torch
+INSTALLS := $(addprefix $(STAMPS)/,demo test lint bench docs)
 
 BUILD_FILES := CMakeLists.txt pyproject.toml constraints.txt
 NATIVE_SOURCES := $(shell find src/amclust/_core -type f)
@@ -69,6 +70,9 @@ bench-quality: $(STAMPS)/bench ## compare partitions with the peers' (data: AMCL
 bench-deep: $(STAMPS)/bench ## compare deep clustering with the peers' (data: AMCLUST_DATA)
 	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.deep
 
+docs: $(STAMPS)/docs ## build the documentation into docs/_build/html, warnings are errors
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
 wheel: $(STAMPS)/build-tools ## build a wheel into dist/
 	$(BIN)/python -m pip wheel -qq --no-build-isolation --no-deps --wheel-dir dist .
 
@@ -104,7 +108,7 @@ sanitize: $(STAMPS)/build-tools ## run the C++ tests under address and undefined
 	$(call native_tests,sanitize,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DAMCLUST_SANITIZE=ON)
 
 clean: ## remove what was built, keep .venv's packages
-	rm -rf build dist $(STAMPS) .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist docs/_build docs/gallery docs/generated $(STAMPS) .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv too

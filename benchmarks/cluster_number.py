@@ -21,7 +21,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,10 +41,7 @@ from benchmarks.pages import replace_between
 from benchmarks.quality.grids import Grid
 
 RESULTS = Path(__file__).parent / "results" / "cluster_number.json"
-TABLE_MARKS = (
-    "<!-- the table of python -m benchmarks.cluster_number --page -->",
-    "<!-- its end -->",
-)
+TABLE_MARKS = ("<!-- the table of python -m benchmarks.cluster_number -->", "<!-- its end -->")
 STEADINESS_MARKS = ("<!-- other seeds and rows -->", "<!-- their end -->")
 CANDIDATES = range(2, 21)
 FAMILIES = ("normal", "uniform", "heavy", "correlated")
@@ -318,7 +315,8 @@ def _right(records: list[dict[str, Any]], way: str) -> str:
     return f"{right} of {len(records)}"
 
 
-def main() -> None:
+def main(options: Sequence[str] | None = None) -> int:
+    """Compare the ways, or write what is recorded into a page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", default=os.environ.get("AMCLUST_DATA", "../shared/data"))
     parser.add_argument("--repeats", type=int, default=6, help="of the targets (default: 6)")
@@ -326,10 +324,10 @@ def main() -> None:
         "--ways", nargs="+", choices=WAYS, default=list(WAYS), help="keep the others' answers"
     )
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the results; run nothing")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(options)
     if arguments.page is not None:
         write_page(arguments.page, json.loads(RESULTS.read_text(encoding="utf-8")))
-        return
+        return 0
     ways, before = arguments.ways, {}
     if len(ways) < len(WAYS):
         before = json.loads(RESULTS.read_text())
@@ -354,7 +352,8 @@ def main() -> None:
         print(f"  {name:44s} {found}")
     print("\nSeconds", results["seconds"])
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

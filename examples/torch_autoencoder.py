@@ -1,4 +1,8 @@
-"""An autoencoder that clusters: an associative memory between encoder and decoder.
+"""
+An autoencoder that clusters
+============================
+
+An associative memory between encoder and decoder.
 
 The decoder sees latents that were carried to the memories part of the way, so the network finds
 ten attractors that images can be rebuilt from. Run: python examples/torch_autoencoder.py

@@ -1,4 +1,8 @@
-"""A classifier that thinks in prototypes: an associative memory between encoder and head.
+"""
+A classifier that thinks in prototypes
+======================================
+
+An associative memory between encoder and head.
 
 Every image is carried towards one of 30 learned memories and classified by what it has become, so a
 prediction can be explained by showing the memory. Run: python examples/torch_classifier.py

@@ -122,6 +122,9 @@ def test_measures():
     assert largest_share(labels) == 0.75
     assert stability([labels, 3 - labels, labels]) == 1.0
     assert np.isnan(stability([labels]))
+    other = np.array([5, 0, 0, 5, 1, 1, 7, 7, 7, 0])
+    some = np.arange(10) // 4
+    assert stability([some, other]) == adjusted_rand_score(some, other)
     assert np.isnan(silhouettes(np.ones((4, 2)), np.zeros((1, 4), int)))
 
 

@@ -801,7 +801,7 @@ def test_it_is_quiet_unless_asked(capfd):
     assert "stopped; another fit goes on from here" in capfd.readouterr().err
 
 
-GUIDE = Path(__file__).parents[1] / "docs" / "search.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "search.md"
 
 
 @pytest.mark.skipif(not GUIDE.exists(), reason="the guide is not part of this checkout")

@@ -18,8 +18,10 @@ _TABLES = (
     (
         "usps",
         "convolutional",
-        "**USPS, all from the same convolutional autoencoder** "
-        "(`--autoencoder convolutional --methods kmeans dcec graph deepclam`)",
+        (
+            "**USPS, all from the same convolutional autoencoder** "
+            "(`--autoencoder convolutional --methods kmeans dcec graph deepclam`)"
+        ),
     ),
     ("fashion_mnist", "convolutional", "**Fashion-MNIST, the same**"),
     ("digits", "mlp", "**digits** (`--sets digits --methods kmeans dec idec graph deepclam`)"),

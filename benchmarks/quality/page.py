@@ -32,7 +32,7 @@ living clusters where none has k). ClAM does this by itself; Ward is determinist
 not have, its most common values and β from the data). Seconds are of all restarts and the choice,
 in one thread.
 
-The default recipe (`docs/recipe.md`) was chosen by looking at these sets. Only usps_train was in
+The [default recipe](recipe.md) was chosen by looking at these sets. Only usps_train was in
 none of the comparisons of recipes (an early trial of seedings had it), and it is of the same kind
 as usps_test, so it says little. What the recipe is worth on data that had no say in it is told by
 the second table, of other sets.

@@ -146,13 +146,13 @@ class ClAM(DiskMethods, FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEst
         adjusted (0 for chance, 1 for perfect; for a single cluster the level that several have to
         exceed), votes, chosen.
 
-    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+    cluster_centers_ : ndarray of shape (`n_clusters_`, n_features)
         The memories (unit vectors for `metric="cosine"`).
 
     labels_ : ndarray of shape (n_samples,)
         Cluster of each row of the training data; the same as `predict` gives.
 
-    weights_ : ndarray of shape (n_clusters_,)
+    weights_ : ndarray of shape (`n_clusters_`,)
         Weights of the memories.
 
     beta_ : float
@@ -161,7 +161,7 @@ class ClAM(DiskMethods, FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEst
     loss_ : float
         Loss of the chosen restart's best epoch.
 
-    loss_curve_ : ndarray of shape (n_iter_,)
+    loss_curve_ : ndarray of shape (`n_iter_`,)
         Mean loss of every epoch of the chosen restart.
 
     silhouette_ : float
@@ -177,7 +177,7 @@ class ClAM(DiskMethods, FittingMethods, ClassNamePrefixFeaturesOutMixin, BaseEst
     recorded_epochs_ : ndarray of shape (n_recorded,)
         Only with `record_epochs`: those of them that the chosen restart reached, ascending.
 
-    recorded_memories_ : ndarray of shape (n_recorded, n_clusters_, n_features)
+    recorded_memories_ : ndarray of shape (n_recorded, `n_clusters_`, n_features)
         Only with `record_epochs`: its memories after these epochs. (The memories in
         `cluster_centers_` are those of the epoch with the best loss, not of the last.)
 

@@ -159,7 +159,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     beta_ : float
         Inverse temperature.
 
-    history_ : structured ndarray of shape (n_iter_ + 1,)
+    history_ : structured ndarray of shape (`n_iter_` + 1,)
         One row an epoch, the first for what pre-training and seeding gave: epoch, n_steps, loss,
         reconstruction, recalled_reconstruction, silhouette, living_clusters, chosen.
         ``pandas.DataFrame(model.history_)`` shows it as a table.
@@ -167,7 +167,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     loss_ : float
         Mean squared error an entry of ``decoder(recall(encoder(x)))`` in the epoch kept.
 
-    loss_curve_ : ndarray of shape (n_iter_,)
+    loss_curve_ : ndarray of shape (`n_iter_`,)
         Mean of what was minimised in every epoch of training.
 
     reconstruction_loss_ : float

@@ -1,0 +1,105 @@
+"""The documentation is true: its code runs and prints what it says, its pages are complete."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+# Whose code runs elsewhere: in tests/torch_layer/test_guide.py and tests/test_search.py.
+ELSEWHERE = {"torch.md", "guide/search.md"}
+NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
+
+pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the guide is not part of this checkout")
+
+
+def blocks(page):
+    """Give the Python of a page, each with the output that the page claims, or an empty text."""
+    pattern = r"^( *)```python\n(.*?)^\1```(?:\n+\1```text\n(.*?)^\1```)?"
+    found = re.findall(pattern, page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [(dedent(code), claimed) for _, code, claimed in found]
+
+
+PAGES = sorted(
+    name
+    for page in [*DOCS.glob("*.md"), *DOCS.glob("guide/*.md")]
+    if (name := page.relative_to(DOCS).as_posix()) not in ELSEWHERE and blocks(page)
+)
+
+
+def assert_same_output(printed, claimed):
+    """Compare words exactly and numbers loosely: instruction sets round differently."""
+    assert NUMBER.sub("#", " ".join(printed.split())) == NUMBER.sub("#", " ".join(claimed.split()))
+    for ours, theirs in zip(NUMBER.findall(printed), NUMBER.findall(claimed), strict=True):
+        value, expected = (float(one.replace(",", "")) for one in (ours, theirs))
+        assert value == pytest.approx(expected, rel=0.05, abs=0.04), (printed, claimed)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_runs_and_prints_what_it_says(page, capsys, tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    for code, claimed in blocks(DOCS / page):
+        exec(compile(code, page, "exec"), names)
+        printed = capsys.readouterr().out
+        if claimed:
+            assert_same_output(printed, claimed)
+
+
+def public_names():
+    modules = ["amclust"]
+    for optional, needs in (("amclust.plotting", "matplotlib"), ("amclust.torch", "torch")):
+        if importlib.util.find_spec(optional) and importlib.util.find_spec(needs):
+            modules.append(optional)
+    for module in modules:
+        for name in importlib.import_module(module).__all__:
+            if isinstance(getattr(importlib.import_module(module), name), type(sys)):
+                modules.append(f"{module}.{name}")
+            else:
+                yield f"{module}.{name}"
+
+
+def listed_names():
+    """Give what the API page lists, by the module that is current there."""
+    names, module = {"amclust.__version__"}, ""
+    for line in (DOCS / "api.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith(".. currentmodule:: "):
+            module = line.split()[-1]
+        elif re.fullmatch(r"   \w+", line):
+            names.add(f"{module}.{line.strip()}")
+    return names
+
+
+def test_every_public_name_is_on_the_api_page():
+    assert set(public_names()) <= listed_names()
+
+
+def test_the_api_page_lists_nothing_else():
+    pytest.importorskip("torch")
+    pytest.importorskip("matplotlib")
+    assert listed_names() <= set(public_names())
+
+
+@pytest.mark.parametrize(
+    ("module", "page"),
+    [
+        ("quality.cli", "quality.md"),
+        ("speed.cli", "speed.md"),
+        ("cluster_number", "number_of_clusters.md"),
+        ("recipe.cli", "recipe.md"),
+        ("deep.cli", "deep.md"),
+    ],
+)
+def test_a_page_of_results_is_what_its_command_writes(module, page, tmp_path):
+    if module == "deep.cli":
+        pytest.importorskip("torch")
+    copy = tmp_path / page
+    copy.write_bytes((DOCS / page).read_bytes())
+    arguments = [*(["--page-only"] if module == "recipe.cli" else []), "--page", str(copy)]
+    assert importlib.import_module(f"benchmarks.{module}").main(arguments) == 0
+    assert copy.read_text(encoding="utf-8") == (DOCS / page).read_text(encoding="utf-8")
