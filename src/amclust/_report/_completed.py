@@ -26,7 +26,9 @@ def first_filled_cells(subject: Subject, count: int) -> list[FilledCell]:
     completed = subject.network.complete(subject.rows[rows]) if len(rows) else subject.rows[rows]
     cells = [
         FilledCell(int(row), int(j), float(values[j]), int(subject.labels[row]), float(memory[j]))
-        for row, values, memory in zip(rows, completed, memories_of(subject, rows, completed), strict=True)
+        for row, values, memory in zip(
+            rows, completed, memories_of(subject, rows, completed), strict=True
+        )
         for j in np.flatnonzero(np.isnan(subject.rows[row]))
     ]
     return cells[:count]

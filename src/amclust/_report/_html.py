@@ -75,7 +75,7 @@ def figure(identifier: str, title: str, description: str, explanation: str) -> s
     return (
         f'<figure aria-labelledby="{identifier}-title">'
         f'<h3 id="{identifier}-title">{title}</h3>'
-        f'<figcaption>{explanation}</figcaption>'
+        f"<figcaption>{explanation}</figcaption>"
         f'<div class="plot" id="{identifier}" role="img" aria-label="{escape(description)}"></div>'
         "</figure>"
     )

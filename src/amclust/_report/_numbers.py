@@ -55,7 +55,11 @@ def fixed(value: float, decimals: int) -> str:
     """Write a number with so many decimals."""
     if not math.isfinite(value):
         return NOTHING
-    text = f"{abs(value):,.{decimals}f}" if abs(value) >= LEAST_GROUPED else f"{abs(value):.{decimals}f}"
+    text = (
+        f"{abs(value):,.{decimals}f}"
+        if abs(value) >= LEAST_GROUPED
+        else f"{abs(value):.{decimals}f}"
+    )
     return f"−{text}" if value < 0 and float(text.replace(",", "")) else text
 
 

@@ -139,7 +139,9 @@ class Columns:
         model, rows = subject.model, subject.rows
         stats = _native.statistics(make_dataset(rows), None, None, 1)
         seen = np.asarray(stats["weight"]) > 0
-        mean, least, greatest = (np.where(seen, stats[key], np.nan) for key in ("mean", "min", "max"))
+        mean, least, greatest = (
+            np.where(seen, stats[key], np.nan) for key in ("mean", "min", "max")
+        )
         spread = np.where(seen, np.sqrt(stats["variance"]), np.nan)
         constant = seen & (least == greatest)
         if model._fitted_metric == "euclidean":

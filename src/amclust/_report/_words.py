@@ -38,7 +38,11 @@ def departures_list(
         written = profiles.formats[departure.column]
         direction = "above" if departure.scaled > 0 else "below"
         # Without scaling the difference can be seen from the two numbers.
-        size = f'<span class="delta {direction}">{signed(departure.scaled)}{unit}</span>' if unit else ""
+        size = (
+            f'<span class="delta {direction}">{signed(departure.scaled)}{unit}</span>'
+            if unit
+            else ""
+        )
         items.append(
             f'<li><span class="feature">{name(subject.names[departure.column])}</span> '
             f"<b>{written(departure.value)}</b> "

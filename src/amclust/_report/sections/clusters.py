@@ -43,8 +43,10 @@ def clusters_section(
         classes="stack",
     )
     rest = f", with {counted(int(sizes[hidden].sum()), 'row')}"
-    return paragraphs(_explanation(subject, profiles)) + listing + more(
-        len(hidden), "cluster", rest=rest
+    return (
+        paragraphs(_explanation(subject, profiles))
+        + listing
+        + more(len(hidden), "cluster", rest=rest)
     )
 
 
@@ -77,9 +79,7 @@ def _size(subject: Subject, cluster: int) -> str:
     )
 
 
-def _mean_silhouettes(
-    subject: Subject, silhouettes: NDArray[np.float64] | None
-) -> list[str]:
+def _mean_silhouettes(subject: Subject, silhouettes: NDArray[np.float64] | None) -> list[str]:
     """Write the mean silhouette of each cluster's (sampled) rows."""
     if silhouettes is None:
         return [NOTHING] * subject.n_clusters

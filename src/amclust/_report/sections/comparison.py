@@ -27,7 +27,11 @@ def comparison_section(subject: Subject, comparison: Comparison | None) -> str:
         "Two partitions of the same rows",
         ("", "ClAM", "k-means"),
         [
-            ("Silhouette", fixed(comparison.silhouette, 4), fixed(comparison.k_means_silhouette, 4)),
+            (
+                "Silhouette",
+                fixed(comparison.silhouette, 4),
+                fixed(comparison.k_means_silhouette, 4),
+            ),
             ("Restarts", count(len(subject.model.runs_)), count(comparison.restarts)),
             ("Sizes of the clusters", _sizes(comparison.sizes), _sizes(comparison.k_means_sizes)),
             (
@@ -42,9 +46,7 @@ def comparison_section(subject: Subject, comparison: Comparison | None) -> str:
 
 
 def _setting(subject: Subject, comparison: Comparison) -> str:
-    rule = (
-        "highest silhouette" if subject.model.selection == "silhouette" else "least inertia"
-    )
+    rule = "highest silhouette" if subject.model.selection == "silhouette" else "least inertia"
     texts = [
         f"k-means was run {counted(comparison.restarts, 'time')} on the same rows with the same "
         f"scaling, and the run with the {rule} was kept, as for the model."

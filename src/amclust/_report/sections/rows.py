@@ -62,7 +62,11 @@ def completed_section(subject: Subject, profiles: Profiles) -> str:
         "Completed values, column by column",
         ("Column", "Completed", "Of its rows"),
         [
-            (name(subject.names[j]), count(int(subject.missing[j])), share(subject.missing[j], subject.n_rows))
+            (
+                name(subject.names[j]),
+                count(int(subject.missing[j])),
+                share(subject.missing[j], subject.n_rows),
+            )
             for j in columns[:COLUMNS_SHOWN]
         ],
         numeric=(1, 2),

@@ -16,9 +16,7 @@ RUNS_SHOWN = 12
 def runs_section(subject: Subject) -> str:
     """List the runs, the best first."""
     model, runs = subject.model, subject.model.runs_
-    order = order_runs(
-        -runs["living_clusters"], runs["silhouette"], runs["loss"], model.selection
-    )
+    order = order_runs(-runs["living_clusters"], runs["silhouette"], runs["loss"], model.selection)
     chosen = int(np.flatnonzero(runs["chosen"])[0])
     # The chosen one stays first where runs are equally good.
     order = np.concatenate([[chosen], order[order != chosen]])
