@@ -35,16 +35,20 @@ class Column:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Column:
         """Return the column that `to_json` wrote down; refuse anything else."""
-        try:
-            column = cls(data["name"], data["kind"], tuple(data.get("categories", ())))
-        except (KeyError, TypeError, AttributeError) as error:
-            msg = f"not a column: {shortened(data, 80)}"
-            raise ValueError(msg) from error
-        texts = all(isinstance(text, str) for text in (column.name, *column.categories))
-        if not texts or column.kind not in KINDS:
+        if not _is_column(data):
             msg = f"not a column: {shortened(data, 80)}"
             raise ValueError(msg)
-        if bool(column.categories) != (column.kind == "category"):
-            msg = f"not a column: {shortened(data, 80)}"
-            raise ValueError(msg)
-        return column
+        return cls(data["name"], data["kind"], tuple(data.get("categories", ())))
+
+
+def _is_column(data: object) -> bool:
+    if not isinstance(data, dict):
+        return False
+    categories = data.get("categories", [])
+    return (
+        isinstance(data.get("name"), str)
+        and data.get("kind") in KINDS
+        and isinstance(categories, list)
+        and all(isinstance(category, str) for category in categories)
+        and bool(categories) == (data["kind"] == "category")
+    )

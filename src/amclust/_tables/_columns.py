@@ -255,7 +255,12 @@ class Columns:
         if not isinstance(columns, list) or not columns or not isinstance(name, str | None):
             msg = f"not a choice of columns: {shortened(data, 80)}"
             raise ValueError(msg)
-        return cls(tuple(Column.from_json(column) for column in columns), name, spelling)
+        chosen = cls(tuple(Column.from_json(column) for column in columns), name, spelling)
+        repeated = find_repeated(chosen.features)
+        if repeated:
+            msg = f"not a choice of columns: {listed(repeated)} are repeated"
+            raise ValueError(msg)
+        return chosen
 
     def _check_names(self, frame: pd.DataFrame) -> None:
         there = set(frame.columns)

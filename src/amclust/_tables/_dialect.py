@@ -25,6 +25,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_NUMBER = re.compile(rf"{NUMBER}|[+-]?[0-9]+,[0-9]+")
 # Enough to tell delimiters apart.
 _RECORDS = 50
 
@@ -182,6 +183,12 @@ def _first_record(text: str, delimiter: str, source: str) -> tuple[list[str], in
     return cells, sum(lengths)
 
 
+def _share_of_numbers(text: str, delimiter: str, *, complete: bool) -> float:
+    """Return how many of the cells below the header are numbers; "1,5" is one."""
+    cells = [cell for row in _records(text, delimiter, complete=complete)[1:] for cell in row]
+    return sum(bool(_NUMBER.fullmatch(cell.strip())) for cell in cells) / max(1, len(cells))
+
+
 def _even_width(text: str, delimiter: str, *, complete: bool) -> int:
     """Return how many cells every record has, 0 if that differs from record to record."""
     widths = {len(record) for record in _records(text, delimiter, complete=complete)}
@@ -191,9 +198,13 @@ def _even_width(text: str, delimiter: str, *, complete: bool) -> int:
 def _sniff_delimiter(head: str, prefer: str | None, source: str, *, complete: bool) -> str:
     order = sorted(DELIMITERS, key=lambda delimiter: delimiter != prefer)
     even = {one: _even_width(head, one, complete=complete) for one in order}
-    best = max(order, key=lambda one: even[one])
-    if even[best] > 1:
-        return best
+    split = [one for one in order if even[one] > 1]
+    if len(split) > 1:
+        # Commas in "1,5;2,5" split the rows as evenly as semicolons.
+        shares = {one: _share_of_numbers(head, one, complete=complete) for one in split}
+        return max(split, key=lambda one: (shares[one], even[one]))
+    if split:
+        return split[0]
     # No delimiter gives even rows: take the one that splits the first line, so that the ragged
     # row can be named.
     widths = {one: len(_first_record(head, one, source)[0]) for one in order}

@@ -39,7 +39,9 @@ def unknown_names(names: Sequence[str], known: Sequence[str]) -> str:
     by_folded = {name.casefold(): name for name in reversed(known)}
     words = []
     for name in names:
-        close = difflib.get_close_matches(name.casefold(), by_folded, n=3)
+        folded_name = name.casefold()
+        exact = [folded_name] if folded_name in by_folded else []
+        close = exact or difflib.get_close_matches(folded_name, by_folded, n=3)
         hint = f" (did you mean {listed(by_folded[folded] for folded in close)}?)" if close else ""
         words.append(f"{shortened(name)}{hint}")
     noun = "column" if len(names) == 1 else "columns"

@@ -207,11 +207,11 @@ def _parse(blocks: _Blocks, source: str, dialect: Dialect) -> Iterator[pa.Table]
 
 
 def _refuse_open_quote(table: pa.Table, source: str, rows: int) -> None:
-    """Refuse a last row that goes over line ends, given that the quotes do not pair up."""
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if set(column[-1].as_py()) & set("\r\n"):
-            msg = f"{source}: the quote opened in row {rows:,}, column {name!r}, never closes"
-            raise TableError(msg)
+    """Refuse a last cell that goes over line ends, given that the quotes do not pair up."""
+    if set(table.columns[-1][-1].as_py()) & set("\r\n"):
+        name = table.column_names[-1]
+        msg = f"{source}: the quote opened in row {rows:,}, column {name!r}, never closes"
+        raise TableError(msg)
 
 
 def _without_trailing(table: pa.Table, source: str, first_row: int) -> pa.Table:

@@ -1,0 +1,447 @@
+"""Which columns are clustered, and how their cells become numbers."""
+
+import datetime
+import decimal
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from amclust._tables import Columns, TableError, read_table, write_table
+from amclust._tables._cells import PLAIN, Refusal, all_to_numbers, to_numbers
+
+NAN = float("nan")
+
+
+def table(text, save):
+    return read_table(save(text))
+
+
+def column(cells, save, name="a"):
+    """Return a text table with a column of these cells beside one of numbers."""
+    return table(f"{name};n\n" + "".join(f"{cell};1\n" for cell in cells), save)
+
+
+def values(frame, **choice):
+    return Columns.choose(frame, **choice).matrix(frame).to_numpy()
+
+
+def test_columns_are_chosen_by_name(save):
+    frame = table("id,a,b,c\nx,1,2,3\n", save)
+    assert Columns.choose(frame, id="id").features == ["a", "b", "c"]
+    assert Columns.choose(frame, id="id", drop=["b"]).features == ["a", "c"]
+    columns = Columns.choose(frame, use=["c", "a"])
+    assert columns.features == ["c", "a"]
+    assert columns.matrix(frame).to_numpy().tolist() == [[3, 1]]
+    assert columns.ids(frame) is None
+
+
+@pytest.mark.parametrize("choice", [{"use": ["heigth"]}, {"drop": ["HEIGHT"]}, {"id": "hight"}])
+def test_unknown_names_are_errors_with_the_closest(save, choice):
+    frame = table("Height,weight\n1,2\n", save)
+    with pytest.raises(TableError, match="did you mean 'Height'.*; the table has 'Height', 'w"):
+        Columns.choose(frame, **choice)
+
+
+def test_a_choice_that_contradicts_itself(save):
+    frame = table("a,b\n1,2\n", save)
+    with pytest.raises(TableError, match="named once; see 'a'"):
+        Columns.choose(frame, use=["a"], drop=["a"])
+    with pytest.raises(TableError, match="named once; see 'b'"):
+        Columns.choose(frame, use=["a", "b"], id="b")
+    with pytest.raises(TableError, match="no column is left"):
+        Columns.choose(frame, drop=["a", "b"])
+    with pytest.raises(TableError, match="cannot one-hot encode: .*no column 'b'"):
+        Columns.choose(frame, use=["a"], one_hot=["b"])
+    with pytest.raises(TableError, match="one_hot must be a list of names or 'all', got 'a'"):
+        Columns.choose(frame, one_hot="a")
+
+
+def test_a_frame_with_repeated_names():
+    frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(TableError, match="repeated column names: 'a'"):
+        Columns.choose(frame)
+
+
+def test_text_columns_are_listed_with_what_to_do(save):
+    frame = table("x,name,the city\n1,Ann,Rome\n2,Bob,Oslo\n", save)
+    with pytest.raises(TableError) as caught:
+        Columns.choose(frame)
+    message = str(caught.value)
+    assert "'name' ('Ann', 'Bob'; first in row 1), 'the city' ('Rome', 'Oslo'" in message
+    assert "--drop 'name,the city'" in message
+    assert "--one-hot 'name,the city'" in message
+    assert "'x'" not in message
+
+
+def test_a_hundred_text_columns_are_not_all_listed():
+    frame = pd.DataFrame({f"c{index}": ["a"] for index in range(100)})
+    with pytest.raises(TableError, match="92 more hold text"):
+        Columns.choose(frame)
+
+
+def test_text_among_numbers_is_told_by_row(save):
+    cells = ["1.5"] * 700 + ["oops", "2", "2"]
+    with pytest.raises(
+        TableError, match="'a' \\('oops'; first in row 701\\) holds text among numb"
+    ):
+        Columns.choose(column(cells, save))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["2020-01-31", "2020-02-01"],
+        ["2020/1/31 12:00", ""],
+        ["31.01.2020", "01.02.2020"],
+        ["1/31/20", "2/1/20"],
+        ["12:30", "23:59:59.5"],
+        ["2020-01-31T10:00:00Z"],
+        ["3 Jan 2020", "14-Feb-2021"],
+        ["Jan 3, 2020"],
+    ],
+)
+def test_dates_in_text_are_told(save, cells):
+    with pytest.raises(TableError, match="holds dates or times: leave out with --drop a, or turn"):
+        Columns.choose(column(cells, save))
+
+
+@pytest.mark.parametrize("value", [datetime.date(2020, 1, 2), datetime.datetime(2020, 1, 2, 3)])
+@pytest.mark.parametrize("dtype", [None, "object"])
+def test_typed_dates_are_told(value, dtype):
+    frame = pd.DataFrame({"when": pd.Series([value], dtype=dtype), "x": [1]})
+    with pytest.raises(TableError, match="'when' \\('2020-01-02.*holds dates or times"):
+        Columns.choose(frame)
+
+
+@pytest.mark.parametrize("cell", ["inf", "-inf", "Infinity", "1e999", "-1" + "0" * 400])
+def test_infinite_values_are_told_by_column_and_row(save, cell):
+    with pytest.raises(TableError, match="column 'a' .*first in row 2\\) holds infinite values"):
+        Columns.choose(column(["1", cell, "2"], save))
+
+
+def test_typed_infinite_values():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, np.inf]})
+    with pytest.raises(TableError, match="column 'b' \\('inf'; first in row 2\\)"):
+        Columns.choose(frame)
+
+
+@pytest.mark.parametrize(
+    ("cells", "advice", "choice", "expected"),
+    [
+        (["1,5", "2"], "decimal commas: say --decimal comma", {"decimal": ","}, [1.5, 2]),
+        (
+            ["1.234,5", "-2,25"],
+            "decimal commas: say --decimal comma",
+            {"decimal": ",", "thousands": "."},
+            [1234.5, -2.25],
+        ),
+        (["1,234,567.5", "2"], "--thousands comma", {"thousands": ","}, [1234567.5, 2]),
+        (["1 234", "1\u00a0234", "7"], "--thousands space", {"thousands": " "}, [1234, 1234, 7]),
+        (["1'234", "7"], "--thousands apostrophe", {"thousands": "'"}, [1234, 7]),
+        (["1,234", "7"], "--decimal comma or --thousands comma", {"thousands": ","}, [1234, 7]),
+        (["1,234", "7"], "--decimal comma or --thousands comma", {"decimal": ","}, [1.234, 7]),
+    ],
+)
+def test_other_spellings_of_numbers(save, cells, advice, choice, expected):
+    frame = column(cells, save)
+    with pytest.raises(TableError, match=advice):
+        Columns.choose(frame)
+    assert values(frame, **choice)[:, 0].tolist() == expected
+
+
+def test_a_spelling_is_not_stretched(save):
+    with pytest.raises(TableError, match="'1.5'"):
+        Columns.choose(column(["1.5", "2,5"], save), decimal=",")
+    with pytest.raises(TableError, match="'1,5'"):
+        Columns.choose(column(["1,5", "1,000"], save), thousands=",")
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"decimal": ";"}, "decimal must be '.' or ','"),
+        ({"thousands": "ab"}, "thousands must be one character"),
+        ({"thousands": "1"}, "thousands must be one character"),
+        ({"decimal": ",", "thousands": ","}, "must differ"),
+    ],
+)
+def test_impossible_spellings(save, choice, message):
+    with pytest.raises(TableError, match=message):
+        Columns.choose(column(["1"], save), **choice)
+
+
+@pytest.mark.parametrize(
+    "cell", ["", " ", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", "#N/A", " NA "]
+)
+def test_spellings_of_missing(save, cell):
+    np.testing.assert_array_equal(values(column(["1", cell], save))[:, 0], [1, NAN])
+    frame = column(["red", cell], save)
+    np.testing.assert_array_equal(values(frame, one_hot=["a"])[:, 0], [1, NAN])
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("+1", 1),
+        ("-.5", -0.5),
+        ("5.", 5),
+        ("1E-3", 0.001),
+        ("007", 7),
+        ("1" * 50, float("1" * 50)),
+        ("0." + "3" * 500, 1 / 3),
+        ("1e-400", 0),
+        ("-0", 0),
+        (" 4 ", 4),
+    ],
+)
+def test_spellings_of_numbers(save, cell, value):
+    assert values(column([cell, "", "2"], save))[0, 0] == value
+
+
+@pytest.mark.parametrize("cell", ["0x10", "1_0", "1d3", "12%", "$5", "١", "1 2", "--1", "e5", "."])
+def test_what_is_no_number(save, cell):
+    with pytest.raises(TableError, match="column 'a' "):
+        Columns.choose(column([cell, "2"], save))
+
+
+def test_numbers_are_those_of_python(save):
+    numbers = np.random.default_rng(0).standard_normal(1_000) * 10.0 ** np.arange(-300, 300, 0.6)
+    frame = column([repr(float(number)) for number in numbers], save)
+    np.testing.assert_array_equal(values(frame)[:, 0], numbers)
+
+
+def test_truth_values_become_0_and_1(save):
+    frame = column(["True", "FALSE", "", "true", "1", "0"], save)
+    np.testing.assert_array_equal(values(frame)[:, 0], [1, 0, NAN, 1, 1, 0])
+    frame = pd.DataFrame({"a": [True, False], "b": pd.array([True, None], dtype="boolean")})
+    np.testing.assert_array_equal(values(frame), [[1, 1], [0, NAN]])
+    with pytest.raises(TableError, match="'True'"):
+        Columns.choose(column(["True", "3"], save))
+
+
+def test_columns_without_a_value_are_named(save):
+    frame = table("a,b,c\n1,,NA\n2,?,\n", save)
+    with pytest.raises(TableError, match="columns 'b', 'c' have no value at all: .*--drop b,c"):
+        Columns.choose(frame)
+    with pytest.raises(TableError, match="column 'b' has no value at all"):
+        Columns.choose(frame, drop=["c"], one_hot=["b"])
+    with pytest.raises(TableError, match="column 'x' has no value at all"):
+        Columns.choose(pd.DataFrame({"x": [None, None], "y": [1, 2]}))
+
+
+def test_one_hot(save):
+    frame = table("x,hue,size\n1,red,10\n2,,9\n3,blue ,10\n", save)
+    columns = Columns.choose(frame, one_hot=["hue", "size"])
+    # Numbers are sorted as such.
+    assert columns.features == ["x", "hue=blue", "hue=red", "size=9", "size=10"]
+    assert columns.encodings == {"hue": ["blue", "red"], "size": ["9", "10"]}
+    expected = [[1, 0, 1, 0, 1], [2, NAN, NAN, 1, 0], [3, 1, 0, 0, 1]]
+    np.testing.assert_array_equal(columns.matrix(frame).to_numpy(), expected)
+    assert Columns.choose(frame, one_hot="all").features == ["x", "hue=blue", "hue=red", "size"]
+
+
+def test_one_hot_all_does_not_encode_dates(save):
+    frame = table("when,hue\n2020-01-02,red\n2020-01-03,blue\n", save)
+    with pytest.raises(TableError, match="'when' .*dates"):
+        Columns.choose(frame, one_hot="all")
+
+
+def test_an_unknown_category_is_told(save):
+    columns = Columns.choose(table("hue\nred\nblue\n", save), one_hot="all")
+    with pytest.raises(
+        TableError, match="'hue', row 12: 'teal' is not one of its categories \\('b"
+    ):
+        columns.matrix(table("hue\nred\nteal\n", save), first_row=10)
+
+
+def test_too_many_categories(save):
+    frame = table("name\n" + "".join(f"n{index}\n" for index in range(1_001)), save)
+    with pytest.raises(TableError, match="'name' has more than 1,000 categories"):
+        Columns.choose(frame, one_hot="all")
+
+
+def test_a_category_that_is_a_column_already(save):
+    frame = table("hue,hue=red\nred,1\n", save)
+    with pytest.raises(TableError, match="there already: 'hue=red'"):
+        Columns.choose(frame, one_hot=["hue"])
+
+
+def test_later_tables_need_the_columns_but_not_their_order(save):
+    columns = Columns.choose(table("a,b\n1,2\n", save))
+    assert columns.matrix(table("b,z,a\n3,x,4\n", save)).to_numpy().tolist() == [[4, 3]]
+    with pytest.raises(TableError, match="no column 'b' \\(did you mean 'B'\\?\\)"):
+        columns.matrix(table("a,B\n1,2\n", save))
+    with pytest.raises(TableError, match="'b' \\('x'; first in row 8\\) .*only numbers and empty"):
+        columns.matrix(table("a,b\n1,x\n", save), first_row=7)
+
+
+@pytest.mark.parametrize("cell", ["", "NaN", "null", " "])
+def test_a_missing_id_is_an_error(save, cell):
+    frame = table(f"id,a\nx,1\n{cell},2\n", save)
+    with pytest.raises(TableError, match="the id column 'id' is empty in row 2:"):
+        Columns.choose(frame, id="id")
+
+
+def test_a_missing_id_in_a_typed_column():
+    frame = pd.DataFrame({"id": [1.0, NAN, NAN], "a": [1, 2, 3]})
+    with pytest.raises(TableError, match="'id' is empty in row 2 and 1 more"):
+        Columns.choose(frame, id="id")
+
+
+def test_ids_stay_as_they_are_and_may_repeat(save):
+    frame = table("id,a\n007,1\nNA,2\n007,3\n", save)
+    columns = Columns.choose(frame, id="id")
+    assert columns.ids(frame).tolist() == ["007", "NA", "007"]
+    assert columns.ids(frame).name == "id"
+    with pytest.raises(TableError, match="no column 'id'"):
+        columns.ids(table("a\n1\n", save))
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (pd.Series([1, 2], dtype="int8"), [1, 2]),
+        (pd.Series([1, None], dtype="Int64"), [1, NAN]),
+        (pd.Series([1.5, None], dtype="float32"), [1.5, NAN]),
+        (pd.Series([1, 2], dtype="uint64"), [1, 2]),
+        (pd.Series([decimal.Decimal("1.5"), None]), [1.5, NAN]),
+        (pd.Series(["1.5", None]), [1.5, NAN]),
+        (pd.Series(["1.5", None], dtype="category"), [1.5, NAN]),
+        (pd.Series([1, "2.5"], dtype=object), [1, 2.5]),
+        (pd.Series([1, pd.NA, "?"], dtype=object), [1, NAN, NAN]),
+        (pd.Series([2**60, 1], dtype="int64"), [2.0**60, 1]),
+    ],
+)
+def test_typed_columns(cells, expected):
+    frame = pd.DataFrame({"a": cells})
+    np.testing.assert_array_equal(values(frame)[:, 0], expected)
+
+
+@pytest.mark.parametrize("cells", [[[1, 2], [3]], [{"a": 1}, {"a": 2}], [b"x", b"y"]])
+def test_values_that_are_no_cells(cells):
+    with pytest.raises(TableError, match="column 'a' .* holds values that are no numbers"):
+        Columns.choose(pd.DataFrame({"a": cells}))
+
+
+def test_many_narrow_columns_are_as_one_by_one():
+    rng = np.random.default_rng(0)
+    cells = rng.choice(["1", "-2.5", "", "?", " 4", "True", "inf", "x"], size=(80, 2))
+    # Blocks of columns that are all numbers, and blocks with something else among them.
+    cells[:40][~np.isin(cells[:40], ["1", "-2.5", "", "?", " 4"])] = "3"
+    columns = [pa.chunked_array([row]) for row in cells.tolist()]
+    columns[60:] = [column.cast(pa.large_string()) for column in columns[60:]]
+    columns += [pa.chunked_array([[1, None]]), pa.chunked_array([[True], [False]])]
+    for group in (columns, columns[:40]):
+        for found, column in zip(all_to_numbers(group, PLAIN), group, strict=True):
+            alone = to_numbers(column, PLAIN)
+            if isinstance(alone, Refusal):
+                assert found == alone
+            else:
+                np.testing.assert_array_equal(found.values, alone.values)
+                assert found.boolean == alone.boolean
+
+
+def test_the_table_is_left_alone(save):
+    frame = table("a,hue\n1,red\n,blue\n", save)
+    before = frame.copy()
+    columns = Columns.choose(frame, one_hot="all")
+    columns.fill(frame, np.nan_to_num(columns.matrix(frame)))
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_only_missing_cells_are_filled(save):
+    text = "id,a,hue,yes,n,when\n007,1.50,,TRUE,3,2020\n008,?,red,,,\n009, 2,blue,FALSE,4,\n"
+    frame = table(text, save)
+    columns = Columns.choose(frame, id="id", drop=["when"], one_hot=["hue"])
+    completed = np.array([[9, 0.6, 0.4, 9, 9], [0.1, 9, 9, 0.7, 3.5], [9, 9, 9, 9, 9]])
+    filled = columns.fill(frame, completed)
+    assert filled.to_numpy().tolist() == [
+        ["007", "1.50", "blue", "TRUE", "3", "2020"],
+        ["008", "0.1", "red", "TRUE", "3.5", ""],
+        ["009", " 2", "blue", "FALSE", "4", ""],
+    ]
+    with pytest.raises(ValueError, match="shape \\(3, 5\\), got \\(3, 4\\)"):
+        columns.fill(frame, completed[:, 1:])
+
+
+def test_filled_numbers_are_spelled_as_the_others(save):
+    frame = column(["1,5", ""], save)
+    columns = Columns.choose(frame, decimal=",")
+    assert columns.fill(frame, [[0, 1], [2.25, 1]])["a"].tolist() == ["1,5", "2,25"]
+
+
+def test_typed_cells_are_filled_by_type():
+    frame = pd.DataFrame(
+        {
+            "whole": pd.array([1, None], dtype="Int64"),
+            "broken": pd.array([1, None], dtype="Int64"),
+            "real": [0.5, NAN],
+            "yes": pd.array([True, None], dtype="boolean"),
+            "hue": ["red", None],
+            "kept": [1, 2],
+        }
+    )
+    columns = Columns.choose(frame, drop=["kept"], one_hot="all")
+    filled = columns.fill(frame, [[0] * 5, [7, 7.5, 8.5, 0.2, 1]])
+    assert filled.to_numpy().tolist() == [
+        [1, 1, 0.5, True, "red", 1],
+        [7, 7.5, 8.5, False, "red", 2],
+    ]
+    assert filled["whole"].dtype.kind == "i"
+    assert filled["kept"].equals(frame["kept"])
+
+
+def test_a_choice_survives_json(save):
+    frame = table("id;a;yes;hue\n1;1,5;true;red\n2;;;blue\n", save)
+    columns = Columns.choose(frame, id="id", one_hot=["hue"], decimal=",", thousands=".")
+    again = Columns.from_json(json.loads(json.dumps(columns.to_json())))
+    assert again == columns
+    pd.testing.assert_frame_equal(again.matrix(frame), columns.matrix(frame))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"columns": []},
+        {"columns": None},
+        {"columns": ["a"]},
+        {"columns": [{"name": 1, "kind": "number"}]},
+        {"columns": [{"name": "a", "kind": "code"}]},
+        {"columns": [{"name": "a", "kind": "category"}]},
+        {"columns": [{"name": "a", "kind": "number", "categories": ["x"]}]},
+        {"columns": [{"name": "a", "kind": "category", "categories": [1]}]},
+        {"columns": [{"name": "a", "kind": "category", "categories": "xy"}]},
+        {"columns": [{"name": "a", "kind": "number"}] * 2},
+        {"id": 3},
+        {"decimal": None},
+        {"thousands": 3},
+    ],
+)
+def test_json_of_strangers_is_checked(change):
+    good = Columns.choose(pd.DataFrame({"a": [1]})).to_json()
+    assert Columns.from_json(good).features == ["a"]
+    with pytest.raises(ValueError, match="column|decimal|thousands"):
+        Columns.from_json({**good, **change})
+    with pytest.raises(ValueError, match="not a choice of columns"):
+        Columns.from_json({key: good[key] for key in good if key not in change})
+
+
+def test_a_parquet_table_keeps_what_is_not_used(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "id": pd.Series([2**60 + 1, None], dtype=pd.ArrowDtype(pa.int64())),
+            "when": pd.to_datetime(["2020-01-02", None]),
+            "x": [1.0, NAN],
+        }
+    )
+    write_table(frame, tmp_path / "a.parquet")
+    read = read_table(tmp_path / "a.parquet")
+    filled = Columns.choose(read, use=["x"]).fill(read, [[0], [2]])
+    write_table(filled, tmp_path / "b.parquet")
+    again = read_table(tmp_path / "b.parquet")
+    assert again["id"].tolist()[0] == 2**60 + 1
+    pd.testing.assert_frame_equal(again.drop(columns="x"), read.drop(columns="x"))
+    assert again["x"].tolist() == [1, 2]
