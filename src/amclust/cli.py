@@ -44,7 +44,9 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"amclust {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="command")
+    commands = parser.add_subparsers(
+        title="commands", prog="amclust", required=True, metavar="command"
+    )
     for command in COMMANDS:
         command.add(commands)
     return parser

@@ -68,8 +68,9 @@ def plain_warnings() -> Iterator[None]:
 def reason(error: BaseException) -> str:
     """Return what went wrong, in a line."""
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror.lower()}"
+        # Errors of files name them; what has no name is standard input or output.
+        where = error.filename or "standard input or output"
+        return f"{where}: {error.strerror.lower()}"
     if isinstance(error, MemoryError):
         return "out of memory; --stream reads a table piece by piece"
     return str(error).strip() or type(error).__name__
