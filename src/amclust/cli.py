@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -76,7 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _console.abandon_output()
         return READER_GONE
-    except (ArithmeticError, ImportError, MemoryError, OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # people are told what is wrong, not where
+        if os.environ.get("AMCLUST_TRACEBACK"):
+            raise
         _console.note(f"error: {_console.reason(error)}")
         _console.abandon_output()
         return 1
