@@ -11,8 +11,8 @@ def loaded_by(statement):
 
 
 def test_import_is_light():
-    loaded = loaded_by("import amclust")
+    loaded = loaded_by("import amclust.cli; amclust.cli.build_parser()")
     assert "sklearn" in loaded
-    heavy = {"torch", "matplotlib", "pandas", "polars"}
+    heavy = {"torch", "matplotlib", "pandas", "plotly", "polars", "pyarrow"}
     assert not loaded & heavy - loaded_by("import sklearn.cluster")
-    assert not loaded & {"torch", "matplotlib"}
+    assert not loaded & {"torch", "matplotlib", "plotly"}

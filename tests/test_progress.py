@@ -37,6 +37,18 @@ def test_a_terminal_has_a_bar_on_one_line(monkeypatch, clock):
     assert "\n" not in stream.getvalue()
 
 
+def test_a_run_that_stopped_early_counts_as_done(monkeypatch, clock):
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    report = reporter(1, 2, 1000)
+    report(0, 0, 0.5)
+    for epoch in range(100):
+        report(1, epoch, 0.5)
+    clock[0] += 3
+    report(1, 100, 0.5)
+    assert stream.getvalue().startswith("ClAM:  55%, run 2 of 2, epoch 101")
+
+
 def test_elsewhere_lines_come_now_and_then(monkeypatch, clock):
     stream = io.StringIO()
     monkeypatch.setattr("sys.stderr", stream)

@@ -45,14 +45,21 @@ def reporter(verbose: int, n_runs: int, max_epochs: int) -> Progress | None:
     """Return what the core calls after every epoch, or None when nothing is to be shown."""
     if not verbose:
         return None
-    done = [0] * n_runs
+    done, last_seen, now = [0] * n_runs, [0] * n_runs, 0
     line = ProgressLine()
 
     def report(run: int, epoch: int, loss: float) -> None:
-        done[run] = epoch + 1
+        nonlocal now
+        now += 1
+        done[run], last_seen[run] = epoch + 1, now
         if verbose < 2 and not line.is_due():
             return
-        share = line.share(sum(done) / (n_runs * max_epochs))
+        # A run that has been silent for long has stopped early.
+        epochs = sum(
+            max_epochs if count and now - seen > 20 + 2 * n_runs else count
+            for count, seen in zip(done, last_seen, strict=True)
+        )
+        share = line.share(epochs / (n_runs * max_epochs))
         line.show(f"ClAM: {share}, run {run + 1} of {n_runs}, epoch {epoch + 1}, loss {loss:.5g}")
 
     return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -44,7 +45,9 @@ def build_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"amclust {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="command")
+    commands = parser.add_subparsers(
+        title="commands", prog="amclust", required=True, metavar="command"
+    )
     for command in COMMANDS:
         command.add(commands)
     return parser
@@ -74,7 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _console.abandon_output()
         return READER_GONE
-    except (ArithmeticError, ImportError, MemoryError, OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # people are told what is wrong, not where
+        if os.environ.get("AMCLUST_TRACEBACK"):
+            raise
         _console.note(f"error: {_console.reason(error)}")
         _console.abandon_output()
         return 1

@@ -10,10 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+# What goes wrong with tables, models, files, numbers and packages; anything else is a mistake.
+EXPECTED = (ArithmeticError, ImportError, OSError, RuntimeError, ValueError)
+
 
 def say(text: str = "") -> None:
     """Print a line of the result."""
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{_printable(text, sys.stdout.encoding)}\n")
 
 
 def say_json(values: dict[str, Any]) -> None:
@@ -24,7 +27,8 @@ def say_json(values: dict[str, Any]) -> None:
 def note(text: str) -> None:
     """Print a line that is not part of the result."""
     over_progress = "\r\x1b[K" if sys.stderr.isatty() else ""
-    sys.stderr.write(f"{over_progress}amclust: {text}\n")
+    line = _printable(" ".join(text.split()), sys.stderr.encoding)
+    sys.stderr.write(f"{over_progress}amclust: {line}\n")
     sys.stderr.flush()
 
 
@@ -53,7 +57,7 @@ def plain_warnings() -> Iterator[None]:
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = " ".join(str(message).split())
+        text = str(message)
         if text not in seen:
             seen.add(text)
             note(f"warning: {text}")
@@ -68,11 +72,15 @@ def plain_warnings() -> Iterator[None]:
 def reason(error: BaseException) -> str:
     """Return what went wrong, in a line."""
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror.lower()}"
+        # Errors of files name them; what has no name is standard input or output.
+        where = error.filename or "standard input or output"
+        return f"{where}: {error.strerror.lower()}"
     if isinstance(error, MemoryError):
         return "out of memory; --stream reads a table piece by piece"
-    return str(error).strip() or type(error).__name__
+    if isinstance(error, EXPECTED):
+        return str(error).strip() or type(error).__name__
+    kind = f"{type(error).__name__}: {error}"
+    return f"a mistake in amclust, please report it ({kind}); AMCLUST_TRACEBACK=1 shows where"
 
 
 def abandon_output() -> None:
@@ -84,6 +92,19 @@ def abandon_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
+
+
+def _printable(text: str, encoding: str | None) -> str:
+    """Return text that any terminal can show, and that tells none to do anything.
+
+    Names of columns may come from strangers.
+    """
+    escaped = "".join(
+        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+    encoding = encoding or "utf-8"
+    return escaped.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _plain(value: Any) -> Any:

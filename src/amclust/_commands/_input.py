@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +54,12 @@ def choose_columns(
         drop=drop or None,
         id=arguments.id,
         one_hot="all" if one_hot == ["all"] and "all" not in known else one_hot,
-        decimal=arguments.decimal,
-        thousands=arguments.thousands,
+        **_spelling(arguments),
     )
+
+
+def _spelling(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {"decimal": arguments.decimal or ".", "thousands": arguments.thousands}
 
 
 def _names(values: list[str] | None, known: list[str]) -> list[str] | None:
@@ -72,11 +76,16 @@ def columns_of(saved: ModelFile, arguments: argparse.Namespace, table: Any) -> C
 
     kept = saved.extra.get("columns")
     if kept is not None:
-        return Columns.from_json(kept)
+        _tell_unused(arguments)
+        columns = Columns.from_json(kept)
+        given = {name: getattr(arguments, name) for name in ("id", "decimal", "thousands")}
+        changed = {name: value for name, value in given.items() if value is not None}
+        return Columns.from_json({**columns.to_json(), **changed})
     names = saved.header["feature_names"]
     frame = table.first() if hasattr(table, "first") else table
     if names is not None:
-        return Columns.choose(frame, use=names, id=arguments.id)
+        _tell_unused(arguments)
+        return Columns.choose(frame, use=names, id=arguments.id, **_spelling(arguments))
     columns = choose_columns(arguments, table)
     wanted = saved.model.n_features_in_
     if len(columns.features) != wanted:
@@ -86,6 +95,12 @@ def columns_of(saved: ModelFile, arguments: argparse.Namespace, table: Any) -> C
         )
         raise TableError(msg)
     return columns
+
+
+def _tell_unused(arguments: argparse.Namespace) -> None:
+    if arguments.use or arguments.one_hot:
+        msg = "the model knows its columns by name: --use and --one-hot do not count"
+        warnings.warn(msg, UserWarning, stacklevel=3)
 
 
 def matrix_of(columns: Columns, frame: Any, first_row: int = 0) -> Any:

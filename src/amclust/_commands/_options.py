@@ -92,7 +92,6 @@ def add_reading(parser: Parser) -> None:
         "--decimal",
         metavar="MARK",
         type=decimal_mark,
-        default=".",
         help="in text files: point or comma (default: point)",
     )
     group.add_argument(

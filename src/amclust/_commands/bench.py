@@ -16,7 +16,6 @@ from amclust._commands._input import choose_columns, matrix_of, read
 EXAMPLES = """
 amclust bench --restarts 2 --repeats 1
 amclust demo --write-table wine.csv
-amclust bench wine.csv -k 3 --id wine --label cultivar
 amclust bench wine.csv -k 3 --id wine --label cultivar --json
 """
 

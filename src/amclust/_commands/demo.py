@@ -15,7 +15,6 @@ from amclust._commands._console import say, say_json, say_table
 from amclust._commands._input import check_outputs, written
 
 EXAMPLES = """
-amclust demo
 amclust demo --restarts 2 -o memories.svg
 amclust demo --write-table wine.csv
 """

@@ -23,7 +23,7 @@ EXAMPLES = """
 amclust demo --write-table wine.csv
 amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
 amclust fit wine.csv -k auto --id wine --drop cultivar --labels labels.csv
-amclust fit wine.csv -k 2:6 --id wine --one-hot cultivar --scale robust --restarts 20
+amclust fit wine.csv -k 2:6 --id wine --one-hot cultivar --scale robust
 cat wine.csv | amclust fit - -k 3 --use alcohol,hue,proline -o small.amc --json
 amclust fit wine.csv -k 3 --id wine --drop cultivar --stream --chunk-rows 100 --passes 5
 """
@@ -122,6 +122,7 @@ def _fit_stream(arguments: argparse.Namespace, model: Any) -> tuple[Any, int, in
         rows = missing = 0
         for frame in chunks:
             X = matrix_of(columns, frame, first_row=rows)
+            columns.ids(frame, first_row=rows)
             model.partial_fit(X)
             rows += len(frame)
             missing += int(X.isna().to_numpy().sum())

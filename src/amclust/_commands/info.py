@@ -9,6 +9,7 @@ from typing import Any
 
 from amclust._commands import _options
 from amclust._commands._console import count, say, say_json
+from amclust._commands._input import load
 from amclust._commands._summary import cluster_sizes, describe, say_quality, say_sizes
 
 EXAMPLES = """
@@ -44,9 +45,8 @@ def add(commands: _options.Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read a model file and describe it."""
     from amclust._clam import ClAM
-    from amclust._model_file import load_model
 
-    model, extra, header = load_model(arguments.model)
+    model, extra, header = load(arguments.model)
     features = header["feature_names"]
     size = os.path.getsize(arguments.model)
     sizes = cluster_sizes(model.labels_, model.n_clusters_)

@@ -34,9 +34,9 @@ def add(commands: _options.Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write or find the page and open it."""
+    check_outputs(arguments, "output")
     from amclust._playground import open_playground
 
-    check_outputs(arguments, "output")
     page = open_playground(arguments.output, show=not arguments.no_browser)
     if arguments.json:
         say_json({"command": "playground", "page": str(page)})

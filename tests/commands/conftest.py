@@ -1,0 +1,84 @@
+"""The command line, driven inside this process, in an empty folder."""
+
+import io
+import json
+import sys
+from typing import NamedTuple
+
+import pytest
+from clear_groups import rows
+
+from amclust.cli import main
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    def json(self):
+        assert self.out.count("\n") == 1
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def amclust(folder, capsys, monkeypatch):
+    """Run a command line and return its exit code and what it printed."""
+
+    def run(*arguments, stdin=b""):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            code = stop.code
+        done = Done(code, *capsys.readouterr())
+        assert "Traceback" not in done.err
+        return done
+
+    return run
+
+
+@pytest.fixture
+def table(folder):
+    """A table with names of rows, two columns of numbers, two missing cells and a note."""
+    X, groups = rows()
+    lines = ["id,width,height,note"]
+    for index, ((a, b), group) in enumerate(zip(X, groups, strict=True)):
+        a = "" if index == 3 else f"{a:.4f}"
+        b = "" if index == 10 else f"{b:.3f}"
+        lines.append(f"{index:03},{a},{b},group {group}")
+    path = folder / "table.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def model_bytes(tmp_path_factory):
+    """A model fitted to that table, made once."""
+    import pandas as pd
+
+    from amclust import ClAM
+    from amclust._model_file import save_model
+    from amclust._tables import Columns
+
+    frame = pd.DataFrame(rows()[0], columns=["width", "height"])
+    frame["id"] = [f"{index:03}" for index in range(len(frame))]
+    columns = Columns.choose(frame, id="id")
+    model = ClAM(3, n_init=2, random_state=0, n_jobs=1).fit(columns.matrix(frame))
+    path = tmp_path_factory.mktemp("model") / "model.amc"
+    extra = {"columns": columns.to_json(), "source": {"table": "table.csv", "rows": len(frame)}}
+    save_model(model, path, extra=extra)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def model(folder, model_bytes):
+    path = folder / "model.amc"
+    path.write_bytes(model_bytes)
+    return path

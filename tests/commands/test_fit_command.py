@@ -1,0 +1,194 @@
+"""amclust fit: the same as ClAM.fit, from files to files."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from clear_groups import FAST, rows
+
+import amclust as package
+from amclust import ClAM
+from amclust._tables import Columns, read_chunks, read_table
+
+COLUMNS = ("--id", "id", "--drop", "note")
+
+
+def matrix(table, **choice):
+    frame = read_table(table)
+    return Columns.choose(frame, **(choice or {"id": "id", "drop": ["note"]})).matrix(frame)
+
+
+def test_a_fit_is_that_of_the_estimator(amclust, table):
+    done = amclust("fit", table, "-k", 3, *COLUMNS, *FAST, "-o", "m.amc", "--labels", "l.csv")
+    assert done == (0, "", "")
+    expected = ClAM(3, n_init=1, max_epochs=40, random_state=0).fit(matrix(table))
+    model = package.load("m.amc")
+    np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert list(model.feature_names_in_) == ["width", "height"]
+    assert model.verbose == 0
+    labels = pd.read_csv("l.csv", dtype={"id": str})
+    assert list(labels.columns) == ["id", "label"]
+    assert labels["id"].tolist()[:2] == ["000", "001"]
+    np.testing.assert_array_equal(labels["label"], expected.labels_)
+
+
+def test_all_options_reach_the_estimator(amclust, table):
+    options = (
+        "--objective completion --metric cosine --scale none --beta 2.5 --weights learn "
+        "--restarts 3 --epochs 7 --seed 5 --threads 1 --set n_steps=4 --set lr_factor=0.5 "
+        "--set early_stopping=false --set mask_value=max"
+    )
+    with_note = amclust("fit", table, "-k", 2, *COLUMNS, *options.split(), "-o", "m.amc", "-q")
+    assert with_note.code == 0, with_note.err
+    found = package.load("m.amc").get_params()
+    expected = ClAM(
+        2,
+        objective="completion",
+        metric="cosine",
+        scale=None,
+        beta=2.5,
+        weights="learn",
+        n_init=3,
+        max_epochs=7,
+        random_state=5,
+        n_jobs=1,
+        n_steps=4,
+        lr_factor=0.5,
+        early_stopping=False,
+        mask_value="max",
+    ).get_params()
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("3", 3), ("2:4", range(2, 5)), ("2,4", [2, 4]), ("auto", "auto")]
+)
+def test_numbers_of_clusters(amclust, table, given, expected):
+    done = amclust("fit", table, "-k", given, *COLUMNS, *FAST, "-o", "m.amc")
+    assert done.code == 0, done.err
+    assert package.load("m.amc").n_clusters == expected
+
+
+def test_weights_are_numbers_too(amclust, table):
+    amclust("fit", table, "-k", 3, *COLUMNS, *FAST, "--weights", "1,2,1", "-o", "m.amc")
+    np.testing.assert_allclose(package.load("m.amc").weights_, [1, 2, 1], rtol=1e-6)
+
+
+def test_what_is_said(amclust, table):
+    done = amclust("fit", table, "-k", 3, *COLUMNS, *FAST[:-1], "-o", "m.amc")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[0] == f"{table}: 40 rows, 2 features, 2 missing cells"
+    assert lines[1].startswith("3 clusters, silhouette 0.")
+    assert lines[3].split() == ["cluster", "rows", "share"]
+    assert sum(int(line.split()[1]) for line in lines[4:7]) == 40
+    assert lines[-1].startswith("m.amc: ")
+    assert done.err.startswith("ClAM: chose run 1 of 1")
+
+
+def test_json(amclust, table):
+    done = amclust("fit", table, "-k", 3, *COLUMNS, *FAST, "--json")
+    found = done.json()
+    assert found["rows"] == 40
+    assert found["missing"] == 2
+    assert found["features"] == ["width", "height"]
+    assert sum(found["sizes"]) == 40
+    assert found["model"] is None
+    single = amclust("fit", table, "-k", 1, *COLUMNS, *FAST, "--json")
+    assert single.json()["silhouette"] is None  # NaN is no JSON
+
+
+def test_standard_input(amclust, table):
+    content = table.read_bytes()
+    done = amclust("fit", "-", "-k", 3, *COLUMNS, *FAST, "-o", "m.amc", stdin=content)
+    assert done.code == 0, done.err
+    amclust("fit", table, "-k", 3, *COLUMNS, *FAST, "-o", "n.amc")
+    one, other = package.load("m.amc"), package.load("n.amc")
+    np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)
+
+
+def test_labels_on_standard_output(amclust, table):
+    done = amclust("fit", table, "-k", 3, *COLUMNS, *FAST[:-1], "--labels", "-")
+    assert done.out.splitlines()[0] == "id,label"
+    assert len(done.out.splitlines()) == 41
+
+
+def test_a_column_with_a_comma_in_its_name(amclust, folder):
+    pd.DataFrame(rows()[0], columns=["a,b", "c"]).to_csv("t.csv", index=False)
+    done = amclust("fit", "t.csv", "-k", 3, "--use", "a,b", "--use", "c", *FAST, "--json")
+    assert done.json()["features"] == ["a,b", "c"]
+
+
+def test_one_hot(amclust, table):
+    done = amclust("fit", table, "-k", 3, "--id", "id", "--one-hot", "all", *FAST, "--json")
+    assert done.json()["features"] == [
+        "width",
+        "height",
+        "note=group 0",
+        "note=group 1",
+        "note=group 2",
+    ]
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet", "npy"])
+def test_a_stream_is_partial_fit_over_its_pieces(amclust, folder, passes, suffix):
+    X = rows(50)[0]
+    if suffix == "npy":
+        np.save("t.npy", X)
+    elif suffix == "parquet":
+        pd.DataFrame(X, columns=["a", "b"]).to_parquet("t.parquet")
+    else:
+        pd.DataFrame(X, columns=["a", "b"]).to_csv(f"t.{suffix}", index=False)
+    options = ("-k", 3, "--stream", "--chunk-rows", 20, "--passes", passes, *FAST)
+    done = amclust("fit", f"t.{suffix}", *options, "-o", "m.amc", "--labels", "l.csv")
+    assert done.code == 0, done.err
+    expected = ClAM(3, random_state=0)
+    for _ in range(passes):
+        for chunk in read_chunks(f"t.{suffix}", chunk_rows=20):
+            expected.partial_fit(chunk.astype(float))
+    model = package.load("m.amc")
+    np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+    labels = pd.read_csv("l.csv")["label"]
+    np.testing.assert_array_equal(
+        labels, expected.predict(pd.DataFrame(X, columns=expected.feature_names_in_))
+    )
+
+
+def test_a_stream_says_what_it_has_seen(amclust, table):
+    options = ("--stream", "--chunk-rows", 20, "--passes", 2, "--threads", 1)
+    done = amclust("fit", table, "-k", 3, *COLUMNS, *options)
+    assert "40 rows, 2 features, 2 missing cells" in done.out
+    assert "2 passes" in done.out
+    assert "last piece" in done.out
+    done = amclust("fit", table, "-k", 3, *COLUMNS, *options, "--labels", "l.csv", "--json", "-q")
+    assert sum(done.json()["sizes"]) == 40
+
+
+def test_a_stream_from_standard_input(amclust, table):
+    content = table.read_bytes()
+    options = ("-k", 3, *COLUMNS, "--stream", "--chunk-rows", 20, *FAST)
+    assert amclust("fit", "-", *options, "-o", "m.amc", stdin=content).code == 0
+    assert amclust("fit", table, *options, "-o", "n.amc").code == 0
+    one, other = package.load("m.amc"), package.load("n.amc")
+    np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)
+    for more in (["--passes", 2], ["--labels", "l.csv"]):
+        done = amclust("fit", "-", *options, *more, stdin=content)
+        assert done.code == 2
+        assert "only once" in done.err
+
+
+def test_warnings_are_plain_lines(amclust, table):
+    done = amclust("fit", table, "-k", 3, *COLUMNS, "--epochs", 1, "--quiet")
+    assert done.code == 0
+    (line,) = done.err.splitlines()
+    assert line.startswith("amclust: warning: ")
+    assert "still improving" in line
+
+
+def test_the_model_file_tells_where_it_comes_from(amclust, table):
+    amclust("fit", table, "-k", 3, *COLUMNS, *FAST, "-o", "m.amc")
+    told = json.loads(amclust("info", "m.amc", "--json").out)
+    assert told["source"] == {"table": "table.csv", "rows": 40}
+    assert told["features"] == ["width", "height"]

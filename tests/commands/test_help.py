@@ -1,0 +1,91 @@
+"""Every example in every help runs as it stands, in order, in an empty folder."""
+
+import os
+import re
+import shlex
+
+import pytest
+
+from amclust.cli import COMMANDS, build_parser
+
+NAMES = [command.__name__.rpartition(".")[2] for command in COMMANDS]
+
+
+def help_of(amclust, *command):
+    done = amclust(*command, "--help")
+    assert done.code == 0
+    assert done.err == ""
+    return done.out
+
+
+def examples_of(text):
+    block = re.search(r"^examples.*?:\n(.*?)\n\n", text, flags=re.MULTILINE | re.DOTALL)
+    return [line.strip() for line in block.group(1).splitlines()]
+
+
+def run_example(amclust, line):
+    """Run a line as a shell does; pipes and redirections as far as examples have them."""
+    words = shlex.split(line)
+    stdin, target = b"", None
+    if words[0] == "cat":
+        assert words[2] == "|"
+        with open(words[1], "rb") as file:
+            stdin = file.read()
+        words = words[3:]
+    if ">" in words:
+        target = words[words.index(">") + 1]
+        words = words[: words.index(">")]
+    assert words[0] == "amclust"
+    done = amclust(*words[1:], stdin=stdin)
+    assert done.code == 0, (line, done.err)
+    assert done.out != "" or "-o" in words
+    if target:
+        with open(target, "w") as file:
+            file.write(done.out)
+    return done
+
+
+@pytest.mark.parametrize("name", ["", *NAMES])
+def test_every_example_runs(amclust, folder, name):
+    command = [name] if name else []
+    examples = examples_of(help_of(amclust, *command))
+    assert examples
+    for line in examples:
+        done = run_example(amclust, line)
+        assert "warning" not in done.err, line
+        if "--json" in line:
+            assert set(done.json()) >= {"command"}
+    outputs = r"(?:-o|--output|>|--labels|--results|--checkpoint|--write-table) (\S+)"
+    for written in re.findall(outputs, "\n".join(examples)):
+        assert os.path.getsize(written) > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_is_short_of_nothing(amclust, name):
+    text = help_of(amclust, name)
+    assert text.startswith(f"usage: amclust {name} ")
+    assert "exit codes:" in text
+    assert "--json" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_json_keys_are_those_that_help_names(amclust, table, model):
+    """The keys of --json are an interface."""
+    done = amclust("predict", model, table, "--json")
+    parser_help = " ".join(help_of(amclust, "predict").split())
+    named = re.search(r"instead of words, with (.*?) columns:", parser_help).group(1)
+    for key in done.json():
+        assert key in named
+
+
+def test_all_commands_are_listed(amclust):
+    text = help_of(amclust)
+    assert re.findall(r"^    (\w+) ", text + "", flags=re.MULTILINE)
+    for name in NAMES:
+        assert re.search(rf"^    {name}\b", text, flags=re.MULTILINE)
+
+
+def test_no_option_is_understood_by_its_beginning():
+    """Else a new option could change what an old command line means."""
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["fit", "t.csv", "-k", "3", "--obj", "auto"])

@@ -1,0 +1,311 @@
+"""What can go wrong: a clear line, the right exit code, and nothing left behind."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import zipfile
+
+import pandas as pd
+import pytest
+from clear_groups import FAST, rows
+
+import amclust as package
+from amclust.cli import main
+
+LINES = [f"{a:.3f},{b:.3f}" for a, b in rows(20)[0]]
+
+
+def lines_with(line):
+    return "a,b\n" + "\n".join([*LINES[:4], line, *LINES[4:]]) + "\n"
+
+
+def failed(done, *words):
+    assert done.code == 1, done
+    assert done.out == ""
+    last = done.err.splitlines()[-1]
+    assert last.startswith("amclust: error: ")
+    for word in words:
+        assert word in last
+    return last
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", ["empty"]),
+        ("a,b\n", ["no rows"]),
+        ("a,b\n1,2\n", ["n_clusters=2"]),
+        (lines_with("1,2,3"), ["3 cells", "2 columns"]),
+        (lines_with("1"), ["1 cell", "2 columns"]),
+        ("a,a\n" + "\n".join(LINES), ["repeated", "'a'"]),
+        (lines_with("inf,2"), ["'a'", "inf", "row 5"]),
+        (lines_with("1e300,2"), ["'a'", "1e+300"]),
+        (lines_with("x,2"), ["'a'", "'x'", "row 5"]),
+        (lines_with("2024-02-03,2"), ["'a'", "row 5"]),
+        (lines_with(","), ["row 5", "no value"]),
+        ("a;b\n" + "\n".join(LINES).replace(",", ";").replace(".", ","), ["--decimal comma"]),
+        ("\n".join(LINES), ["--no-header"]),
+        ("a,b\n" + '"1,2\n', ["quote", "never closed"]),
+    ],
+)
+@pytest.mark.parametrize("stream", [(), ("--stream", "--chunk-rows", "3")])
+def test_bad_tables(amclust, folder, content, words, stream):
+    (folder / "t.csv").write_text(content)
+    done = amclust("fit", "t.csv", "-k", 2, *FAST, *stream, "-o", "m.amc", "--labels", "l.csv")
+    failed(done, *words)
+    assert os.listdir() == ["t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("\ufeffa,b\n" + "\n".join(LINES), ()),
+        ("a;b\r\n" + "\r\n".join(LINES).replace(",", ";"), ()),
+        ("a|b\n" + "\n".join(LINES).replace(",", "|"), ("--delimiter", "|")),
+        ("a;b\n" + "\n".join(LINES).replace(",", ";").replace(".", ","), ("--decimal", "comma")),
+        ("\n".join(LINES), ("--no-header",)),
+        ("a,b,c\n" + "\n".join(f"{line},7" for line in LINES), ()),
+        ("a,b,c\n" + "\n".join(f"{line},{n % 2 == 0}" for n, line in enumerate(LINES)), ()),
+    ],
+)
+def test_odd_tables_that_are_fine(amclust, folder, content, options):
+    (folder / "t.csv").write_text(content, encoding="utf-8", newline="")
+    done = amclust("fit", "t.csv", "-k", 2, *options, *FAST)
+    assert done == (0, "", "")
+
+
+def test_text_columns_are_listed_with_what_to_do(amclust, folder):
+    table = "a,b,c,d\n" + "\n".join(f"{line},x,y" for line in LINES)
+    (folder / "t.csv").write_text(table)
+    failed(amclust("fit", "t.csv", "-k", 2), "'c'", "'d'", "--drop", "--one-hot")
+
+
+def test_latin_1_is_read_with_a_warning(amclust, folder):
+    (folder / "t.csv").write_bytes(("größe,b\n" + "\n".join(LINES)).encode("latin-1"))
+    done = amclust("fit", "t.csv", "-k", 2, *FAST, "--json")
+    assert done.json()["features"] == ["größe", "b"]
+    (line,) = done.err.splitlines()
+    assert line.startswith("amclust: warning: ")
+    assert "--encoding" in line
+
+
+def test_an_empty_name_of_a_row(amclust, folder):
+    lines = [f"{n},{line}" for n, line in enumerate(LINES)]
+    lines[7] = "," + LINES[7]
+    (folder / "t.csv").write_text("id,a,b\n" + "\n".join(lines))
+    for stream in ((), ("--stream", "--chunk-rows", 3)):
+        done = amclust("fit", "t.csv", "-k", 2, "--id", "id", *FAST, *stream)
+        failed(done, "'id'", "row 8")
+
+
+# --- files that are not there, are in the way, or cannot be written -----------------------------
+
+
+def test_missing_files_and_folders(amclust, table, model):
+    failed(amclust("fit", "none.csv", "-k", 2), "none.csv")
+    failed(amclust("fit", ".", "-k", 2), "folder")
+    failed(amclust("predict", "none.amc", table), "none.amc")
+    failed(amclust("predict", ".", table), "folder")
+    failed(amclust("info", "none.amc"), "none.amc")
+    failed(amclust("predict", model, table, "-o", "nowhere/l.csv"), "nowhere")
+    failed(amclust("predict", model, table, "-o", "."), "folder")
+
+
+def test_an_existing_output_stays_unless_forced(amclust, table, model):
+    outputs = {
+        "f.amc": ("fit", table, "-k", 3, "--use", "width,height", *FAST, "-o", "f.amc"),
+        "l.csv": ("fit", table, "-k", 3, "--use", "width,height", *FAST, "--labels", "l.csv"),
+        "p.csv": ("predict", model, table, "-o", "p.csv"),
+        "c.csv": ("complete", model, table, "-o", "c.csv"),
+        "r.html": ("report", table, "--model", model, "-o", "r.html"),
+        "pl.html": ("playground", "--no-browser", "-o", "pl.html"),
+        "b.amc": ("search", table, "-k", 3, "--use", "width", "-q", "-o", "b.amc"),
+    }
+    for name, command in outputs.items():
+        (table.parent / name).write_text("mine")
+        failed(amclust(*command), name, "--force")
+        assert (table.parent / name).read_text() == "mine"
+    for name in ("f.amc", "l.csv", "p.csv", "c.csv"):
+        assert amclust(*outputs[name], "--force").code == 0
+        assert (table.parent / name).read_text(errors="replace") != "mine"
+
+
+def test_a_table_may_be_filled_in_its_place(amclust, table, model):
+    for stream in ((), ("--stream", "--chunk-rows", 5)):
+        done = amclust("complete", model, table, "-o", table, "--force", *stream)
+        assert done.code == 0, done.err
+    assert ",," not in table.read_text()
+
+
+def test_two_outputs_in_one_file(amclust, table):
+    failed(amclust("fit", table, "-k", 2, "-o", "x.csv", "--labels", "./x.csv"), "same file")
+
+
+def test_a_bad_row_late_in_a_stream_leaves_no_output(amclust, table, model):
+    table.write_text(table.read_text() + "999,oops,1,late\n")
+    done = amclust("predict", model, table, "--stream", "--chunk-rows", 10, "-o", "l.csv")
+    failed(done, "'width'", "'oops'", "row 41")
+    assert sorted(os.listdir()) == ["model.amc", "table.csv"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk(amclust, table, model, folder, monkeypatch):
+    (folder / "full.csv").symlink_to("/dev/full")
+    failed(amclust("predict", model, table, "-o", "full.csv", "--force"), "no space left")
+    (folder / "full.amc").symlink_to("/dev/full")
+    options = ("-k", 2, "--use", "width,height", *FAST)
+    failed(amclust("fit", table, *options, "-o", "full.amc", "--force"), "no space left")
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        code = main(["predict", str(model), str(table)])
+    assert code == 1
+
+
+def test_a_reader_that_goes_away(table, model, monkeypatch, capsys):
+    """As in amclust predict ... | head."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as gone:
+        monkeypatch.setattr(sys, "stdout", gone)
+        code = main(["predict", str(model), str(table)])
+        monkeypatch.undo()
+    assert code == 141
+    assert capsys.readouterr().err == ""
+
+
+# --- models -------------------------------------------------------------------------------------
+
+
+def test_a_damaged_model(amclust, table, model):
+    content = bytearray(model.read_bytes())
+    content[len(content) // 2] ^= 1
+    model.write_bytes(content)
+    for command in (("predict", model, table), ("info", model), ("complete", model, table)):
+        failed(amclust(*command), "damaged")
+    failed(amclust("report", table, "--model", model, "-o", "r.html"), "damaged")
+    failed(amclust("predict", table, table), "not a model file")
+
+
+def test_a_model_of_the_future(amclust, table, model):
+    import hashlib
+    import json
+
+    with zipfile.ZipFile(model) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(parts["header.json"]) | {"format_version": 7}
+    parts["header.json"] = json.dumps(header).encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = b" " * 64
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    content = buffer.getvalue()[:-64]
+    model.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
+    failed(amclust("predict", model, table), "newer amclust", "pip install --upgrade")
+
+
+def test_columns_that_do_not_match(amclust, table, model):
+    frame = pd.read_csv(table)
+    frame.rename(columns={"width": "Width"}).to_csv("t.csv", index=False)
+    failed(amclust("predict", model, "t.csv"), "'width'", "did you mean 'Width'")
+    frame.assign(width="wide").to_csv("u.csv", index=False)
+    failed(amclust("predict", model, "u.csv"), "'width'", "'wide'")
+
+
+def test_names_that_talk_to_the_terminal_are_shown_as_text(amclust, folder):
+    evil = "\x1b]0;owned\x07name"
+    frame = pd.DataFrame(rows(20)[0], columns=[evil, "b"])
+    package.ClAM(2, n_init=1, random_state=0).fit(frame).save("m.amc")
+    out = amclust("info", "m.amc").out
+    assert "\\x1b]0;owned\\x07name" in out
+    assert "\x1b" not in out
+    frame.drop(columns=evil).to_csv("t.csv", index=False)
+    assert "\x1b" not in amclust("predict", "m.amc", "t.csv").err
+
+
+# --- interrupts and mistakes --------------------------------------------------------------------
+
+
+def test_an_interrupt_leaves_nothing(amclust, table, monkeypatch):
+    """While a long fit goes on; the signal comes as it does from a terminal."""
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.daemon = True
+    before = sorted(os.listdir())
+    timer.start()
+    done = amclust(
+        *("fit", table, "-k", 3, "--use", "width,height", "--epochs", 10**8, "--threads", 1),
+        *("--set", "early_stopping=false", "-o", "m.amc", "--labels", "l.csv", "-q"),
+    )
+    timer.cancel()
+    assert done.code == 130
+    assert done.err == "amclust: interrupted\n"
+    assert sorted(os.listdir()) == before
+
+
+def test_a_kill_while_writing_leaves_the_old_file(table, model):
+    """Killed after half of the output, in a process of its own."""
+    out = table.parent / "l.csv"
+    out.write_text("old")
+    code = (
+        "import os, signal, sys\n"
+        "from amclust._tables import TableWriter\n"
+        "write = TableWriter.write\n"
+        "def die(self, frame):\n"
+        "    write(self, frame)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "TableWriter.write = die\n"
+        "from amclust.cli import main\n"
+        f"main(['predict', {str(model)!r}, {str(table)!r}, '-o', {str(out)!r}, '--force'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert out.read_text() == "old"
+
+
+def test_a_mistake_of_ours_is_no_traceback_either(amclust, table, model, monkeypatch):
+    monkeypatch.setattr(package.ClAM, "predict", lambda self, X: {}["oops"])
+    failed(amclust("predict", model, table), "KeyError", "report it")
+    monkeypatch.setenv("AMCLUST_TRACEBACK", "1")
+    with pytest.raises(KeyError):
+        main(["predict", str(model), str(table)])
+
+
+def test_without_pandas_the_extra_is_named(amclust, table, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("amclust._tables")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    failed(amclust("fit", table, "-k", 2), 'pip install "amclust[table]"')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fit", "t.csv"], "-k"),
+        (["fit", "-k", "3"], "table"),
+        (["fit", "t.csv", "-k", "0"], "'0'"),
+        (["fit", "t.csv", "-k", "5:2"], "'5:2'"),
+        (["fit", "t.csv", "-k", "2,x"], "'2,x'"),
+        (["fit", "t.csv", "-k", "3", "-o", "-"], "to a file"),
+        (["fit", "t.csv", "-k", "3", "--beta", "0"], "--beta"),
+        (["fit", "t.csv", "-k", "3", "--weights", "1,-1"], "--weights"),
+        (["fit", "t.csv", "-k", "3", "--scale", "maybe"], "--scale"),
+        (["fit", "t.csv", "-k", "3", "--set", "dream=1"], "'dream'"),
+        (["fit", "t.csv", "-k", "3", "--set", "n_steps"], "NAME=VALUE"),
+        (["fit", "t.csv", "-k", "3", "--set", "n_steps=many"], "n_steps"),
+        (["fit", "t.csv", "-k", "3", "--chunk-rows", "0"], "--chunk-rows"),
+        (["fit", "t.csv", "-k", "3", "--decimal", "x"], "point or comma"),
+        (["search", "t.csv", "-k", "auto"], "-k"),
+        (["predict", "m.amc"], "table"),
+        (["report", "t.csv"], "--model"),
+    ],
+)
+def test_wrong_arguments(amclust, arguments, words):
+    done = amclust(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert words in done.err
+    assert done.err.startswith("usage: amclust ")
+    assert f"amclust {arguments[0]}: error: " in done.err

@@ -1,0 +1,173 @@
+"""amclust predict and complete: what a model file says about a table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from clear_groups import FAST, rows
+
+import amclust as package
+from amclust import ClAM
+
+COLUMNS = ("--id", "id", "--drop", "note")
+
+
+def read(path):
+    return pd.read_csv(path, dtype={"id": str})
+
+
+def test_labels_come_with_the_names_of_the_rows(amclust, table, model):
+    done = amclust("predict", model, table)
+    assert done.code == 0, done.err
+    assert done.err == ""
+    lines = done.out.splitlines()
+    assert lines[0] == "id,label"
+    assert lines[1].startswith("000,")
+    X = read(table)[["width", "height"]]
+    expected = package.load(model).predict(X)
+    assert [int(line.split(",")[1]) for line in lines[1:]] == expected.tolist()
+
+
+def test_everything_that_can_be_asked(amclust, table, model):
+    done = amclust(
+        "predict", model, table, "--proba", "--distances", "--energy", "--entropy", "-o", "all.csv"
+    )
+    assert done.code == 0, done.err
+    found, asked = read("all.csv"), package.load(model)
+    X = read(table)[["width", "height"]]
+    assert list(found.columns) == [
+        "id",
+        "label",
+        *(f"probability_{m}" for m in range(3)),
+        *(f"distance_{m}" for m in range(3)),
+        "energy",
+        "entropy",
+    ]
+    np.testing.assert_array_equal(found.filter(like="probability"), asked.predict_proba(X))
+    np.testing.assert_array_equal(found.filter(like="distance"), asked.transform(X))
+    np.testing.assert_array_equal(found["energy"], asked.energy(X))
+    np.testing.assert_array_equal(found["entropy"], asked.entropy(X))
+
+
+def test_append_leaves_the_table_as_it_is(amclust, table, model):
+    done = amclust("predict", model, table, "--append")
+    before, after = table.read_text().splitlines(), done.out.splitlines()
+    assert after[0] == before[0] + ",label"
+    assert [line.rpartition(",")[0] for line in after] == before
+
+
+def test_reordered_and_additional_columns_do_not_matter(amclust, table, model):
+    frame = read(table)
+    frame.assign(more="x")[["more", "height", "note", "width", "id"]].to_csv("o.csv", index=False)
+    assert amclust("predict", model, "o.csv").out == amclust("predict", model, table).out
+
+
+def test_a_table_without_the_names_of_rows_will_do(amclust, table, model):
+    read(table).drop(columns="id").to_csv("o.csv", index=False)
+    assert amclust("predict", model, "o.csv").out.splitlines()[0] == "label"
+
+
+def test_a_taken_name_is_refused_and_a_prefix_helps(amclust, table, model):
+    read(table).assign(label=1).to_csv("o.csv", index=False)
+    done = amclust("predict", model, "o.csv", "--append")
+    assert done.code == 1
+    assert "'label'" in done.err
+    done = amclust("predict", model, "o.csv", "--append", "--prefix", "am_")
+    assert done.out.splitlines()[0].endswith(",label,am_label")
+
+
+@pytest.mark.parametrize("rows_a_piece", [1, 7, 1000])
+def test_a_stream_gives_the_same_bytes(amclust, table, model, rows_a_piece):
+    options = ("--energy", "--append")
+    whole = amclust("predict", model, table, *options)
+    pieces = ("--stream", "--chunk-rows", rows_a_piece)
+    assert amclust("predict", model, table, *options, *pieces).out == whole.out
+    piped = amclust("predict", model, "-", *options, *pieces, stdin=table.read_bytes())
+    assert piped.out == whole.out
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv.gz", "parquet", "arrow", "xlsx"])
+def test_formats_go_in_and_out(amclust, table, model, suffix):
+    done = amclust("predict", model, table, "--append", "-o", f"a.{suffix}")
+    assert done.code == 0, done.err
+    again = amclust("predict", model, f"a.{suffix}", "--prefix", "p_")
+    assert again.out == amclust("predict", model, table, "--prefix", "p_").out
+
+
+def test_json(amclust, table, model):
+    found = amclust("predict", model, table, "--energy", "--json").json()
+    assert found["rows"] == 40
+    assert sum(found["sizes"]) == 40
+    assert list(found["columns"]) == ["id", "label", "energy"]
+    assert found["columns"]["id"][:2] == ["000", "001"]
+    to_file = amclust("predict", model, table, "--json", "-o", "l.csv").json()
+    assert to_file["output"] == "l.csv"
+    assert "columns" not in to_file
+    assert amclust("predict", model, table, "--json", "-o", "-").code == 2
+
+
+def test_models_of_python_are_understood(amclust, folder):
+    X = rows()[0]
+    pd.DataFrame(X, columns=["a", "b"]).assign(c=1.0).to_csv("t.csv", index=False)
+    ClAM(3, n_init=1, random_state=0).fit(pd.DataFrame(X, columns=["a", "b"])).save("named.amc")
+    ClAM(3, n_init=1, random_state=0).fit(X).save("plain.amc")
+    named = amclust("predict", "named.amc", "t.csv")
+    assert named.code == 0, named.err
+    plain = amclust("predict", "plain.amc", "t.csv", "--drop", "c")
+    assert plain.out == named.out
+    done = amclust("predict", "plain.amc", "t.csv")
+    assert done.code == 1
+    assert "fitted on 2 columns" in done.err
+    assert "--use" in done.err
+
+
+# --- complete -----------------------------------------------------------------------------------
+
+
+def test_only_missing_cells_are_filled(amclust, table, model):
+    done = amclust("complete", model, table)
+    assert done.code == 0, done.err
+    before, after = table.read_text().splitlines(), done.out.splitlines()
+    assert len(before) == len(after)
+    changed = [n for n, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
+    assert changed == [4, 11]
+    X = read(table)[["width", "height"]]
+    expected = package.load(model).complete(X)
+    assert float(after[4].split(",")[1]) == pytest.approx(expected["width"][3], rel=1e-4)
+    assert float(after[11].split(",")[2]) == pytest.approx(expected["height"][10], rel=1e-4)
+
+
+def test_complete_fits_by_itself(amclust, table):
+    done = amclust("complete", table, "-k", 3, *COLUMNS, *FAST, "-o", "f.csv", "--json")
+    assert done.code == 0, done.err
+    assert done.json()["filled"] == 2
+    assert not read("f.csv").isna().to_numpy().any()
+
+
+def test_a_streamed_completion_gives_the_same_bytes(amclust, table, model):
+    whole = amclust("complete", model, table).out
+    assert amclust("complete", model, table, "--stream", "--chunk-rows", 4).out == whole
+
+
+def test_missing_categories_are_filled_with_categories(amclust, table):
+    text = table.read_text().replace("group 1", "", 1)
+    table.write_text(text)
+    options = ("--id", "id", "--one-hot", "note")
+    done = amclust("complete", table, "-k", 3, *options, *FAST)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[2].split(",")[3] == "group 1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["t.csv"], "give -k"),
+        (["m.amc", "t.csv", "-k", "3"], "leave out -k"),
+        (["a", "b", "c"], "got 3 files"),
+        (["t.csv", "-k", "3", "--stream"], "needs a model file"),
+        (["m.amc", "t.csv", "--json"], "needs -o"),
+    ],
+)
+def test_what_cannot_be_meant(amclust, arguments, words):
+    done = amclust("complete", *arguments)
+    assert done.code == 2
+    assert words in done.err
