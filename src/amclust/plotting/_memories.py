@@ -359,5 +359,5 @@ def _tidy_columns(k: int) -> int:
 
 def _figure_size(width: float, height: float) -> tuple[float, float]:
     """Return inches for tiles: as wide as a notebook, unless they get too high."""
-    scale = min(5.6 / width, max(4.4, 0.45 * height) / height, 1.5)
+    scale = min(5.6 / width, max(4.4, 0.55 * height) / height, 1.5)
     return max(scale * width + 1.0, 3.0), max(scale * height + 0.4, 1.6)
