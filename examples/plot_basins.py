@@ -35,11 +35,11 @@ for ax, beta in zip(axes, (10, 1), strict=True):
 
 wine = load_wine(as_frame=True).data
 model = ClAM(3, random_state=0).fit(wine)
-BasinsDisplay.from_estimator(model, wine)
+display = BasinsDisplay.from_estimator(model, wine)
 
 # %%
 # Rows are coloured by the cluster they belong to in all thirteen features. On this plane the other
 # eleven are at their means, so the colour of a dot can differ from the one it lies on.
 
-BasinsDisplay.from_estimator(model, wine, features=("flavanoids", "color_intensity"))
+display = BasinsDisplay.from_estimator(model, wine, features=("flavanoids", "color_intensity"))
 plt.show()

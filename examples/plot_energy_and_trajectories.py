@@ -23,7 +23,7 @@ from amclust.plotting import EnergyDisplay, TrajectoryDisplay
 
 X, _ = make_blobs(300, centers=5, cluster_std=1.2, random_state=8)
 model = ClAM(5, random_state=0).fit(X)
-EnergyDisplay.from_estimator(model, X, kind="surface")
+display = EnergyDisplay.from_estimator(model, X, kind="surface")
 
 # %%
 # Paths
@@ -31,12 +31,12 @@ EnergyDisplay.from_estimator(model, X, kind="surface")
 # Dots are the states after every step. Steps are long where the landscape is steep.
 
 display = EnergyDisplay.from_estimator(model, X)
-TrajectoryDisplay.from_estimator(model, X, ax=display.ax_, n_points=30)
+paths = TrajectoryDisplay.from_estimator(model, X, ax=display.ax_, n_points=30)
 
 # %%
 # The energy of a row says how typical it is: rows far from all memories have the highest.
 
 display = EnergyDisplay.from_estimator(model, X)
 unusual = X[model.energy(X).argsort()[-5:]]
-TrajectoryDisplay.from_estimator(model, X, points=unusual, ax=display.ax_)
+paths = TrajectoryDisplay.from_estimator(model, X, points=unusual, ax=display.ax_)
 plt.show()

@@ -21,7 +21,7 @@ from amclust.plotting import MemoriesDisplay
 
 X = load_digits().data
 model = ClAM(10, scale=None, n_init=3, random_state=0).fit(X)
-MemoriesDisplay.from_estimator(model, image_shape=(8, 8))
+display = MemoriesDisplay.from_estimator(model, image_shape=(8, 8))
 
 # %%
 # Evolution
@@ -39,7 +39,7 @@ model = ClAM(
     record_epochs=[0, 1, 2, 5, 10, 20],
     random_state=0,
 ).fit(X)
-MemoriesDisplay.from_estimator(model, image_shape=(8, 8), epochs=True)
+display = MemoriesDisplay.from_estimator(model, image_shape=(8, 8), epochs=True)
 
 # %%
 # Profiles
@@ -49,5 +49,5 @@ MemoriesDisplay.from_estimator(model, image_shape=(8, 8), epochs=True)
 
 wine = load_wine(as_frame=True).data
 model = ClAM(3, random_state=0).fit(wine)
-MemoriesDisplay.from_estimator(model)
+display = MemoriesDisplay.from_estimator(model)
 plt.show()

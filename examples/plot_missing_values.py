@@ -27,13 +27,13 @@ missing = np.random.default_rng(0).random(whole.shape) < 0.2
 X = whole.mask(missing)
 
 model = ClAM(3, random_state=0).fit(X)
-BasinsDisplay.from_estimator(model, X)
+display = BasinsDisplay.from_estimator(model, X)
 print(f"agreement with the kinds of wine (ARI): {adjusted_rand_score(kinds, model.labels_):.2f}")
 
 # %%
 # Two rows are compared by the features that both have, in the silhouette as in training.
 
-SilhouetteDisplay.from_estimator(model, X)
+display = SilhouetteDisplay.from_estimator(model, X)
 
 # %%
 # The values that were taken away
@@ -58,6 +58,6 @@ column = whole.columns.get_loc("flavanoids")
 hidden = missing[:, column]
 figure, ax = plt.subplots(figsize=(4.8, 4.8), layout="constrained")
 ax.scatter(whole.loc[hidden, "flavanoids"], model.complete(X).loc[hidden, "flavanoids"])
-ax.axline((2, 2), slope=1, color="black", linestyle="--")
 ax.set(xlabel="true", ylabel="completed", title="flavanoids")
+line = ax.axline((2, 2), slope=1, color="black", linestyle="--")
 plt.show()

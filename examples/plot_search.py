@@ -28,7 +28,7 @@ space = {
     "n_steps": [2, 5, 10],
 }
 search = ClAMSearch(3, space=space, n_init=4, max_epochs=60, random_state=0).fit(X)
-SearchDisplay.from_estimator(search, X)
+display = SearchDisplay.from_estimator(search, X)
 
 # %%
 # Numbers of clusters
@@ -37,5 +37,5 @@ SearchDisplay.from_estimator(search, X)
 
 space = {"objective": ["completion", "silhouette"]}
 search = ClAMSearch(range(2, 7), space=space, n_init=4, max_epochs=60, random_state=0).fit(X)
-SearchDisplay.from_estimator(search, X, x="n_clusters", group_by="objective")
+display = SearchDisplay.from_estimator(search, X, x="n_clusters", group_by="objective")
 plt.show()

@@ -28,27 +28,27 @@ k_means = KMeans(4, n_init=10, random_state=0).fit(scale(X))
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharex=True, layout="constrained")
 SilhouetteDisplay.from_estimator(model, X, ax=axes[0])
 SilhouetteDisplay.from_estimator(model, X, labels=k_means.labels_, ax=axes[1])
-axes[0].set_title("ClAM", loc="left")
-axes[1].set_title("k-means", loc="left")
+for ax, name in zip(axes, ("ClAM", "k-means"), strict=True):
+    ax.set_title(name, loc="left")
 
 # %%
 # Sizes
 # -----
 # A silhouette can be bought by splitting off a few rows: look at the sizes too.
 
-SizesDisplay.from_estimator(model)
+display = SizesDisplay.from_estimator(model)
 
 # %%
 # Entropy
 # -------
 # At 0 the nearest memory decides alone. Rows to the right lie between clusters.
 
-EntropyDisplay.from_estimator(model, X)
+display = EntropyDisplay.from_estimator(model, X)
 
 # %%
 # Loss
 # ----
 # The dot is the epoch whose memories were kept.
 
-LossCurveDisplay.from_estimator(model)
+display = LossCurveDisplay.from_estimator(model)
 plt.show()

@@ -36,7 +36,7 @@ def test_few_rows_are_seen_beside_many():
     assert (
         EntropyDisplay(entropy=entropy, n_clusters=2).plot(log=False).ax_.get_yscale() == "linear"
     )
-    even = np.linspace(0, 0.6, 500)
+    even = np.r_[np.linspace(0, 0.6, 500), 0.69]
     assert EntropyDisplay(entropy=even, n_clusters=2).plot().ax_.get_yscale() == "linear"
 
 
