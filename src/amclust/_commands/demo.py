@@ -157,18 +157,18 @@ def _show(arguments: argparse.Namespace) -> None:
 def draw_memories(
     memories: NDArray[Any], titles: list[str], shape: tuple[int, int], path: Path
 ) -> None:
-    """Draw memories as images, side by side; the file appears whole or not at all."""
+    """Draw memories as images; the file appears whole or not at all."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     from amclust._files import atomic_write
+    from amclust.plotting import MemoriesDisplay
 
-    figure = Figure(figsize=(1.1 * len(memories), 1.5), layout="constrained")
+    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     FigureCanvasAgg(figure)
-    for index, (memory, title) in enumerate(zip(memories, titles, strict=True)):
-        axes = figure.add_subplot(1, len(memories), index + 1)
-        axes.imshow(memory.reshape(shape), cmap="gray_r", vmin=0, vmax=max(16.0, memory.max()))
-        axes.set_title(title, fontsize=9)
-        axes.set_axis_off()
+    ink = {"cmap": "gray_r", "vmin": 0, "vmax": max(16.0, memories.max())}
+    MemoriesDisplay(memories=memories, image_shape=shape, titles=titles).plot(
+        figure.add_subplot(), colorbar=False, **ink
+    )
     with atomic_write(path, overwrite=True) as file:
         figure.savefig(file, dpi=150, format=(path.suffix or ".png")[1:])

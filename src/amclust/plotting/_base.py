@@ -53,6 +53,19 @@ def axes_to_draw_on(
     return ax.figure, ax
 
 
+def is_dark(ax: Any) -> bool:
+    """Whether axes have a dark background."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(ax.get_facecolor())
+    return 0.3 * red + 0.6 * green + 0.1 * blue < 0.4
+
+
+def ink(ax: Any) -> str:
+    """Return the colour of lines that have to be seen on axes, whatever these show."""
+    return "white" if is_dark(ax) else "black"
+
+
 def check(caller: str, constraints: dict[str, list[Any]], **values: Any) -> None:
     """Refuse arguments outside of their domain, naming them."""
     used = {name: constraints[name] for name in values}

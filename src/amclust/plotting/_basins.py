@@ -14,6 +14,8 @@ from amclust.plotting._base import (
     PLANE_CONSTRAINTS,
     axes_to_draw_on,
     check,
+    ink,
+    is_dark,
     mark_memories,
     name_axes,
     pyplot,
@@ -213,7 +215,7 @@ class BasinsDisplay:
         from matplotlib.collections import LineCollection
         from matplotlib.colors import ListedColormap
 
-        styles = cluster_styles(len(self.memories))
+        styles = cluster_styles(len(self.memories), dark=is_dark(self.ax_))
         half = [(axis[1] - axis[0]) / 2 for axis in (self.xs, self.ys)]
         extent = (
             *(self.xs[0] - half[0], self.xs[-1] + half[0]),
@@ -231,7 +233,7 @@ class BasinsDisplay:
             self.basins, origin="lower", extent=extent, **{**regions, **kwargs}
         )
         self.hatches_ = [self._hatch(m, styles[m].hatch) for m in range(20, len(styles))]
-        lines = {"colors": "black", "linestyles": "dashed", "linewidths": 1.0, "zorder": 3}
+        lines = {"colors": ink(self.ax_), "linestyles": "dashed", "linewidths": 1.0, "zorder": 3}
         self.borders_ = LineCollection(list(self.borders), **{**lines, **(borders_kw or {})})
         self.ax_.add_collection(self.borders_, autolim=False)
         self.rows_ = self._scatter(styles, rows_kw) if show_rows and self.rows is not None else []

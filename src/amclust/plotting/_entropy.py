@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from amclust._colours import LIGHT
+from amclust._colours import cluster_colours
 from amclust._plane import fitted_network
-from amclust.plotting._base import axes_to_draw_on, check, pyplot, spans_decades
+from amclust.plotting._base import axes_to_draw_on, check, ink, is_dark, pyplot
 
+# A bar so many times as high as others hides them.
+HIGH = 30
 CONSTRAINTS: dict[str, list[Any]] = {
     "bins": [Interval(Integral, 1, 10_000, closed="both")],
     "log": ["boolean", None],
@@ -167,16 +169,19 @@ class EntropyDisplay:
         most = float(np.log(self.n_clusters)) if self.n_clusters > 1 else 1.0
         # Rounding may leave a row a little outside.
         values = np.clip(self.entropy, 0.0, most)
-        bars = {"color": LIGHT[0], "edgecolor": "white", "linewidth": 0.5}
+        (colour,) = cluster_colours(1, dark=is_dark(self.ax_))
+        bars = {"color": colour, "edgecolor": self.ax_.get_facecolor(), "linewidth": 0.5}
         counts, _ = np.histogram(values, bins=bins, range=(0.0, most))
-        log = spans_decades(counts[counts > 0]) if log is None else log
+        if log is None:
+            usual = np.quantile(counts[counts > 0], 0.5, method="lower")
+            log = bool(counts.max() > HIGH * usual)
         *_, self.bars_ = self.ax_.hist(
             values, bins=bins, range=(0.0, most), log=log, **{**bars, **kwargs}
         )
         if log:
             self.ax_.set_ylim(bottom=0.7)
         mean = float(values.mean())
-        line = {"color": "black", "linestyle": "--", "linewidth": 1.2}
+        line = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2}
         self.mean_line_ = self.ax_.axvline(
             mean, **{"label": f"mean {mean:.3f}", **line, **(mean_kw or {})}
         )

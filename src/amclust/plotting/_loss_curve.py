@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._colours import LIGHT
-from amclust.plotting._base import axes_to_draw_on, options, pyplot, spans_decades
+from amclust._colours import cluster_colours
+from amclust.plotting._base import axes_to_draw_on, is_dark, options, pyplot, spans_decades
 
 
 class LossCurveDisplay:
@@ -113,7 +113,7 @@ class LossCurveDisplay:
         """
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         epochs = np.arange(1, len(self.loss_curve) + 1)
-        colour = LIGHT[len(self.ax_.lines) % len(LIGHT)]
+        colour = cluster_colours(len(self.ax_.lines) + 1, dark=is_dark(self.ax_))[-1]
         style = options(kwargs, color=colour, linewidth=1.5, label=self.name)
         (self.line_,) = self.ax_.plot(epochs, self.loss_curve, **style)
         best = int(np.argmin(self.loss_curve))

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from amclust._colours import DIVERGING, cluster_styles
 from amclust._plane import feature_names, fitted_network
-from amclust.plotting._base import axes_to_draw_on, check, options, pyplot
+from amclust.plotting._base import axes_to_draw_on, check, is_dark, options, pyplot
 from amclust.plotting._memory_values import (
     check_image_shape,
     chosen_clusters,
@@ -307,7 +307,7 @@ class MemoriesDisplay:
             self.ax_.set_axis_off()
             width = 1 / n
             self.panels_ = [self.ax_.inset_axes((i * width, 0, 0.94 * width, 1)) for i in range(n)]
-        styles = cluster_styles(pieces.shape[1])
+        styles = cluster_styles(pieces.shape[1], dark=is_dark(self.ax_))
         names = range(len(styles)) if self.titles is None else self.titles
         features = np.arange(pieces.shape[2])
         for panel, memories in zip(self.panels_, pieces, strict=True):
@@ -359,5 +359,5 @@ def _tidy_columns(k: int) -> int:
 
 def _figure_size(width: float, height: float) -> tuple[float, float]:
     """Return inches for tiles: as wide as a notebook, unless they get too high."""
-    scale = min(5.6 / width, max(4.4, 0.45 * height) / height, 1.5)
+    scale = min(5.6 / width, max(4.4, 0.55 * height) / height, 1.5)
     return max(scale * width + 1.0, 3.0), max(scale * height + 0.4, 1.6)

@@ -9,8 +9,16 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._colours import cluster_styles
-from amclust.plotting._base import axes_to_draw_on, check, options, pyplot, spans_decades
+from amclust._colours import cluster_colours
+from amclust.plotting._base import (
+    axes_to_draw_on,
+    check,
+    ink,
+    is_dark,
+    options,
+    pyplot,
+    spans_decades,
+)
 from amclust.plotting._search_curves import (
     Curves,
     best_silhouettes,
@@ -215,11 +223,11 @@ class SearchDisplay:
         self.collapsed_: list[Any] = []
         self.k_means_: list[Any] = []
         self._places = self._place_values()
-        styles = cluster_styles(len(self.curves))
+        colours = cluster_colours(len(self.curves), dark=is_dark(self.ax_))
         markers = "osD^vP*X<>"
-        for turn, (style, group) in enumerate(zip(styles, self.curves, strict=True)):
-            self._draw_line(style.colour, markers[turn % len(markers)], group, kwargs, collapsed_kw)
-        self._draw_k_means([style.colour for style in styles], k_means_kw or {})
+        for turn, (colour, group) in enumerate(zip(colours, self.curves, strict=True)):
+            self._draw_line(colour, markers[turn % len(markers)], group, kwargs, collapsed_kw)
+        self._draw_k_means(colours, k_means_kw or {})
         self.ax_.set_xlabel(_describe(self.x))
         self.ax_.set_ylabel("silhouette")
         if self.collapsed_:
@@ -289,7 +297,7 @@ class SearchDisplay:
         if self.k_means is None:
             return
         name = "k-means" if self.restarts is None else f"k-means, best of {self.restarts}"
-        dashed = {"color": "black", "linestyle": "--", "linewidth": 1.2, "zorder": 1.5}
+        dashed = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2, "zorder": 1.5}
         dashed = options(keywords, label=name, **dashed)
         if not isinstance(self.k_means, dict):
             self.k_means_ = [self.ax_.axhline(self.k_means, **dashed)]

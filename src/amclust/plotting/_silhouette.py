@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust._colours import cluster_styles
+from amclust._colours import Style, cluster_styles
 from amclust._plane import fitted_network
 from amclust._silhouettes import silhouette_values
-from amclust.plotting._base import axes_to_draw_on, pyplot
+from amclust.plotting._base import axes_to_draw_on, ink, is_dark, pyplot
 
 # Space between blades, and between their numbers where these can be read, as parts of the whole.
 GAP, READABLE = 0.012, 0.034
@@ -184,7 +184,7 @@ class SilhouetteDisplay:
                 ha="center",
                 transform=self.ax_.transAxes,
             )
-        line = {"color": "black", "linestyle": "--", "linewidth": 1.2}
+        line = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2}
         self.mean_line_ = self.ax_.axvline(
             self.mean_silhouette,
             **{"label": f"mean {self.mean_silhouette:.3f}", **line, **(mean_kw or {})},
@@ -192,12 +192,12 @@ class SilhouetteDisplay:
         self._finish(values, places, top - gap)
         return self
 
-    def _styles(self, kinds: NDArray[Any]) -> list[Any]:
+    def _styles(self, kinds: NDArray[Any]) -> list[Style]:
         """Return the looks of clusters: that of their number, whichever others are there."""
         if kinds.dtype.kind in "iu" and kinds.min() >= 0:
-            styles = cluster_styles(int(kinds.max()) + 1)
+            styles = cluster_styles(int(kinds.max()) + 1, dark=is_dark(self.ax_))
             return [styles[kind] for kind in kinds]
-        return list(cluster_styles(len(kinds)))
+        return cluster_styles(len(kinds), dark=is_dark(self.ax_))
 
     def _finish(self, values: NDArray[Any], places: list[tuple[float, str]], height: float) -> None:
         named = places[:1]

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_styles
-from amclust.plotting._base import axes_to_draw_on, check, pyplot
+from amclust.plotting._base import axes_to_draw_on, check, ink, is_dark, pyplot
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
@@ -152,11 +152,11 @@ class SizesDisplay:
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         k = len(self.sizes)
         order = np.argsort(-self.sizes, kind="stable") if sort else np.arange(k)
-        styles = [cluster_styles(k)[m] for m in order]
+        styles = [cluster_styles(k, dark=is_dark(self.ax_))[m] for m in order]
         look = {
             "color": [style.colour for style in styles],
             "hatch": [style.hatch for style in styles],
-            "edgecolor": "black",
+            "edgecolor": ink(self.ax_),
             "linewidth": 0.5,
         }
         self.bars_ = self.ax_.bar(np.arange(k), self.sizes[order], **{**look, **kwargs})

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from amclust._colours import cluster_styles
+from amclust._colours import cluster_colours
 from amclust._plane import Plane, fitted_network, without_names
 from amclust.plotting._base import (
     axes_to_draw_on,
     check,
+    is_dark,
     mark_memories,
     name_axes,
     options,
@@ -60,7 +61,7 @@ class TrajectoryDisplay:
         The paths, with a dot at every state.
 
     edges_ : list of matplotlib Line2D
-        Their white edges.
+        Edges around them, in the colour of the background.
 
     starts_ : matplotlib PathCollection
         Where they begin.
@@ -204,16 +205,23 @@ class TrajectoryDisplay:
         """
         check(f"{type(self).__name__}.plot", CONSTRAINTS, show_memories=show_memories)
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
-        colours = np.array([style.colour for style in cluster_styles(len(self.memories))])
-        # A white edge lets them be seen on any background.
+        colours = np.array(cluster_colours(len(self.memories), dark=is_dark(self.ax_)))
+        # An edge lets them be seen on any background.
         edges = [self.paths[..., 0], self.paths[..., 1]]
-        self.edges_ = self.ax_.plot(*edges, color="white", linewidth=2.8, alpha=0.8, zorder=2.9)
+        self.edges_ = self.ax_.plot(
+            *edges, color=self.ax_.get_facecolor(), linewidth=2.8, alpha=0.8, zorder=2.9
+        )
         lines = {"marker": ".", "markersize": 5, "linewidth": 1.4, "zorder": 3}
         self.paths_ = [
             self.ax_.plot(*path.T, **options(kwargs, color=colours[label], **lines))[0]
             for path, label in zip(self.paths.swapaxes(0, 1), self.labels, strict=True)
         ]
-        rings = {"s": 24, "c": "white", "edgecolors": colours[self.labels], "zorder": 3.5}
+        rings = {
+            "s": 24,
+            "facecolors": self.ax_.get_facecolor(),
+            "edgecolors": colours[self.labels],
+            "zorder": 3.5,
+        }
         self.starts_ = self.ax_.scatter(*self.paths[0].T, **{**rings, **(starts_kw or {})})
         self.memories_: Any = None
         self.numbers_: list[Any] = []
