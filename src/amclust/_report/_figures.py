@@ -18,7 +18,7 @@ from amclust._silhouettes import silhouette_values
 # Rows that a figure draws, of those that are sampled.
 MOST_POINTS = 2_000
 # Points of the grid of basins in each direction; fewer where a point has many features.
-FINEST_GRID, COARSEST_GRID, GRID_CELLS = 160, 48, 40_000_000
+FINEST_GRID, COARSEST_GRID, GRID_CELLS = 220, 48, 40_000_000
 VALUES_IN_HOVER = 3
 LONGEST_IN_HOVER = 40
 ENTROPY_BINS = 30
