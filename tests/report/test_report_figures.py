@@ -1,6 +1,7 @@
 """What the figures show."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
@@ -12,7 +13,6 @@ from amclust._plane import Plane
 from amclust._report import _figures, _subject
 from amclust._report._clusters import Profiles
 from amclust._report._subject import Subject
-from amclust._report._voronoi import lower_envelope_edges, voronoi_edges
 
 
 def test_rows_are_projected_on_their_principal_components(iris, iris_page):
@@ -65,35 +65,13 @@ def test_basins_are_what_the_model_predicts_in_the_plane(iris, iris_model, iris_
     assert np.mean(labels == basins["labels"]) > 0.995
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "mahalanobis"])
-def test_borders_are_where_the_nearest_memory_changes(metric):
-    X = np.abs(make_blobs(100, 4, centers=5, random_state=1)[0]) + 1
-    model = ClAM(5, metric=metric, n_init=1, random_state=0).fit(X)
-    plane = Plane.of(model, X)
-    xs, ys = plane.ranges(60)
-    edges = voronoi_edges(plane, (xs[0], xs[-1], ys[0], ys[-1]))
-    assert len(edges) > 1
-    middles = (edges[:, :2] + edges[:, 2:]) / 2
-    distances = np.sort(model.transform(plane.lift(middles)), axis=1)
-    np.testing.assert_allclose(distances[:, 0], distances[:, 1], rtol=1e-3)
-    # Between neighbours of the grid with different nearest memories there always is a border.
-    nearest = plane.ask("transform", xs, ys).argmin(axis=-1)
-    steps = 0
-    for i, j in np.argwhere(nearest[:, 1:] != nearest[:, :-1]):
-        x0, y0, x1, y1 = edges.T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            crossing = x0 + (ys[i] - y0) / (y1 - y0) * (x1 - x0)
-        level = (np.minimum(y0, y1) <= ys[i]) & (ys[i] <= np.maximum(y0, y1))
-        slack = 1e-6 * (xs[-1] - xs[0])
-        between = (xs[j] - slack <= crossing) & (crossing <= xs[j + 1] + slack)
-        steps += bool((level & between).any())
-    assert steps >= 0.98 * np.count_nonzero(nearest[:, 1:] != nearest[:, :-1])
-
-
-def test_two_memories_have_one_border_and_one_has_none():
-    constants, slopes = np.array([0.0, 0.5]), np.array([[1.0, 0.0], [0.0, 0.0]])
-    np.testing.assert_allclose(np.sort(lower_envelope_edges(constants, slopes)), [[0, 0.5, 0.5, 1]])
-    assert len(lower_envelope_edges(constants[:1], slopes[:1])) == 0
+def test_borders_are_where_the_nearest_memory_changes(iris, iris_model, iris_page):
+    borders = np.array(iris_page.data["basins"]["borders"])
+    assert len(borders) > 1
+    plane = Plane.of(iris_model, iris)
+    middles = plane.lift((borders[:, :2] + borders[:, 2:]) / 2)
+    distances = np.sort(iris_model.transform(pd.DataFrame(middles, columns=iris.columns)), axis=1)
+    np.testing.assert_allclose(distances[:, 0], distances[:, 1], atol=0.01)
 
 
 def test_large_tables_are_sampled_and_the_page_says_so(monkeypatch, page_of):

@@ -12,13 +12,13 @@ from amclust._report._clusters import Profiles
 from amclust._report._html import shorten
 from amclust._report._numbers import number
 from amclust._report._subject import Subject, pick_rows
-from amclust._report._voronoi import voronoi_edges
 from amclust._silhouettes import silhouette_values
+from amclust._voronoi import voronoi_segments
 
 # Rows that a figure draws, of those that are sampled.
 MOST_POINTS = 2_000
 # Points of the grid of basins in each direction; fewer where a point has many features.
-FINEST_GRID, COARSEST_GRID, GRID_CELLS = 160, 48, 40_000_000
+FINEST_GRID, COARSEST_GRID, GRID_CELLS = 220, 48, 40_000_000
 VALUES_IN_HOVER = 3
 LONGEST_IN_HOVER = 40
 ENTROPY_BINS = 30
@@ -86,13 +86,13 @@ def basins(subject: Subject, plane: Plane) -> dict[str, Any]:
     cells = GRID_CELLS // subject.rows.shape[1]
     resolution = int(np.clip(np.sqrt(cells), COARSEST_GRID, FINEST_GRID))
     xs, ys = plane.ranges(resolution, margin=0.08)
-    edges = voronoi_edges(plane, (xs[0], xs[-1], ys[0], ys[-1]))
+    borders = voronoi_segments(plane, xs, ys).reshape(-1, 4)
     return {
         "x": rounded(xs, 5),
         "y": rounded(ys, 5),
         "labels": plane.ask("predict", xs, ys).tolist(),
         "memories": {"x": rounded(plane.memories[:, 0]), "y": rounded(plane.memories[:, 1])},
-        "borders": [rounded(edge) for edge in edges],
+        "borders": [rounded(ends) for ends in borders],  # x, y, x, y
     }
 
 

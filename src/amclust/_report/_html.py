@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 LONGEST_NAME = 60
+UNBROKEN_NAME = 12
 
 
 def shorten(text: str, longest: int = LONGEST_NAME) -> str:
@@ -18,8 +19,11 @@ def shorten(text: str, longest: int = LONGEST_NAME) -> str:
 
 
 def name(text: str, longest: int = LONGEST_NAME) -> str:
-    """Show a name of the table's as text, which may break where its words join."""
-    return re.sub(r"([_/.:-])(?=\w)", r"\1<wbr>", escape(shorten(text, longest)))
+    """Show a name of the table's as text; a long one may break where its words join."""
+    text = shorten(text, longest)
+    if len(text) <= UNBROKEN_NAME:
+        return escape(text.replace(" ", "\N{NO-BREAK SPACE}"))
+    return re.sub(r"([_/.:-])(?=\w)", r"\1<wbr>", escape(text))
 
 
 def script_data(identifier: str, value: Any) -> str:

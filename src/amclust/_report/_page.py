@@ -49,7 +49,8 @@ def build_page(subject: Subject, *, title: str | None, source: str | None) -> st
         "silhouette": None if silhouettes is None else round(float(silhouettes.mean()), 4),
         "entropy": _figures.entropy_histogram(subject) if subject.n_clusters > 1 else None,
     }
-    title = shorten(title or "A clustering", LONGEST_TITLE)
+    title = title or (f"Clusters in {source}" if source else "A clustering")
+    title = shorten(title, LONGEST_TITLE)
     parts = {
         "title": escape(title),
         "lede": _lede(subject, silhouettes),
@@ -143,8 +144,8 @@ def _maps(subject: Subject, data: dict[str, Any]) -> str:
         "The rows",
         f"Scatter plot of {counted(drawn, 'row')} in the plane, coloured by cluster, with the "
         f"{counted(k, 'memory', 'memories')} as numbered circles.",
-        "Every dot is a row, every numbered circle the memory of a cluster. Point at a dot to see "
-        f"which row it is. {view}{_sampling(subject, drawn)}",
+        "Every dot is a row, every numbered circle the memory of a cluster. Point at a dot, or tap "
+        f"it, to see which row it is. {view}{_sampling(subject, drawn)}",
     )
     section = (
         ""

@@ -228,34 +228,42 @@
     draw(theme);
   }
 
+  let chosen = false;
   button.addEventListener("click", () => {
     const theme = current() === "dark" ? "light" : "dark";
+    chosen = true;
     try { localStorage.setItem("amclust-theme", theme); } catch { /* not remembered, then */ }
     setTheme(theme);
   });
+
+  // Browsers lay out paper in light and at another width: neither is the reader's doing.
+  let printing = false;
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
-    setTheme(event.matches ? "dark" : "light");
+    if (!printing && !chosen) setTheme(event.matches ? "dark" : "light");
   });
 
   let waiting = 0;
   let lastWidth = window.innerWidth;
   window.addEventListener("resize", () => {
-    if (window.innerWidth === lastWidth) return; // a phone's address bar came or went
+    // A phone's address bar that comes or goes changes the height only.
+    if (printing || window.innerWidth === lastWidth) return;
     lastWidth = window.innerWidth;
     clearTimeout(waiting);
-    waiting = setTimeout(() => draw(current()), 100);
+    waiting = setTimeout(() => { if (!printing) draw(current()); }, 100);
   });
 
-  const closed = [];
+  const unfolded = [];
   window.addEventListener("beforeprint", () => {
+    printing = true;
     for (const details of document.querySelectorAll("details:not([open])")) {
       details.open = true;
-      closed.push(details);
+      unfolded.push(details);
     }
     draw("print", PRINT_WIDTH);
   });
   window.addEventListener("afterprint", () => {
-    for (const details of closed.splice(0)) details.open = false;
+    printing = false;
+    for (const details of unfolded.splice(0)) details.open = false;
     draw(current());
   });
 
