@@ -62,7 +62,7 @@ def browser_page(browser, request):
     """
     options = {"viewport": {"width": 1280, "height": 800}, **getattr(request, "param", {})}
     context = browser.new_context(offline=True, **options)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)  # a machine may be busy
     faults = []
 
     def hear_console(message):
