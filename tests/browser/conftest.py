@@ -21,14 +21,20 @@ ARGUMENTS = [
 ]
 
 
-def missing(reason):
-    if os.environ.get("AMCLUST_REQUIRE_BROWSER") == "1":
-        pytest.fail(f"AMCLUST_REQUIRE_BROWSER is 1, but {reason}", pytrace=False)
-    pytest.skip(reason)
+@pytest.fixture(scope="session")
+def missing():
+    """A function that skips a test for a reason, or fails it where nothing may be missing."""
+
+    def skip_or_fail(reason):
+        if os.environ.get("AMCLUST_REQUIRE_BROWSER") == "1":
+            pytest.fail(f"AMCLUST_REQUIRE_BROWSER is 1, but {reason}", pytrace=False)
+        pytest.skip(reason)
+
+    return skip_or_fail
 
 
 @pytest.fixture(scope="session")
-def browser():
+def browser(missing):
     """One browser for all tests of a worker; every test gets a fresh context of it."""
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
@@ -62,7 +68,7 @@ def browser_page(browser, request):
     """
     options = {"viewport": {"width": 1280, "height": 800}, **getattr(request, "param", {})}
     context = browser.new_context(offline=True, **options)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)  # a machine may be busy
     faults = []
 
     def hear_console(message):

@@ -1,0 +1,411 @@
+"""The playground in a real browser: its labels are right, and doing something shows something."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from amclust import ClAM
+from amclust._playground import open_playground
+
+PHONE = {"viewport": {"width": 360, "height": 720}, "has_touch": True, "is_mobile": True}
+# The colour of the picture at (x, y), read from a copy: reading a canvas twice is frowned upon.
+COLOUR = """([x, y]) => {
+  const drawn = document.getElementById("basins"), copy = document.createElement("canvas");
+  copy.width = copy.height = 1;
+  const pen = copy.getContext("2d", { willReadFrequently: true }), n = drawn.width;
+  pen.drawImage(drawn, (1 + x) / 2 * n, (1 - y) / 2 * n, 1, 1, 0, 0, 1, 1);
+  return [...pen.getImageData(0, 0, 1, 1).data];
+}"""
+
+
+@pytest.fixture
+def page(open_file):
+    page = open_file(open_playground(show=False))
+    wait(page)
+    return page
+
+
+def wait(page, until="ready"):
+    """Wait until the last change is drawn; with "calm" as finely as it will be."""
+    page.wait_for_function(f"playground.{until}")
+
+
+def colour(page, x, y):
+    wait(page)
+    return page.evaluate(COLOUR, [x, y])
+
+
+def spot(page, x, y):
+    """Where (x, y) of the plane is in the window."""
+    box = page.locator("#overlay").bounding_box()
+    return box["x"] + (1 + x) / 2 * box["width"], box["y"] + (1 - y) / 2 * box["height"]
+
+
+def memories(page):
+    """Rows of x, y, weight."""
+    return np.array(page.evaluate("playground.state.memories.map((m) => [m.x, m.y, m.weight])"))
+
+
+def probe(page):
+    return page.evaluate(
+        "playground.state.probe && [playground.state.probe.x, playground.state.probe.y]"
+    )
+
+
+def state_of(R, weights=None):
+    weights = np.ones(len(R)) if weights is None else weights
+    rows = zip(R.tolist(), weights.tolist(), strict=True)
+    return [{"x": x, "y": y, "weight": weight} for (x, y), weight in rows]
+
+
+def change(page, **state):
+    page.evaluate("(state) => playground.change(state)", state)
+
+
+def click(page, x, y, **options):
+    page.mouse.click(*spot(page, x, y), **options)
+
+
+def drag(page, start, end):
+    page.mouse.move(*spot(page, *start))
+    page.mouse.down()
+    page.mouse.move(*spot(page, *end), steps=4)
+    page.mouse.up()
+
+
+def grid(cells):
+    """Centres of the cells, row by row from the top left."""
+    centres = (np.arange(cells) + 0.5) * 2 / cells - 1
+    x, y = np.meshgrid(centres, -centres)
+    return np.column_stack([x.ravel(), y.ravel()])
+
+
+def recall(starts, R, weights, beta, steps, alpha):
+    """The dynamics as the formulas have it."""
+    v = starts.copy()
+    for _ in range(steps):
+        logits = np.log(weights) - beta * ((v[:, None] - R) ** 2).sum(axis=2)
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+        v += alpha * (p / p.sum(axis=1, keepdims=True) @ R - v)
+    return v
+
+
+# --- the labels are right -----------------------------------------------------------------------
+
+
+def random_state(rng, trial):
+    """Memories far from each other or close together, every fifth time two of them in one place."""
+    k = int(rng.integers(1, 9))
+    R = (rng.uniform(-1, 1, (k, 2)) * rng.choice([1, 0.3])).round(3)
+    R[-1] = R[0] if trial % 5 == 0 else R[-1]
+    weights = np.exp(rng.normal(0, 0.7, k)) if trial % 2 else np.ones(k)
+    return {
+        "memories": state_of(R, weights),
+        "beta": float(10 ** rng.uniform(-3, 3)),
+        "steps": int(rng.integers(1, 30)),
+        "alpha": float(rng.choice([0.05, 0.3, 0.6, 1])),
+        "chosen": 0,
+    }
+
+
+def test_labels_are_those_of_the_formulas(page):
+    rng = np.random.default_rng(0)
+    cells = 48
+    starts = grid(cells)
+    states = [random_state(rng, trial) for trial in range(20)]
+    found = page.evaluate(
+        """([states, cells]) => states.map((state) => {
+          playground.change(state);
+          return [...playground.label(cells)];
+        })""",
+        [states, cells],
+    )
+    for state, labels in zip(states, found, strict=True):
+        R = np.array([[memory["x"], memory["y"]] for memory in state["memories"]])
+        weights = np.array([memory["weight"] for memory in state["memories"]])
+        ends = recall(starts, R, weights, state["beta"], state["steps"], state["alpha"])
+        distances = ((ends[:, None] - R) ** 2).sum(axis=2)
+        given = np.take_along_axis(distances, np.array(labels)[:, None], axis=1)[:, 0]
+        # Where two memories are equally near, either is right.
+        assert (given - distances.min(axis=1)).max() < 1e-6, state
+        assert (labels == distances.argmin(axis=1)).mean() > 0.999, state
+
+
+def test_labels_are_those_of_the_estimator(page):
+    X, _ = make_blobs(200, centers=4, cluster_std=0.15, center_box=(-0.8, 0.8), random_state=1)
+    model = ClAM(n_clusters=4, scale=None, n_init=1, random_state=0).fit(X)
+    state = state_of(model.cluster_centers_)
+    change(
+        page, memories=state, beta=float(model.beta_), steps=model.n_steps, alpha=model.step_size
+    )
+    cells = 120
+    labels = np.array(page.evaluate(f"[...playground.label({cells})]"))
+    assert len(np.unique(labels)) == 4
+    # The core computes in single precision: the borders may differ by a cell here and there.
+    assert (labels == model.predict(grid(cells))).mean() > 0.999
+
+
+def test_what_is_drawn_in_the_end_is_exact_also_when_it_took_many_frames(page):
+    rng = np.random.default_rng(3)
+    state = state_of(rng.uniform(-0.9, 0.9, (8, 2)).round(3))
+    change(page, memories=state, beta=5, steps=40, alpha=0.3)
+    wait(page, "calm")
+    assert page.evaluate(
+        """() => {
+          const drawn = playground.labels, again = playground.label(Math.sqrt(drawn.length));
+          return drawn.length > 40000 && drawn.every((label, i) => label === again[i]);
+        }"""
+    )
+
+
+def test_energy_never_rises(page):
+    assert (
+        page.evaluate(
+            """() => {
+          let checked = 0;
+          for (const beta of [0.001, 0.1, 1, 5, 30, 1000])
+            for (const alpha of [0.05, 0.5, 1])
+              for (let i = 0; i < 25; i++) {
+                playground.change({ beta, alpha, steps: 20 });
+                const { energies } = playground.path(-1 + (i % 5) / 2, -1 + Math.floor(i / 5) / 2);
+                const rounding = 1e-12 * Math.abs(energies[0]);
+                for (let t = 1; t < energies.length; t++)
+                  if (energies[t] > energies[t - 1] + rounding) return { beta, alpha, i, t };
+                checked++;
+              }
+          return checked;
+        }"""
+        )
+        == 6 * 3 * 25
+    )
+
+
+# --- what one does changes what one sees ----------------------------------------------------------
+
+
+def test_sliders_change_the_basins(page):
+    page.click("[data-preset=three]")
+    place = (0.05, 0.5)  # between 1 and 2, which at small beta pull it down to 3
+    before = colour(page, *place)
+    page.locator("#beta").fill("2")
+    wait(page)
+    assert page.locator("#beta-value").inner_text() == "100"
+    assert page.evaluate("playground.state.beta") == 100
+    assert colour(page, *place) != before
+    assert page.locator("#fact-share").inner_text() == "< 0.1 %"
+
+    page.click("#reset")
+    seen = {page.evaluate("playground.label(64).join('')")}
+    for slider, value in [("steps", "1"), ("alpha", "0.6"), ("weight", "1")]:
+        page.locator(f"#{slider}").fill(value)
+        seen.add(page.evaluate("playground.label(64).join('')"))
+    assert len(seen) == 4
+    assert memories(page)[0, 2] == 10
+
+
+def test_dragging_a_memory_moves_its_region(page):
+    at_home = colour(page, -0.7, 0.6)
+    assert colour(page, -0.5, -0.7) != at_home
+    drag(page, (-0.62, 0.5), (-0.42, -0.8))
+    np.testing.assert_allclose(memories(page)[0, :2], [-0.42, -0.8], atol=0.01)
+    assert colour(page, -0.5, -0.7) == at_home
+    assert colour(page, -0.7, 0.6) != at_home
+    # It cannot be lost outside.
+    drag(page, (-0.42, -0.8), (-1.3, -0.8))
+    assert memories(page)[0, 0] == -1
+
+
+def test_a_click_lets_a_point_go_and_its_energy_falls(page):
+    click(page, 0.9, -0.9)
+    wait(page)
+    np.testing.assert_allclose(probe(page), [0.9, -0.9], atol=0.01)
+    assert page.locator("#verdict").inner_text() == "It is carried to memory 5, the closest."
+    # A dot a step, and a ring at the end.
+    assert page.locator("#track circle").count() == 10 + 1
+    heights = [float(dot.get_attribute("cy")) for dot in page.locator("#chart circle").all()]
+    assert len(heights) == 11
+    assert heights == sorted(heights)  # y goes down on a screen
+    assert heights[0] < heights[-1]
+    page.click("#clear")
+    wait(page)
+    assert probe(page) is None
+    assert page.locator("#track circle").count() == 0
+    page.click("#drop")
+    assert probe(page) is not None
+
+
+def test_the_point_can_be_dragged(page):
+    drag(page, (0.12, 0.05), (-0.8, -0.8))
+    np.testing.assert_allclose(probe(page), [-0.8, -0.8], atol=0.01)
+    drag(page, (0.2, -0.8), (0.5, 0.9))  # anywhere on the plane, with a mouse
+    np.testing.assert_allclose(probe(page), [0.5, 0.9], atol=0.01)
+    assert len(memories(page)) == 5
+
+
+def test_memories_are_added_and_removed_with_the_mouse(page):
+    before = probe(page)
+    click(page, -0.8, -0.8, click_count=2)
+    np.testing.assert_allclose(memories(page)[5, :2], [-0.8, -0.8], atol=0.01)
+    assert probe(page) == before  # the first of the two clicks left no point behind
+    wait(page)
+    assert page.locator(".memory").count() == 6
+    assert page.locator("#fact-count").inner_text() == "6 memories"
+    click(page, -0.8, -0.8, click_count=2)
+    wait(page)
+    assert page.locator(".memory").count() == len(memories(page)) == 5
+
+
+def test_buttons_add_and_remove_within_bounds(page):
+    for _ in range(3):
+        page.click("#add")
+    wait(page)
+    assert len(memories(page)) == 8
+    assert page.locator("#add").is_disabled()
+    assert len(np.unique(memories(page), axis=0)) == 8
+    for _ in range(7):
+        page.click("#remove")
+        wait(page)
+    assert len(memories(page)) == 1
+    assert page.locator("#remove").is_disabled()
+    assert page.evaluate("playground.label(64).every((label) => label === 0)")
+    page.click("#reset")
+    assert len(memories(page)) == 5
+
+
+def test_keys_reach_everything(page):
+    page.locator("#overlay").focus()
+    page.keyboard.press("ArrowUp")
+    np.testing.assert_allclose(probe(page), [0.12, 0.07])
+    page.keyboard.press("Tab")
+    x, y, _ = memories(page)[0]
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowDown")
+    np.testing.assert_allclose(memories(page)[0, :2], [x + 0.02, y - 0.1])
+    page.keyboard.press("a")
+    assert len(memories(page)) == 6
+    assert "Memory 6" in page.evaluate("document.activeElement.getAttribute('aria-label')")
+    page.keyboard.press("Delete")
+    assert len(memories(page)) == 5
+    assert "Memory 5" in page.evaluate("document.activeElement.getAttribute('aria-label')")
+    page.keyboard.press("Escape")
+    assert probe(page) is None
+    page.locator("#beta").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("playground.state.beta") == 5.13
+
+
+def test_what_is_shown_can_be_chosen(page):
+    assert page.locator("#voronoi").get_attribute("d").count("M") == 7
+    page.uncheck("#show-voronoi")
+    page.uncheck("#show-pulls")
+    wait(page)
+    assert page.locator("#voronoi").get_attribute("d") == ""
+    assert page.locator("#pulls path").count() == 0
+    assert page.locator("#contours").is_hidden()
+    page.check("#show-contours")
+    wait(page)
+    assert page.locator("#contours").is_visible()
+    hatched = page.evaluate(COUNT_COLOURS)
+    page.uncheck("#show-hatch")
+    wait(page)
+    assert hatched > page.evaluate(COUNT_COLOURS) == 5
+
+
+COUNT_COLOURS = """() => {
+  const drawn = document.getElementById("basins"), copy = document.createElement("canvas");
+  copy.width = copy.height = drawn.width;
+  const pen = copy.getContext("2d", { willReadFrequently: true });
+  pen.drawImage(drawn, 0, 0);
+  const { data } = pen.getImageData(0, 0, drawn.width, drawn.width);
+  return new Set(new Uint32Array(data.buffer)).size;
+}"""
+
+
+# --- presets and links ----------------------------------------------------------------------------
+
+
+def test_presets_show_what_their_note_says(page):
+    verdicts = {
+        "three": "It is carried to memory 3, although 2 is the closest.",
+        "five": "It is carried to memory 3, the closest.",
+        "against": "It is carried to memory 1, the closest.",
+        "together": "It is carried to memory 2, although 1 is the closest.",
+        "cancelling": "It is carried to memory 1, although 2 is the closest.",
+    }
+    assert page.locator("[data-preset]").count() == len(verdicts)
+    for preset, verdict in verdicts.items():
+        button = page.locator(f"[data-preset={preset}]")
+        button.click()
+        wait(page)
+        assert page.locator("#verdict").inner_text() == verdict
+        assert button.get_attribute("aria-pressed") == "true"
+        # With the figure's largest beta every point goes to its closest memory.
+        page.click("[data-beta='100']")
+        wait(page)
+        assert page.locator("#verdict").inner_text().endswith(", the closest.")
+
+
+def test_the_link_holds_the_picture(page, open_file):
+    page.click("[data-preset=together]")
+    page.locator("#weight").fill("0.5")
+    page.uncheck("#show-hatch")
+    click(page, 0.3, 0.4)
+    wait(page)
+    wait(page, "calm")
+    state = page.evaluate("playground.state")
+    drawing = page.locator("#overlay").inner_html()
+    fragment = page.evaluate("location.hash").removeprefix("#")
+    page.goto("about:blank")
+    open_file(open_playground(show=False), fragment)
+    wait(page)
+    assert page.evaluate("playground.state") == state
+    assert page.locator("#overlay").inner_html() == drawing
+
+
+def test_a_damaged_link_still_gives_a_picture(page, open_file):
+    fragments = [
+        "nonsense",
+        "m=&b=&t=&a=&p=&s=",
+        "m=0,0;NaN,1;,;1e999,0;0.5,0.5,-3&b=-1&t=1e9&a=7&p=x&s=9",
+        "m=" + ";".join(["9,-9"] * 50) + "&b=Infinity&t=0.2&a=0",
+        "m=%00<script>alert(1)</script>&p=<b>",
+    ]
+    for fragment in fragments:
+        open_file(open_playground(show=False), fragment)  # a new fragment of the page that is open
+        wait(page)
+        assert 1 <= len(memories(page)) <= 8
+        assert np.abs(memories(page)[:, :2]).max() <= 1
+        state = page.evaluate("playground.state")
+        assert 1e-3 <= state["beta"] <= 1e3
+        assert 1 <= state["steps"] <= 60
+        assert 0.05 <= state["alpha"] <= 1
+
+
+# --- screens --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("browser_page", [PHONE], indirect=True)
+def test_on_a_phone_nothing_is_wider_than_the_screen_and_fingers_work(page):
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.touchscreen.tap(*spot(page, 0.8, 0.8))
+    wait(page)
+    np.testing.assert_allclose(probe(page), [0.8, 0.8], atol=0.02)
+
+    touch = page.context.new_cdp_session(page)
+    x, y = spot(page, *memories(page)[0, :2])
+    goal = spot(page, -0.5, -0.2)
+    touches = [("touchStart", x, y), ("touchMove", x + 8, y + 20), ("touchMove", *goal)]
+    for kind, x, y in touches:
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    np.testing.assert_allclose(memories(page)[0, :2], [-0.5, -0.2], atol=0.02)
+    assert page.evaluate("scrollY") == 0
+
+
+@pytest.mark.parametrize("browser_page", [{"color_scheme": "dark"}], indirect=True)
+def test_dark_and_light_follow_the_system(page):
+    dark = colour(page, -0.62, 0.6)
+    page.emulate_media(color_scheme="light")
+    page.wait_for_timeout(50)
+    light = colour(page, -0.62, 0.6)
+    assert sum(light[:3]) > sum(dark[:3]) + 100
