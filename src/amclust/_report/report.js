@@ -156,7 +156,7 @@
         fill: "toself", fillcolor: mixed(colourOf(theme, cluster), paper, 0.85), line: { width: 0.5, color: colourOf(theme, cluster) },
         hoveron: "points", hoverinfo: "text",
         hovertext: ["", ...rows.flatMap((row, i) => {
-          const told = `<b>row ${text(row)}</b><br>cluster ${cluster}<br>silhouette ${values[i].toFixed(2)}`;
+          const told = `<b>row ${text(data.projection.row[row])}</b><br>cluster ${cluster}<br>silhouette ${values[i].toFixed(2)}`;
           return [told, told];
         }), ""],
       };
@@ -228,10 +228,9 @@
     draw(theme);
   }
 
-  let chosen = false;
   button.addEventListener("click", () => {
     const theme = current() === "dark" ? "light" : "dark";
-    chosen = true;
+    root.dataset.chosen = "";
     try { localStorage.setItem("amclust-theme", theme); } catch { /* not remembered, then */ }
     setTheme(theme);
   });
@@ -239,7 +238,7 @@
   // Browsers lay out paper in light and at another width: neither is the reader's doing.
   let printing = false;
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
-    if (!printing && !chosen) setTheme(event.matches ? "dark" : "light");
+    if (!printing && !("chosen" in root.dataset)) setTheme(event.matches ? "dark" : "light");
   });
 
   let waiting = 0;
