@@ -3,7 +3,6 @@
 import csv
 import datetime
 import gzip
-import io
 import os
 import signal
 import subprocess
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from amclust._tables import TableError, TableWriter, read_table, write_table
+from amclust._tables import TableError, TableWriter, _excel_writing, read_table, write_table
 
 SUFFIXES = ["csv", "csv.gz", "tsv", "parquet", "feather", "arrows", "npy", "npz", "xlsx"]
 FRAME = pd.DataFrame({"x": [1.5, np.nan], "n": [1, 2], "text": ["a, b", 'c "d"\ne\tf']})
@@ -25,14 +24,6 @@ FRAME = pd.DataFrame({"x": [1.5, np.nan], "n": [1, 2], "text": ["a, b", 'c "d"\n
 
 def cells(path):
     return [[str(cell) for cell in row] for row in read_table(path).to_numpy().tolist()]
-
-
-@pytest.fixture
-def out(monkeypatch):
-    """Standard output as bytes."""
-    stdout = io.TextIOWrapper(io.BytesIO())
-    monkeypatch.setattr(sys, "stdout", stdout)
-    return stdout.buffer
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -86,20 +77,18 @@ def test_an_existing_file_is_kept_unless_told(tmp_path, suffix):
     assert len(read_table(path)) == 2
 
 
-@pytest.mark.parametrize(
-    "format", ["csv", "tsv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx"]
-)
-def test_standard_output_and_back(out, pipe_in, format):
-    write_table(FRAME, "-", format=format)
-    pipe_in(out.getvalue())
+@pytest.mark.parametrize("name", ["csv", "tsv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx"])
+def test_standard_output_and_back(capsysbinary, pipe_in, name):
+    write_table(FRAME, "-", format=name)
+    pipe_in(capsysbinary.readouterr().out)
     read = read_table("-")
     assert read["text"].tolist() == FRAME["text"].tolist()
-    assert not out.closed
+    assert not sys.stdout.buffer.closed
 
 
-def test_standard_output_is_csv(out):
+def test_standard_output_is_csv(capsysbinary):
     write_table(FRAME, "-")
-    assert out.getvalue() == b'x,n,text\n1.5,1,"a, b"\n,2,"c ""d""\ne\tf"\n'
+    assert capsysbinary.readouterr().out == b'x,n,text\n1.5,1,"a, b"\n,2,"c ""d""\ne\tf"\n'
 
 
 @pytest.mark.parametrize("name", ["table", "table.json", "table.gz", "table.csv.bz2"])
@@ -134,12 +123,12 @@ def test_impossible_places(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize("format", ["csv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx"])
+@pytest.mark.parametrize("name", ["csv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx"])
 @pytest.mark.parametrize("rows", [1, 20_000])
-def test_a_full_disk_is_named(format, rows):
-    frame = pd.DataFrame({"x": np.random.default_rng(0).random(rows if format != "xlsx" else 500)})
+def test_a_full_disk_is_named(name, rows):
+    frame = pd.DataFrame({"x": np.random.default_rng(0).random(rows if name != "xlsx" else 500)})
     with pytest.raises(OSError, match="cannot write '/dev/full': no space left on device"):
-        write_table(frame, "/dev/full", format=format, overwrite=True)
+        write_table(frame, "/dev/full", format=name, overwrite=True)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
@@ -212,7 +201,7 @@ def test_csv_is_what_others_read(tmp_path):
         {
             "real": [0.1, 1e300, np.nan, -3.0],
             "yes": [True, False, True, False],
-            "when": pd.to_datetime(["2020-01-02", None, "2021-05-06 07:08:09", None]),
+            "when": pd.to_datetime(["2020-01-02 00:00:00", None, "2021-05-06 07:08:09", None]),
             "text": ["a,b", "c\rd", "", None],
             "mixed": [1, "x", None, 2.5],
         }
@@ -283,17 +272,29 @@ def test_excel_keeps_text_and_large_numbers(tmp_path):
     assert rows[2] == ["007", 1, None, None, None, False]
 
 
-def test_what_excel_cannot_hold(tmp_path):
+def test_excel_keeps_sixteen_digits(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 2)) * 10.0 ** rng.integers(-300, 300, (100, 2))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    write_table(pd.DataFrame(X, columns=["a", "b"]), tmp_path / "table.xlsx")
+    read = read_table(tmp_path / "table.xlsx")
+    np.testing.assert_allclose(read.to_numpy(dtype=float, na_value=np.nan), X, rtol=1e-15)
+
+
+def test_what_excel_cannot_hold(tmp_path, monkeypatch):
     path = tmp_path / "table.xlsx"
-    with pytest.raises(TableError, match="Excel holds 16,384 columns, the table has 16,385"):
-        write_table(pd.DataFrame(np.zeros((1, 16_385))), path)
-    with pytest.raises(TableError, match="Excel holds 1,048,576 rows"):
-        write_table(pd.DataFrame({"x": np.zeros(1_048_576)}), path)
     with pytest.raises(TableError, match="Excel cannot hold the cell 'a.x01b'"):
         write_table(pd.DataFrame({"x": ["a\x01b"]}), path)
     with pytest.raises(TableError, match="Excel cannot hold the cell"):
         write_table(pd.DataFrame({"x": ["a" * 40_000]}), path)
-    assert os.listdir(tmp_path) == []
+    monkeypatch.setattr(_excel_writing, "_ROWS", 4)
+    monkeypatch.setattr(_excel_writing, "_COLUMNS", 2)
+    write_table(pd.DataFrame({"x": [1, 2, 3], "y": 1}), tmp_path / "fits.xlsx")
+    with pytest.raises(TableError, match="Excel holds 4 rows with the header, the table has more"):
+        write_table(pd.DataFrame({"x": [1, 2, 3, 4]}), path)
+    with pytest.raises(TableError, match="Excel holds 2 columns, the table has 3"):
+        write_table(pd.DataFrame({"x": [1], "y": [1], "z": [1]}), path)
+    assert os.listdir(tmp_path) == ["fits.xlsx"]
 
 
 def test_pieces_must_fit_together(tmp_path):
