@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from amclust._colours import DIVERGING, cluster_styles
 from amclust._plane import feature_names, fitted_network
-from amclust.plotting._base import axes_to_draw_on, check, is_dark, options, pyplot
+from amclust.plotting._base import axes_to_draw_on, check, count_along, is_dark, options, pyplot
 from amclust.plotting._memory_values import (
     check_image_shape,
     chosen_clusters,
@@ -340,7 +340,7 @@ class MemoriesDisplay:
     def _name_features(self, panel: Any, features: NDArray[np.int64]) -> None:
         if self.feature_names is None or len(features) > MOST_NAMES:
             panel.set_xlabel("feature")
-            panel.xaxis.get_major_locator().set_params(integer=True)
+            count_along(panel.xaxis)
             return
         crowded = sum(map(len, self.feature_names)) * len(self.panels_) > 50
         panel.set_xticks(features, self.feature_names)
