@@ -238,7 +238,9 @@ class BasinsDisplay:
         lines = {"colors": ink(self.ax_), "linestyles": "dashed", "linewidths": 1.0, "zorder": 3}
         self.borders_ = LineCollection(list(self.borders), **{**lines, **(borders_kw or {})})
         self.ax_.add_collection(self.borders_, autolim=False)
-        self.rows_ = self._scatter(styles, rows_kw) if show_rows and self.rows is not None else []
+        self.rows_ = []
+        if show_rows and self.rows is not None:
+            self.rows_ = self._scatter(self.rows, styles, rows_kw or {})
         self.memories_, self.numbers_ = mark_memories(
             self.ax_, self.memories, range(len(self.memories)), memories_kw
         )
@@ -256,23 +258,21 @@ class BasinsDisplay:
         drawn.set_linewidth(0.0)
         return drawn
 
-    def _scatter(self, styles: list[Style], keywords: dict[str, Any] | None) -> list[Any]:
-        assert self.rows is not None
-        labels = np.zeros(len(self.rows), int) if self.labels is None else self.labels
+    def _scatter(
+        self, rows: NDArray[Any], styles: list[Style], keywords: dict[str, Any]
+    ) -> list[Any]:
+        labels = np.zeros(len(rows), int) if self.labels is None else self.labels
         # Many dots are small, so that what is below can still be seen.
-        size = float(np.clip(4000 / len(self.rows), 2, 16))
-        return [
-            self.ax_.scatter(
-                *self.rows[labels == m].T,
-                **{
-                    "s": size,
-                    "c": styles[m].colour,
-                    "marker": styles[m].marker,
-                    "edgecolors": "black",
-                    "linewidths": 0.3 if size > 4 else 0.0,
-                    "zorder": 2,
-                    **(keywords or {}),
-                },
-            )
-            for m in np.unique(labels)
-        ]
+        size = float(np.clip(4000 / len(rows), 2, 16))
+        drawn = []
+        for label in np.unique(labels):
+            look = {
+                "s": size,
+                "c": styles[label].colour,
+                "marker": styles[label].marker,
+                "edgecolors": "black",
+                "linewidths": 0.3 if size > 4 else 0.0,
+                "zorder": 2,
+            }
+            drawn.append(self.ax_.scatter(*rows[labels == label].T, **{**look, **keywords}))
+        return drawn
