@@ -81,7 +81,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e9,  # times differ from machine to machine
     "download_all_examples": False,
     "within_subsection_order": "FileNameSortKey",
-    "plot_gallery": "True",
+    "default_thumb_file": str(DOCS / "_static" / "logo.svg"),
 }
 
 # --- the site -------------------------------------------------------------------------------------
@@ -93,6 +93,7 @@ html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # read by script, which pages on disk may not
 # The playground is a page of its own, ready to use.
 html_extra_path = [name for name in ("playground.html",) if (DOCS / name).exists()]
 html_context = {"default_mode": "auto"}

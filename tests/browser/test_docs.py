@@ -1,5 +1,6 @@
 """The documentation in a real browser, opened from the disk as `make docs` leaves it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,15 @@ def test_home_shows_its_picture(home):
     assert all(widths)
 
 
+def test_home_has_three_doors_and_no_dead_link(home):
+    doors = home.locator(".doors a").evaluate_all("links => links.map((link) => link.href)")
+    assert [Path(door).name for door in doors] == ["tour.html", "index.html", "api.html"]
+    links = home.locator("main a[href]").evaluate_all("links => links.map((link) => link.href)")
+    local = {link.split("#")[0].removeprefix("file://") for link in links if link[:5] == "file:"}
+    assert len(local) > 8
+    assert not [path for path in local if not Path(path).is_file()]
+
+
 @pytest.mark.parametrize("browser_page", [{"color_scheme": "dark"}], indirect=True)
 def test_theme_follows_the_system_and_can_be_chosen(home):
     def ground():
@@ -36,6 +46,7 @@ def test_theme_follows_the_system_and_can_be_chosen(home):
         home.locator(f".theme-change-button[data-mode={mode}]:visible").click()
         home.wait_for_function(f"document.documentElement.dataset.theme === '{mode}'")
         seen[mode] = ground()
+        assert f"home-{mode}" in home.locator("figure img:visible").get_attribute("src")
     assert followed == seen["dark"] != seen["light"]
 
 
@@ -71,3 +82,19 @@ def test_search_works_without_a_server(home):
 )
 def test_home_fits_a_phone(home):
     assert home.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_formulas_are_drawn_by_the_browser(home):
+    home.goto((SITE / "guide" / "how_it_works.html").as_uri())
+    assert home.locator(".formula math").first.bounding_box()["height"] > 20
+
+
+def test_no_page_loads_anything_from_elsewhere(missing):
+    pages = list(SITE.rglob("*.html"))
+    if not pages:
+        missing("the documentation is not built (make docs)")
+    loaded = re.compile(
+        r"""<(?:script|img|iframe|source)[^>]+src="(?:https?:)?//|"""
+        r"""<link[^>]+rel="(?:stylesheet|preload|icon)"[^>]+href="(?:https?:)?//"""
+    )
+    assert not [page for page in pages if loaded.search(page.read_text(encoding="utf-8"))]
