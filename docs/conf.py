@@ -74,6 +74,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",  # the others are shown and not run
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("amclust",),
+    "capture_repr": (),  # "<Display at 0x7f...>" says nothing
     "remove_config_comments": True,
     "show_memory": False,
     "write_computation_times": False,

@@ -8,7 +8,8 @@
     ```
 
 runs ``draw("light")`` and ``draw("dark")`` of ``docs/pictures/basins.py``, which return matplotlib
-figures. A picture is drawn anew when its program or the library has changed.
+figures; with the option ``on-white`` only the first, on white in a dark page too. A picture is
+drawn anew when its program or the library has changed.
 """
 
 from __future__ import annotations
@@ -51,33 +52,35 @@ class Picture(SphinxDirective):
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         "alt": directives.unchanged_required,
-        "width": directives.length_or_percentage_or_unitless,
         "class": directives.class_option,
+        "on-white": directives.flag,
     }
 
     def run(self) -> list[nodes.Node]:
         """Draw where needed, and make the figure."""
-        program = FOLDER / f"{self.arguments[0]}.py"
-        self.env.note_dependency(str(program))
+        on_white = "on-white" in self.options
         figure = nodes.figure(classes=["picture", *self.options.get("class", [])])
-        both = nodes.container()  # the theme hides the caption beside a hidden picture
-        for background in INK:
-            path = draw(program, background, Path(self.env.srcdir))
-            image = nodes.image(
-                uri=f"/{path.relative_to(self.env.srcdir)}",
-                alt=self.options["alt"],
-                classes=[f"only-{background}"],
-            )
-            if "width" in self.options:
-                image["width"] = self.options["width"]
-            both += image
-        figure += both
+        figure["classes"] += ["on-white"] if on_white else []
+        images = nodes.container()  # the theme hides the caption beside a hidden picture
+        backgrounds = ["light"] if on_white else INK
+        images += [self._image(background, on_white) for background in backgrounds]
+        figure += images
         if self.content:
             caption = nodes.caption()
             children, messages = self.parse_inline("\n".join(self.content))
             caption += [*children, *messages]
             figure += caption
         return [figure]
+
+    def _image(self, background: str, on_white: bool) -> nodes.image:
+        program = FOLDER / f"{self.arguments[0]}.py"
+        self.env.note_dependency(str(program))
+        path = draw(program, background, Path(self.env.srcdir))
+        return nodes.image(
+            uri=f"/{path.relative_to(self.env.srcdir)}",
+            alt=self.options["alt"],
+            classes=[] if on_white else [f"only-{background}"],
+        )
 
 
 def draw(program: Path, background: str, source: Path) -> Path:
