@@ -35,6 +35,7 @@ exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "gallery/**/*.md5"]
 templates_path = ["_templates"]
 nitpicky = False
 highlight_language = "python"
+smartquotes = False  # options have two hyphens, values straight quotes
 suppress_warnings = [
     "config.cache",  # sphinx-gallery's settings hold a function's name only, but a class too
 ]

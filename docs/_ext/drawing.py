@@ -9,14 +9,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from pictures import INK
 from sklearn.datasets import make_blobs
 
 from amclust import ClAM
 
 # Okabe and Ito's colours, which colour-blind people can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
-INK = {"light": "#1f2733", "dark": "#dce3ec"}
-PAPER = {"light": "#ffffff", "dark": "#14181e"}
 CENTRES = np.array([[-4.2, 0.4], [-0.6, 2.3], [0.3, -2.2], [3.2, 1.6], [5.2, -1.6]])
 
 

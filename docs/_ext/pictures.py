@@ -8,8 +8,7 @@
     ```
 
 runs ``draw("light")`` and ``draw("dark")`` of ``docs/pictures/basins.py``, which return matplotlib
-figures; with the option ``on-white`` only the first, on white in a dark page too. A picture is
-drawn anew when its program or the library has changed.
+figures. A picture is drawn anew when its program or the library has changed.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ import amclust
 
 FOLDER = Path(__file__).parents[1] / "pictures"
 INK = {"light": "#1f2733", "dark": "#dce3ec"}
+# Transparent, but displays choose their colours by it.
+PAPER = {"light": "#ffffff00", "dark": "#14181e00"}
 STYLE = {
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
     "savefig.facecolor": "none",
     "font.family": "DejaVu Sans",
     "font.size": 10.0,
@@ -53,34 +52,28 @@ class Picture(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {
         "alt": directives.unchanged_required,
         "class": directives.class_option,
-        "on-white": directives.flag,
     }
 
     def run(self) -> list[nodes.Node]:
         """Draw where needed, and make the figure."""
-        on_white = "on-white" in self.options
+        program = FOLDER / f"{self.arguments[0]}.py"
+        self.env.note_dependency(str(program))
         figure = nodes.figure(classes=["picture", *self.options.get("class", [])])
-        figure["classes"] += ["on-white"] if on_white else []
-        images = nodes.container()  # the theme hides the caption beside a hidden picture
-        backgrounds = ["light"] if on_white else INK
-        images += [self._image(background, on_white) for background in backgrounds]
-        figure += images
+        both = nodes.container()  # the theme hides the caption beside a hidden picture
+        for background in INK:
+            path = draw(program, background, Path(self.env.srcdir))
+            both += nodes.image(
+                uri=f"/{path.relative_to(self.env.srcdir)}",
+                alt=self.options["alt"],
+                classes=[f"only-{background}"],
+            )
+        figure += both
         if self.content:
             caption = nodes.caption()
             children, messages = self.parse_inline("\n".join(self.content))
             caption += [*children, *messages]
             figure += caption
         return [figure]
-
-    def _image(self, background: str, on_white: bool) -> nodes.image:
-        program = FOLDER / f"{self.arguments[0]}.py"
-        self.env.note_dependency(str(program))
-        path = draw(program, background, Path(self.env.srcdir))
-        return nodes.image(
-            uri=f"/{path.relative_to(self.env.srcdir)}",
-            alt=self.options["alt"],
-            classes=[] if on_white else [f"only-{background}"],
-        )
 
 
 def draw(program: Path, background: str, source: Path) -> Path:
@@ -92,8 +85,12 @@ def draw(program: Path, background: str, source: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         for old in path.parent.glob(f"{program.stem}-{background}-*.svg"):
             old.unlink()
-        ink = dict.fromkeys(_INKED, INK[background])
-        with mpl.rc_context({**STYLE, **ink}), warnings.catch_warnings():
+        style = {
+            **STYLE,
+            **dict.fromkeys(_INKED, INK[background]),
+            **dict.fromkeys(("figure.facecolor", "axes.facecolor"), PAPER[background]),
+        }
+        with mpl.rc_context(style), warnings.catch_warnings():
             # Some pictures show the very thing that it warns of.
             warnings.simplefilter("ignore", ConvergenceWarning)
             _module(program).draw(background).savefig(
@@ -105,7 +102,8 @@ def draw(program: Path, background: str, source: Path) -> Path:
 def _library() -> bytes:
     """Read what pictures are drawn with: they change when it does."""
     package = Path(amclust.__file__).parent
-    return b"".join(path.read_bytes() for path in sorted(package.glob("*.py")))
+    programs = [*package.glob("*.py"), *package.glob("plotting/*.py")]
+    return b"".join(program.read_bytes() for program in sorted(programs))
 
 
 def _module(program: Path) -> Any:
