@@ -35,6 +35,7 @@ exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "gallery/**/*.md5"]
 templates_path = ["_templates"]
 nitpicky = False
 highlight_language = "python"
+smartquotes = False  # options have two hyphens, values straight quotes
 suppress_warnings = [
     "config.cache",  # sphinx-gallery's settings hold a function's name only, but a class too
 ]
@@ -74,6 +75,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",  # the others are shown and not run
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("amclust",),
+    "capture_repr": (),  # "<Display at 0x7f...>" says nothing
     "remove_config_comments": True,
     "show_memory": False,
     "write_computation_times": False,

@@ -19,6 +19,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from amclust.cli import build_parser
 
+# The exit codes, which follow in every epilog, are the same for all commands.
+CODES = "\nexit codes:"
+
 
 class Commands(SphinxDirective):
     """All commands of ``amclust``, in the order of its ``--help``."""
@@ -38,9 +41,11 @@ class Commands(SphinxDirective):
             actions = [action for action in group._group_actions if _is_shown(action)]
             if actions:
                 section += nodes.rubric("", (group.title or "").capitalize())
+                if group.description:
+                    section += nodes.paragraph("", group.description)
                 section += _definitions(actions, parser)
         if parser.epilog:
-            section += _code(parser.epilog.strip())
+            section += _code(parser.epilog.partition(CODES)[0].strip())
         return section
 
 

@@ -5,17 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from pictures import INK
 from sklearn.datasets import make_blobs
 
 from amclust import ClAM
 
 # Okabe and Ito's colours, which colour-blind people can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
-INK = {"light": "#1f2733", "dark": "#dce3ec"}
-PAPER = {"light": "#ffffff", "dark": "#14181e"}
 CENTRES = np.array([[-4.2, 0.4], [-0.6, 2.3], [0.3, -2.2], [3.2, 1.6], [5.2, -1.6]])
+
+
+def canvas(width: float, height: float) -> Figure:
+    """Make a figure of this size, in inches, that can be drawn and measured without a window."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def rows(seed: int = 4) -> NDArray[np.float64]:

@@ -29,9 +29,9 @@ import amclust
 
 FOLDER = Path(__file__).parents[1] / "pictures"
 INK = {"light": "#1f2733", "dark": "#dce3ec"}
+# Transparent, but displays choose their colours by it.
+PAPER = {"light": "#ffffff00", "dark": "#14181e00"}
 STYLE = {
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
     "savefig.facecolor": "none",
     "font.family": "DejaVu Sans",
     "font.size": 10.0,
@@ -51,7 +51,6 @@ class Picture(SphinxDirective):
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         "alt": directives.unchanged_required,
-        "width": directives.length_or_percentage_or_unitless,
         "class": directives.class_option,
     }
 
@@ -63,14 +62,11 @@ class Picture(SphinxDirective):
         both = nodes.container()  # the theme hides the caption beside a hidden picture
         for background in INK:
             path = draw(program, background, Path(self.env.srcdir))
-            image = nodes.image(
+            both += nodes.image(
                 uri=f"/{path.relative_to(self.env.srcdir)}",
                 alt=self.options["alt"],
                 classes=[f"only-{background}"],
             )
-            if "width" in self.options:
-                image["width"] = self.options["width"]
-            both += image
         figure += both
         if self.content:
             caption = nodes.caption()
@@ -89,8 +85,12 @@ def draw(program: Path, background: str, source: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         for old in path.parent.glob(f"{program.stem}-{background}-*.svg"):
             old.unlink()
-        ink = dict.fromkeys(_INKED, INK[background])
-        with mpl.rc_context({**STYLE, **ink}), warnings.catch_warnings():
+        style = {
+            **STYLE,
+            **dict.fromkeys(_INKED, INK[background]),
+            **dict.fromkeys(("figure.facecolor", "axes.facecolor"), PAPER[background]),
+        }
+        with mpl.rc_context(style), warnings.catch_warnings():
             # Some pictures show the very thing that it warns of.
             warnings.simplefilter("ignore", ConvergenceWarning)
             _module(program).draw(background).savefig(
@@ -102,7 +102,8 @@ def draw(program: Path, background: str, source: Path) -> Path:
 def _library() -> bytes:
     """Read what pictures are drawn with: they change when it does."""
     package = Path(amclust.__file__).parent
-    return b"".join(path.read_bytes() for path in sorted(package.glob("*.py")))
+    programs = [*package.glob("*.py"), *package.glob("plotting/*.py")]
+    return b"".join(program.read_bytes() for program in sorted(programs))
 
 
 def _module(program: Path) -> Any:

@@ -2,11 +2,14 @@
 
 import importlib.util
 import re
+import shlex
 import sys
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+
+from amclust.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -18,10 +21,10 @@ pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the guide is not part
 
 
 def blocks(page):
-    """Give the Python of a page, each with the output that the page claims, or an empty text."""
-    pattern = r"^( *)```python\n(.*?)^\1```(?:\n+\1```text\n(.*?)^\1```)?"
+    """Give the code of a page: language, code, and the output that the page claims, or none."""
+    pattern = r"^( *)```(python|sh)\n(.*?)^\1```(?:\n+\1```text\n(.*?)^\1```)?"
     found = re.findall(pattern, page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return [(dedent(code), claimed) for _, code, claimed in found]
+    return [(language, dedent(code), claimed) for _, language, code, claimed in found]
 
 
 PAGES = sorted(
@@ -41,14 +44,23 @@ def assert_same_output(printed, claimed):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_runs_and_prints_what_it_says(page, capsys, tmp_path, monkeypatch):
-    pytest.importorskip("pandas")
+    for package in ("pandas", "plotly"):
+        pytest.importorskip(package)
+    plt = pytest.importorskip("matplotlib.pyplot")
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
-    for code, claimed in blocks(DOCS / page):
-        exec(compile(code, page, "exec"), names)
+    for language, code, claimed in blocks(DOCS / page):
+        if language == "sh":
+            for line in code.splitlines():
+                program, *arguments = shlex.split(line)
+                assert program == "amclust"
+                assert main(arguments) == 0, line
+        else:
+            exec(compile(code, page, "exec"), names)
         printed = capsys.readouterr().out
         if claimed:
             assert_same_output(printed, claimed)
+    plt.close("all")
 
 
 def public_names():
