@@ -1,6 +1,7 @@
 """Reading CSV and TSV, the hostile ones above all."""
 
 import gzip
+import os
 import warnings
 
 import numpy as np
@@ -262,6 +263,33 @@ def test_standard_input(pipe_in):
     pipe_in(b"")
     with pytest.raises(TableError, match="standard input is empty"):
         read_table("-")
+
+
+def test_the_line_in_which_excel_names_the_delimiter(save):
+    assert_numbers(save("sep=;\r\na,x;b\r\n1;2\r\n"), ["a,x", "b"], [[1, 2]])
+    with pytest.raises(TableError, match="line 4: 1 cell"):
+        read_table(save("sep=;\na;b\n1;2\n3\n"))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs /dev/fd")
+def test_what_a_shell_puts_in_the_place_of_a_command():
+    def piped(content):
+        read, write = os.pipe()
+        os.write(write, content)
+        os.close(write)
+        return read
+
+    for content in (b"a,b\n1,2\n3,4\n", gzip.compress(b"a,b\n1,2\n3,4\n")):
+        end = piped(content)
+        assert len(read_table(f"/dev/fd/{end}")) == 2
+        os.close(end)
+    end = piped(b"a,b\n1,2\n3,4\n")
+    chunks = read_chunks(f"/dev/fd/{end}", chunk_rows=1)
+    assert not chunks.rereadable
+    assert len(list(chunks)) == 2
+    with pytest.raises(TableError, match="can be read only once"):
+        chunks.first()
+    os.close(end)
 
 
 def test_files_that_are_not_there(tmp_path):

@@ -95,8 +95,13 @@ def find_dialect(
     `prefer` is the delimiter that the file's name suggests; `header` None lets a first line of
     nothing but numbers be refused.
     """
-    blank = len(head) - len(head.lstrip("\r\n"))
-    head = head[blank:]
+    # Excel writes the delimiter into a line of its own: sep=;
+    hint = re.match(r'[\r\n]*"?sep=(.)"?\r?\n', head)
+    if hint and delimiter is None:
+        delimiter = hint[1]
+    ahead = hint.end() if hint else 0
+    ahead = len(head) - len(head[ahead:].lstrip("\r\n"))
+    head = head[ahead:]
     if not head.strip():
         msg = f"{source} is empty"
         raise TableError(msg)
@@ -120,7 +125,7 @@ def find_dialect(
     if header is not False and len(names) > len(first) and names[-1] == "":
         trailing = True
         names[-1] = f"Unnamed: {len(first)}"
-    return Dialect(delimiter, names, blank + length, trailing)
+    return Dialect(delimiter, names, ahead + length, trailing)
 
 
 def _names_beside_rows(
