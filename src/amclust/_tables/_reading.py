@@ -238,8 +238,13 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _plain_values(values: Any) -> Any:
-    text = str(values.type) in ("large_string", "string_view")
-    return values.cast(pa.string()) if text else values
+    if str(values.type) not in ("large_string", "string_view"):
+        return values
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowNotImplementedError as error:
+        msg = f"pyarrow {pa.__version__} cannot read text of this kind, a newer one can: {error}"
+        raise TableError(msg) from error
 
 
 def _rechunked(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
