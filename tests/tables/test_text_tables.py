@@ -222,6 +222,24 @@ def test_the_index_of_pandas_and_r_is_not_clustered(save, text):
     assert Columns.choose(frame, use=["Unnamed: 0", "a"]).features == ["Unnamed: 0", "a"]
 
 
+def test_names_of_rows_as_r_writes_them(save):
+    frame = read_table(save("a,b\nfirst,1,2\nsecond,3,4\n"))
+    assert list(frame.columns) == ["Unnamed: 0", "a", "b"]
+    assert Columns.choose(frame, id="Unnamed: 0").matrix(frame).to_numpy().tolist() == [
+        [1, 2],
+        [3, 4],
+    ]
+
+
+def test_decimal_commas_are_not_taken_for_names_of_rows(save):
+    with pytest.raises(TableError, match="line 2: 3 cells, but the table has 2 columns"):
+        read_table(save("a,b\n1,5,2\n3,5,4\n"))
+    frame = read_table(save("a\n1,5\n2\n-3,25\n"))
+    assert Columns.choose(frame, decimal=",").matrix(frame)["a"].tolist() == [1.5, 2, -3.25]
+    with pytest.raises(TableError, match="say --decimal comma"):
+        Columns.choose(frame)
+
+
 def test_blank_lines_are_skipped_and_spaces_around_names_and_numbers(save):
     assert_numbers(save(" a , b\n\n 1,2 \n\n3,4\n\n"), ["a", "b"], [[1, 2], [3, 4]])
 
