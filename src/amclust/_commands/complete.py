@@ -51,7 +51,7 @@ def add(commands: _options.Commands) -> None:
     _options.add_words(
         parser, "command, table, model, rows, filled (number of cells), output; needs -o"
     )
-    _options.add_columns(parser)
+    _options.add_columns(parser, _options.KNOWN_COLUMNS)
     _options.add_reading(parser)
     _options.add_model(parser)
     parser.set_defaults(run=partial(run, parser))

@@ -53,7 +53,7 @@ def add(commands: _options.Commands) -> None:
     _options.add_words(
         parser, "command, table, model, rows, sizes, output; without -o also columns"
     )
-    _options.add_table(parser)
+    _options.add_table(parser, note=_options.KNOWN_COLUMNS)
     parser.set_defaults(run=partial(run, parser))
 
 

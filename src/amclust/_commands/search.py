@@ -15,8 +15,8 @@ from amclust._commands._summary import cluster_sizes, describe, say_sizes
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
-amclust search wine.csv -k 2:4 --id wine --drop cultivar --budget 3000 -o best.amc --results r.csv
-amclust search wine.csv -k 3 --use hue,ash,proline --budget 2000 --checkpoint s.npz
+amclust search wine.csv -k 2:4 --id wine --drop cultivar --budget 3000 -o best.amc
+amclust search wine.csv -k 3 --use alcohol,ash,hue --budget 2000 --results runs.csv
 amclust predict best.amc wine.csv
 """
 # What a table of configurations does not repeat: numbers of runs, and what is the same in all rows.
