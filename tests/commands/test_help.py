@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shlex
 
 import pytest
@@ -78,6 +79,14 @@ def test_all_commands_are_listed(amclust):
     text = help_of(amclust)
     for name in NAMES:
         assert re.search(rf"^    {name}\b", text, flags=re.MULTILINE)
+
+
+def test_python_m_amclust(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["amclust", "--version"])
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_module("amclust", run_name="__main__")
+    assert stop.value.code == 0
+    assert capsys.readouterr().out.startswith("amclust ")
 
 
 def test_no_option_is_understood_by_its_beginning():

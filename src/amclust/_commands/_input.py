@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from amclust._progress import ProgressLine
 
 if TYPE_CHECKING:
     from amclust._model_file import ModelFile
@@ -119,6 +122,11 @@ def matrix_of(columns: Columns, frame: Any, first_row: int = 0) -> Any:
     return X
 
 
+def count_missing(X: Any) -> int:
+    """Return the number of missing cells."""
+    return int(X.isna().to_numpy().sum())
+
+
 def as_fitted(model: Any, X: Any) -> Any:
     """Return rows with the names of their columns only where the model knows names."""
     return X if hasattr(model, "feature_names_in_") else X.to_numpy()
@@ -130,9 +138,15 @@ def pieces(arguments: argparse.Namespace, saved: ModelFile) -> Iterator[tuple[Co
     columns = columns_of(saved, arguments, table)
     done = 0
     frames: Iterable[Any] = table if arguments.stream else [table]
+    # Rows that go to a terminal are progress enough.
+    quiet = arguments.quiet or (arguments.output in (None, "-") and sys.stdout.isatty())
+    line = ProgressLine()
     for frame in frames:
         yield columns, frame, matrix_of(columns, frame, done)
         done += len(frame)
+        if not quiet and line.is_due():
+            line.show(f"amclust: {done:,} rows")
+    line.clear()
 
 
 def load(path: str) -> ModelFile:
@@ -149,13 +163,24 @@ def load(path: str) -> ModelFile:
         raise IsADirectoryError(msg) from None
 
 
-def source_of(arguments: argparse.Namespace, rows: int) -> dict[str, Any]:
-    """Return where a model comes from, for its file."""
-    name = "standard input" if arguments.table == "-" else os.path.basename(arguments.table)
-    return {"table": name, "rows": rows}
+def name_of(arguments: argparse.Namespace) -> str:
+    """Return what the table is called, wherever it lies."""
+    return "standard input" if arguments.table == "-" else os.path.basename(arguments.table)
 
 
-def check_outputs(arguments: argparse.Namespace, *names: str) -> None:
+def save(model: Any, arguments: argparse.Namespace, columns: Columns, rows: int) -> None:
+    """Write a model with the columns it was fitted on."""
+    from amclust._model_file import save_model
+
+    extra = {
+        "columns": columns.to_json(),
+        "source": {"table": name_of(arguments), "rows": rows},
+    }
+    model.set_params(verbose=0)  # the progress was that of this fit
+    save_model(model, arguments.output, extra=extra, overwrite=arguments.force)
+
+
+def check_outputs(arguments: argparse.Namespace, *names: str, tables: tuple[str, ...] = ()) -> None:
     """Refuse files that exist or cannot be written, before anything is computed."""
     seen: dict[str, str] = {}
     for name in names:
@@ -173,12 +198,14 @@ def check_outputs(arguments: argparse.Namespace, *names: str) -> None:
         if os.path.isfile(path) and not arguments.force:
             msg = f"{option} {path}: the file exists; add --force to replace it"
             raise FileExistsError(msg)
+        if not os.access(folder, os.W_OK):
+            msg = f"{option} {path}: the folder {folder} cannot be written to"
+            raise PermissionError(msg)
+        if name in tables:
+            from amclust._tables import TableWriter
+
+            TableWriter(path)  # the name has to tell a format
         other = seen.setdefault(os.path.realpath(path), option)
         if other != option:
             msg = f"{other} and {option} are the same file: {path}"
             raise ValueError(msg)
-
-
-def written(path: str, what: str) -> str:
-    """Say that a file was written."""
-    return f"{path}: {what}"

@@ -14,6 +14,7 @@ from amclust._commands._input import (
     as_fitted,
     check_outputs,
     choose_columns,
+    count_missing,
     load,
     matrix_of,
     pieces,
@@ -71,7 +72,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     to_file = arguments.output not in (None, "-")
     if arguments.json and not to_file:
         parser.error("--json needs -o FILE: the table itself goes to standard output")
-    check_outputs(arguments, "output")
+    check_outputs(arguments, "output", tables=("output",))
     parts = _with_file(arguments, models[0]) if models else _with_fit(arguments, parser)
     rows = cells = 0
 
@@ -79,7 +80,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         nonlocal rows, cells
         for columns, frame, X, model in parts:
             rows += len(frame)
-            cells += int(X.isna().to_numpy().sum())
+            cells += count_missing(X)
             yield columns.fill(frame, model.complete(as_fitted(model, X)))
 
     write_frames(

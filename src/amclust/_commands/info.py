@@ -68,7 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 0
     version = header["versions"]["amclust"]
-    say(f"{arguments.model}: model of amclust {version}, format 1, {size:,} bytes")
+    say(
+        f"{arguments.model}: model of amclust {version}, format {header['format_version']}, {size:,} bytes"
+    )
     if isinstance(source, dict):
         say(f"fitted on {source.get('table')}, {count(int(source.get('rows', 0)), 'row')}")
     say_quality(model)

@@ -10,7 +10,7 @@ import numpy as np
 
 from amclust._commands import _options
 from amclust._commands._console import count, note, say, say_json, say_table
-from amclust._commands._input import check_outputs, choose_columns, matrix_of, read, source_of
+from amclust._commands._input import check_outputs, choose_columns, matrix_of, read, save
 from amclust._commands._summary import cluster_sizes, describe, say_sizes
 
 EXAMPLES = """
@@ -98,7 +98,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
 
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
-    check_outputs(arguments, "output", "results")
+    check_outputs(arguments, "output", "results", tables=("results",))
     frame = read(arguments)
     columns = choose_columns(arguments, frame)
     scale = None if arguments.scale == _options.NONE else arguments.scale
@@ -126,11 +126,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         raise
     model = search.best_estimator_
     if arguments.output:
-        from amclust._model_file import save_model
-
-        extra = {"columns": columns.to_json(), "source": source_of(arguments, len(frame))}
-        model.set_params(verbose=0)
-        save_model(model, arguments.output, extra=extra, overwrite=arguments.force)
+        save(model, arguments, columns, len(frame))
     if arguments.results:
         _write_results(search, arguments)
     best = best_configurations(search.results_dict_, arguments.top)
