@@ -63,7 +63,7 @@ MODELS = {
     "holes": lambda: quick().fit(HOLES),
     "sparse": lambda: quick().fit(sparse.csr_array(X)),
     "named": lambda: quick().fit(named(X)),
-    "auto": lambda: quick("auto").fit(X[::2]),
+    "auto": lambda: quick("auto").fit(X[::5]),
     "range": lambda: quick(range(2, 4)).fit(X[::2]),
     "list": lambda: quick([2, 3]).fit(X[::2]),
     "arrays": lambda: quick(init=X[[0, 60, 120]], weights=np.array([1.0, 2, 3])).fit(X),

@@ -67,10 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
             }
         )
         return 0
-    version = header["versions"]["amclust"]
-    say(
-        f"{arguments.model}: model of amclust {version}, format {header['format_version']}, {size:,} bytes"
-    )
+    version, written_as = header["versions"]["amclust"], header["format_version"]
+    say(f"{arguments.model}: model of amclust {version}, format {written_as}, {size:,} bytes")
     if isinstance(source, dict):
         say(f"fitted on {source.get('table')}, {count(int(source.get('rows', 0)), 'row')}")
     say_quality(model)
