@@ -75,29 +75,29 @@ def _names(values: list[str] | None, known: list[str]) -> list[str] | None:
 
 def columns_of(saved: ModelFile, arguments: argparse.Namespace, table: Any) -> Columns:
     """Return the columns that a model was fitted on; without names, as chosen by the arguments."""
-    from amclust._tables import Columns, TableError
+    from amclust._tables import Column, Columns, TableError
 
-    kept = saved.extra.get("columns")
+    kept, names = saved.extra.get("columns"), saved.header["feature_names"]
+    if kept is None and names is not None:  # saved by Python, from a data frame
+        columns = [Column(name, "number").to_json() for name in names]
+        kept = {"columns": columns, "id": None, "decimal": ".", "thousands": None}
     if kept is not None:
         _tell_unused(arguments)
-        columns = Columns.from_json(kept)
         given = {name: getattr(arguments, name) for name in ("id", "decimal", "thousands")}
         changed = {name: value for name, value in given.items() if value is not None}
-        return Columns.from_json({**columns.to_json(), **changed})
-    names = saved.header["feature_names"]
-    frame = table.first() if hasattr(table, "first") else table
-    if names is not None:
-        _tell_unused(arguments)
-        return Columns.choose(frame, use=names, id=arguments.id, **_spelling(arguments))
-    columns = choose_columns(arguments, table)
+        chosen = Columns.from_json({**Columns.from_json(kept).to_json(), **changed})
+        if arguments.id is not None:
+            chosen.ids(table.first() if hasattr(table, "first") else table)
+        return chosen
+    chosen = choose_columns(arguments, table)
     wanted = saved.model.n_features_in_
-    if len(columns.features) != wanted:
+    if len(chosen.features) != wanted:
         msg = (
             f"the model was fitted on {wanted} columns without names, the table has "
-            f"{len(columns.features)}: choose them with --use or --drop"
+            f"{len(chosen.features)}: choose them with --use or --drop"
         )
         raise TableError(msg)
-    return columns
+    return chosen
 
 
 def _tell_unused(arguments: argparse.Namespace) -> None:
@@ -122,9 +122,9 @@ def matrix_of(columns: Columns, frame: Any, first_row: int = 0) -> Any:
     return X
 
 
-def count_missing(X: Any) -> int:
-    """Return the number of missing cells."""
-    return int(X.isna().to_numpy().sum())
+def count_missing(columns: Columns, X: Any) -> int:
+    """Return the number of missing cells of a table; a category is one cell in several columns."""
+    return int(X[[column.features[0] for column in columns.columns]].isna().to_numpy().sum())
 
 
 def as_fitted(model: Any, X: Any) -> Any:
@@ -198,7 +198,8 @@ def check_outputs(arguments: argparse.Namespace, *names: str, tables: tuple[str,
         if os.path.isfile(path) and not arguments.force:
             msg = f"{option} {path}: the file exists; add --force to replace it"
             raise FileExistsError(msg)
-        if not os.access(folder, os.W_OK):
+        replaces_name = os.path.isfile(path) or not os.path.exists(path)  # not a device or pipe
+        if replaces_name and not os.access(folder, os.W_OK):
             msg = f"{option} {path}: the folder {folder} cannot be written to"
             raise PermissionError(msg)
         if name in tables:

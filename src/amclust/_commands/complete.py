@@ -73,14 +73,17 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     if arguments.json and not to_file:
         parser.error("--json needs -o FILE: the table itself goes to standard output")
     check_outputs(arguments, "output", tables=("output",))
-    parts = _with_file(arguments, models[0]) if models else _with_fit(arguments, parser)
+    if models:
+        parts = _with_file(arguments, models[0])
+    else:
+        parts = _with_fit(arguments, _options.model_of(arguments, parser))
     rows = cells = 0
 
     def frames() -> Iterator[Any]:
         nonlocal rows, cells
         for columns, frame, X, model in parts:
             rows += len(frame)
-            cells += count_missing(X)
+            cells += count_missing(columns, X)
             yield columns.fill(frame, model.complete(as_fitted(model, X)))
 
     write_frames(
@@ -111,8 +114,7 @@ def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, 
         yield columns, frame, X, saved.model
 
 
-def _with_fit(arguments: argparse.Namespace, parser: _options.Parser) -> Iterator[tuple[Any, ...]]:
-    model = _options.model_of(arguments, parser)
+def _with_fit(arguments: argparse.Namespace, model: Any) -> Iterator[tuple[Any, ...]]:
     frame = read(arguments)
     columns = choose_columns(arguments, frame)
     X = matrix_of(columns, frame)

@@ -117,7 +117,7 @@ def _learn_from_all(arguments: argparse.Namespace, model: Any) -> Seen:
     columns = choose_columns(arguments, frame)
     X = matrix_of(columns, frame)
     model.fit(X)
-    return Seen([frame], columns, len(frame), count_missing(X))
+    return Seen([frame], columns, len(frame), count_missing(columns, X))
 
 
 def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
@@ -133,7 +133,7 @@ def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
             columns.ids(frame, first_row=rows)
             model.partial_fit(X)
             rows += len(frame)
-            missing += count_missing(X)
+            missing += count_missing(columns, X)
             if not arguments.quiet and line.is_due():
                 line.show(f"ClAM: pass {turn + 1} of {arguments.passes}, {count(rows, 'row')}")
     finish(not arguments.quiet, f"ClAM: {count(arguments.passes, 'pass')}, {count(rows, 'row')}")
