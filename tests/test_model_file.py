@@ -399,6 +399,7 @@ def setter(part, **values):
         setter("attributes", _beta="nan"),
         setter("attributes", _length=-1),
         setter("attributes", _steps=-1),
+        setter("attributes", _steps=2**63),
         setter("attributes", beta_=[]),
         setter("parameters", n_steps=10**9),
         setter("parameters", init={"array": True}),

@@ -363,7 +363,8 @@ def _restore(header: dict[str, Any], arrays: dict[str, Array]) -> ClAM:
         )
         state["feature_names_in_"] = np.array(names, dtype=object)
     labels, runs = state["labels_"], state["runs_"]
-    _require(k >= 1 and d >= 1 and state["_steps"] >= 0, "there are no memories")
+    _require(k >= 1 and d >= 1, "there are no memories")
+    _require(0 <= state["_steps"] < 2**31, f"_steps is {state['_steps']}")
     _require(not len(labels) or 0 <= labels.min() <= labels.max() < k, "labels_ are out of range")
     _require(np.count_nonzero(runs["chosen"]) == 1, "not one run is chosen")
     for name in ("_beta", "_length", "beta_"):

@@ -80,23 +80,24 @@ def _silhouettes(rows: NDArray[np.float32], labels: NDArray[Any]) -> NDArray[np.
     # Zero where missing: products then run over what two rows have in common.
     here = np.where(present, rows, 0.0).astype(np.float64)
     squares, there = here**2, present.astype(np.float64)
+    lengths, sizes = squares.sum(axis=1), members.sum(axis=0)
     step = max(1, BLOCK_CELLS // n)
     for start in range(0, n, step):
         block = slice(start, start + step)
-        meet = np.full((len(here[block]), n), float(rows.shape[1]))
+        products = here[block] @ here.T
         if whole:
-            square = squares[block].sum(axis=1)[:, None] + squares.sum(axis=1)
+            square = lengths[block, None] + lengths - 2 * products
+            counts = np.broadcast_to(sizes, (len(square), len(sizes)))
         else:
-            square = squares[block] @ there.T + there[block] @ squares.T
+            square = squares[block] @ there.T + there[block] @ squares.T - 2 * products
             meet = there[block] @ there.T
-        square = np.maximum(square - 2 * here[block] @ here.T, 0.0)
-        met = meet > 0
-        distances = np.sqrt(square * rows.shape[1] / np.where(met, meet, 1.0)) * met
+            square *= rows.shape[1] * (meet > 0) / np.maximum(meet, 1.0)
+            counts = (meet > 0).astype(np.float64) @ members
+        distances = np.sqrt(np.maximum(square, 0.0))
         # A row is not its own neighbour; rounding would leave it at a distance.
-        places = np.arange(start, start + len(distances))
-        distances[np.arange(len(distances)), places] = 0.0
-        met[np.arange(len(distances)), places] = False
-        values[block] = _compared(distances @ members, met @ members, own[block])
+        distances[np.arange(len(distances)), np.arange(n)[block]] = 0.0
+        others = counts - members[block]
+        values[block] = _compared(distances @ members, others, own[block])
     return values
 
 

@@ -38,7 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="amclust",
-        usage="amclust command ...",
+        usage="amclust command ...      amclust --help lists the commands",
         description="Clustering with dense associative memories.",
         epilog=_options.epilog(EXAMPLES, "Each command has more of them: amclust fit --help\n\n"),
         formatter_class=_options.HelpFormatter,

@@ -33,16 +33,35 @@ def test_noisy(open_body, body):
 """
 
 
-def run_cases(pytester, run):
+# The browser of this run serves there too: Playwright runs once in a process.
+SHARED_BROWSER = """
+@pytest.fixture(scope="session")
+def browser(request):
+    return request.config.shared_browser
+"""
+
+
+class Share:
+    """A plugin that hands a browser to `SHARED_BROWSER`."""
+
+    def __init__(self, browser):
+        self.browser = browser
+
+    def pytest_configure(self, config):
+        config.shared_browser = self.browser
+
+
+def run_cases(pytester, browser=None):
     conftest = Path(__file__).with_name("conftest.py").read_text(encoding="utf-8")
-    pytester.makeconftest(conftest)
+    pytester.makeconftest(conftest + (SHARED_BROWSER if browser else ""))
     pytester.makepyfile(CASES)
-    return run("-p", "no:cacheprovider", "-W", "error")
+    # Hypothesis would import all of itself for its summary.
+    options = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-W", "error"]
+    return pytester.runpytest_inprocess(*options, plugins=[Share(browser)])
 
 
 def test_errors_and_requests_fail_a_test_and_silence_passes(browser, pytester):
-    # In a process of its own: Playwright runs once a process.
-    outcome = run_cases(pytester, pytester.runpytest_subprocess)
+    outcome = run_cases(pytester, browser)
     # The bodies of all tests pass; what the pages did is found afterwards.
     outcome.assert_outcomes(passed=6, errors=5)
     outcome.stdout.fnmatch_lines_random(
@@ -59,13 +78,13 @@ def test_errors_and_requests_fail_a_test_and_silence_passes(browser, pytester):
 def test_without_a_browser_tests_are_skipped_and_say_why(pytester, monkeypatch):
     monkeypatch.setenv("PATH", str(pytester.path))
     monkeypatch.delenv("AMCLUST_REQUIRE_BROWSER", raising=False)
-    outcome = run_cases(pytester, pytester.runpytest_inprocess)
+    outcome = run_cases(pytester)
     outcome.assert_outcomes(skipped=6)
 
 
 def test_without_a_browser_tests_fail_where_one_is_required(pytester, monkeypatch):
     monkeypatch.setenv("PATH", str(pytester.path))
     monkeypatch.setenv("AMCLUST_REQUIRE_BROWSER", "1")
-    outcome = run_cases(pytester, pytester.runpytest_inprocess)
+    outcome = run_cases(pytester)
     outcome.assert_outcomes(errors=6)
     outcome.stdout.fnmatch_lines(["*AMCLUST_REQUIRE_BROWSER is 1, but *"])

@@ -18,7 +18,7 @@ def site(missing):
 
 
 @pytest.fixture
-def open_page(open_file, site):
+def open_page(site, open_file):
     """A function that opens a page of the site by its path."""
     return lambda path="index.html": open_file(site / path)
 

@@ -406,6 +406,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_and_fingers_work(page):
 def test_dark_and_light_follow_the_system(page):
     dark = colour(page, -0.62, 0.6)
     page.emulate_media(color_scheme="light")
-    page.wait_for_timeout(50)
-    light = colour(page, -0.62, 0.6)
-    assert sum(light[:3]) > sum(dark[:3]) + 100
+    page.wait_for_function(
+        f"(sum) => {{ const [r, g, b] = ({COLOUR})([-0.62, 0.6]); return r + g + b > sum + 100; }}",
+        arg=sum(dark[:3]),
+    )

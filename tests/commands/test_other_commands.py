@@ -51,6 +51,18 @@ def test_search_goes_on_from_a_checkpoint(amclust, table):
     assert "another search" in done.err
 
 
+@pytest.mark.parametrize("checkpoint", [True, False])
+def test_an_interrupted_search_says_how_to_go_on(amclust, table, monkeypatch, checkpoint):
+    def interrupted(self, X):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(package.ClAMSearch, "fit", interrupted)
+    more = ("--checkpoint", "s.npz") if checkpoint else ()
+    done = amclust("search", table, "-k", 3, *COLUMNS, *more)
+    assert done.code == 130
+    assert ("goes on from s.npz" if checkpoint else "--checkpoint FILE") in done.err
+
+
 def test_report_of_a_fit_and_of_a_model(amclust, table, model):
     done = amclust("report", table, "-k", 3, *COLUMNS, *FAST, "--json")
     assert done.code == 0, done.err

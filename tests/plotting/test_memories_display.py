@@ -116,6 +116,15 @@ def test_cosine_has_directions():
     assert display.ax_.get_ylabel() == "direction"
 
 
+def test_profiles_keep_the_colours_and_numbers_of_their_clusters(iris):
+    some = MemoriesDisplay.from_estimator(iris.model, clusters=[2, 0])
+    whole = MemoriesDisplay.from_estimator(iris.model)
+    for line, cluster in zip(some.lines_, (2, 0), strict=True):
+        assert line.get_color() == whole.lines_[cluster].get_color()
+        assert line.get_label() == str(cluster)
+        assert_array_equal(line.get_ydata(), whole.lines_[cluster].get_ydata())
+
+
 def test_profiles_evolve_in_panels(iris):
     display = MemoriesDisplay.from_estimator(iris.model, epochs=[0, 20])
     assert [panel.get_title() for panel in display.panels_] == ["epoch 0", "epoch 20"]

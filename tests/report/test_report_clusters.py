@@ -34,6 +34,14 @@ def test_the_features_that_were_moved_distinguish_in_the_units_of_the_table(two_
     assert max(told) == pytest.approx(4000, abs=150)
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_without_scaling_the_units_of_the_table_do_not_matter(two_groups, page_of, size):
+    page = page_of(two_groups * size, scale=None)
+    for row in page.tables["The clusters"][1:]:
+        # Beside "far", the other columns are too small to tell.
+        assert re.fullmatch(r"far \S+ \(all rows: \S+\)", row[3])
+
+
 def test_departures_are_given_in_standard_deviations(iris, iris_model, iris_page):
     _, *rows = iris_page.tables["The clusters"]
     scaled = (iris_model.cluster_centers_ - iris.mean().to_numpy()) / iris.std(ddof=0).to_numpy()

@@ -10,7 +10,7 @@ from sklearn.preprocessing import scale
 
 from amclust import ClAM
 from amclust._plane import Plane
-from amclust._report import _figures, _subject
+from amclust._report import _subject
 from amclust._report._clusters import Profiles
 from amclust._report._subject import Subject
 
@@ -42,7 +42,7 @@ def test_hovering_tells_the_row_its_cluster_and_its_values(iris, iris_model, iri
 def test_silhouettes_are_those_of_scikit_learn(iris, iris_model, iris_page):
     expected = silhouette_samples(scale(iris), iris_model.labels_)
     for knife in iris_page.data["knives"]:
-        members = [int(row) for row in knife["rows"]]
+        members = knife["rows"]
         assert set(iris_model.labels_[members]) == {knife["cluster"]}
         assert knife["values"] == sorted(knife["values"], reverse=True)
         np.testing.assert_allclose(knife["values"], expected[members], atol=1e-3)
@@ -77,26 +77,18 @@ def test_borders_are_where_the_nearest_memory_changes(iris, iris_model, iris_pag
 def test_large_tables_are_sampled_and_the_page_says_so(monkeypatch, page_of):
     monkeypatch.setattr(_subject, "MOST_ROWS", 80)
     monkeypatch.setattr(_subject, "FEWEST_ROWS", 80)
-    monkeypatch.setattr(_figures, "MOST_POINTS", 50)
+    monkeypatch.setattr(_subject, "MOST_DRAWN", 50)
     X = make_blobs(200, 3, centers=2, random_state=0)[0]
     page = page_of(X)
     assert len(page.data["projection"]["x"]) == 50
     assert len(set(page.data["projection"]["row"])) == 50
-    assert sum(len(knife["values"]) for knife in page.data["knives"]) <= 50
+    assert sorted(row for knife in page.data["knives"] for row in knife["rows"]) == list(range(50))
     assert sum(page.data["entropy"]["counts"]) == 200
     assert "Drawn are 50 of 200 rows, picked at random." in page.text
     assert "Measured on a random sample of 80 rows." in page.text
     assert "All numbers here are of a random sample of 80 rows." in page.text
     sizes = [int(row[1].split()[0]) for row in page.tables["The clusters"][1:]]
     assert sum(sizes) == 200
-
-
-def test_a_thinned_silhouette_keeps_its_shape():
-    X = make_blobs(300, 2, centers=3, random_state=0)[0]
-    subject = Subject.of(ClAM(3, n_init=1, random_state=0).fit(X), X, None, 0)
-    values = _figures.silhouettes(subject)
-    whole = _figures.knives(subject, values)
-    assert sum(len(knife["values"]) for knife in whole) == 300
 
 
 def test_the_page_draws_a_single_column_as_a_strip(page_of):

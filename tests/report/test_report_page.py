@@ -138,6 +138,13 @@ def test_very_wide_tables_are_cut_and_counted(page_of):
     assert "long " * 20 not in page.own
 
 
+def test_the_page_stays_small_when_every_character_has_to_be_escaped(page_of):
+    X = pd.DataFrame(make_blobs(2500, 4, centers=3, random_state=0)[0])
+    X.columns = [f"{j}{'<' * 100}" for j in range(4)]
+    page = page_of(X, report={"ids": ["<" * 100] * 2500}, n_init=1)
+    assert page.path.stat().st_size < 0.95 * LARGEST
+
+
 @pytest.mark.parametrize("rows", [1, 2])
 def test_a_few_new_rows_are_enough(iris, iris_model, tmp_path, rows):
     page = Page(iris_model, iris[:rows], tmp_path)

@@ -248,8 +248,9 @@ def test_a_damaged_gzip_file(save):
 
 
 def test_a_table_of_several_blocks(save):
-    rows = np.arange(1_000_000).reshape(-1, 2)
-    text = "a,b\n" + "".join(f"{a},{b}\n" for a, b in rows.tolist())
+    rows = np.arange(40_000).reshape(-1, 2)
+    zeros = "0" * 300
+    text = "a,b\n" + "".join(f"{a}.{zeros},{b}.{zeros}\n" for a, b in rows.tolist())
     assert_numbers(save(text), ["a", "b"], rows)
 
 

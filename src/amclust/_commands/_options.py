@@ -202,7 +202,10 @@ def add_output(parser: Parser, what: str, *, required: bool = False, more: str =
 def add_words(parser: Parser, keys: str) -> None:
     """Add what is said: progress or not, words or JSON."""
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="no progress and no summary, only errors"
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="no progress and no summary, only warnings and errors",
     )
     parser.add_argument(
         "--json", action="store_true", help=f"print one JSON object instead of words, with {keys}"

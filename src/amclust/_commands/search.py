@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from amclust._commands import _options
-from amclust._commands._console import count, say, say_json, say_table
+from amclust._commands._console import count, note, say, say_json, say_table
 from amclust._commands._input import check_outputs, choose_columns, matrix_of, read, source_of
 from amclust._commands._summary import cluster_sizes, describe, say_sizes
 
@@ -114,7 +114,16 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         n_jobs=arguments.threads,
         random_state=arguments.seed,
         verbose=0 if arguments.quiet else 1,
-    ).fit(matrix_of(columns, frame))
+    )
+    try:
+        search.fit(matrix_of(columns, frame))
+    except KeyboardInterrupt:
+        note(
+            f"the same command goes on from {arguments.checkpoint}"
+            if arguments.checkpoint
+            else "with --checkpoint FILE the same command could have gone on from here"
+        )
+        raise
     model = search.best_estimator_
     if arguments.output:
         from amclust._model_file import save_model

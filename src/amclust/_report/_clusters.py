@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from amclust._report._numbers import ColumnFormat, column_formats
 from amclust._report._subject import FloatArray, Subject
 
-# How many features are told of a cluster or row; and from which departure on (scaled units).
+# How many features are told of a cluster or row; and from which departure on, as a part of the
+# typical spread of a (scaled) column.
 FEATURES_SHOWN = 5
 LEAST_TOLD = 0.1
 
@@ -63,6 +64,12 @@ class Profiles:
             return np.where(spread > 0, 1 / np.where(spread > 0, spread, 1), 0.0)
         return np.where(columns.constant, 0.0, columns.factor)
 
+    @property
+    def typical(self) -> float:
+        """The spread of a typical column, in scaled units: 1, unless nothing was scaled."""
+        model = self.subject.model
+        return model._length if model._fitted_metric == "euclidean" else 1.0
+
     @cached_property
     def formats(self) -> Sequence[ColumnFormat]:
         """How the values of a profile are written, column by column."""
@@ -94,11 +101,12 @@ class Profiles:
         self, values: NDArray[np.float64], usual: NDArray[np.float64]
     ) -> list[Departure]:
         scaled = np.nan_to_num((values - usual) * self.factor)
+        least = LEAST_TOLD * self.typical
         order = np.argsort(-np.abs(scaled), kind="stable")[:FEATURES_SHOWN]
         return [
             Departure(int(j), float(values[j]), float(usual[j]), float(scaled[j]))
             for j in order
-            if abs(scaled[j]) >= LEAST_TOLD
+            if abs(scaled[j]) >= least
         ]
 
 

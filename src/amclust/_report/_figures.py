@@ -11,16 +11,17 @@ from amclust._plane import Plane
 from amclust._report._clusters import Profiles
 from amclust._report._html import shorten
 from amclust._report._numbers import number
-from amclust._report._subject import Subject, pick_rows
+from amclust._report._subject import Subject
 from amclust._silhouettes import silhouette_values
 from amclust._voronoi import voronoi_segments
 
-# Rows that a figure draws, of those that are sampled.
-MOST_POINTS = 2_000
 # Points of the grid of basins in each direction; fewer where a point has many features.
 FINEST_GRID, COARSEST_GRID, GRID_CELLS = 220, 48, 40_000_000
+# With more clusters, what distinguishes each is not told of rows: the page has to stay small.
+FEW_CLUSTERS = 200
+FINEST_GRID_OF_MANY = 120
 VALUES_IN_HOVER = 3
-LONGEST_IN_HOVER = 40
+LONGEST_IN_HOVER = 32
 ENTROPY_BINS = 30
 # Up and down in a plane whose second axis means nothing: steps that never fall together.
 JITTER, GOLDEN_RATIO = 0.12, 0.6180339887
@@ -55,17 +56,16 @@ def axis_titles(subject: Subject, plane: Plane) -> list[str]:
 
 
 def projection(subject: Subject, profiles: Profiles, plane: Plane) -> dict[str, Any]:
-    """Return the rows in the plane, with what is told of each when one points at it."""
-    drawn = pick_rows(len(subject.sample), MOST_POINTS, subject.random_state)
-    rows = subject.sample[drawn]
-    told = [
-        [departure.column for departure in profiles.of_cluster(m)[:VALUES_IN_HOVER]]
-        for m in range(subject.n_clusters)
-    ]
-    formats = profiles.formats
-    points = plane.rows[drawn].copy()
+    """Return the drawn rows in the plane, with what is told of each when one points at it."""
+    rows, points = subject.sample[subject.drawn], plane.rows[subject.drawn].copy()
     if subject.rows.shape[1] == 1:  # a line of dots would hide how many there are
         points[:, 1] = JITTER * (np.arange(len(points)) * GOLDEN_RATIO % 1 - 0.5)
+    few = subject.n_clusters <= FEW_CLUSTERS
+    told = [
+        [departure.column for departure in profiles.of_cluster(m)[:VALUES_IN_HOVER]] if few else []
+        for m in range(subject.n_clusters)
+    ]
+    formats = profiles.table_formats
     values = [
         [formats[j](float(subject.rows[i, j])) for j in told[subject.labels[i]]] for i in rows
     ]
@@ -84,7 +84,8 @@ def projection(subject: Subject, profiles: Profiles, plane: Plane) -> dict[str, 
 def basins(subject: Subject, plane: Plane) -> dict[str, Any]:
     """Return to which memory every point of the plane falls, and which memory is nearest."""
     cells = GRID_CELLS // subject.rows.shape[1]
-    resolution = int(np.clip(np.sqrt(cells), COARSEST_GRID, FINEST_GRID))
+    finest = FINEST_GRID if subject.n_clusters <= FEW_CLUSTERS else FINEST_GRID_OF_MANY
+    resolution = int(np.clip(np.sqrt(cells), COARSEST_GRID, finest))
     xs, ys = plane.ranges(resolution, margin=0.08)
     borders = voronoi_segments(plane, xs, ys).reshape(-1, 4)
     return {
@@ -97,23 +98,18 @@ def basins(subject: Subject, plane: Plane) -> dict[str, Any]:
 
 
 def knives(subject: Subject, values: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Return the silhouettes cluster by cluster, the largest first, thinned where they are many."""
-    labels = subject.labels[subject.sample]
-    step = max(1, -(-len(values) // MOST_POINTS))
-    out = []
-    for m in np.unique(labels):
-        members = np.flatnonzero(labels == m)
-        members = members[np.argsort(-values[members], kind="stable")]
-        shown = members[step // 2 :: step] if len(members) > step else members[:1]
-        names = [subject.row_name(int(i)) for i in subject.sample[shown]]
-        out.append(
-            {
-                "cluster": int(m),
-                "values": rounded(values[shown], 3),
-                "rows": [shorten(text, LONGEST_IN_HOVER) for text in names],
-            }
-        )
-    return out
+    """Return the silhouettes of the drawn rows cluster by cluster, the largest first.
+
+    ``rows`` are places among the drawn rows.
+    """
+    values = values[subject.drawn]
+    labels = subject.labels[subject.sample[subject.drawn]]
+    order = np.argsort(-values, kind="stable")
+    members = [(int(m), order[labels[order] == m]) for m in np.unique(labels)]
+    return [
+        {"cluster": m, "values": rounded(values[rows], 3), "rows": rows.tolist()}
+        for m, rows in members
+    ]
 
 
 def entropy_histogram(subject: Subject) -> dict[str, Any]:

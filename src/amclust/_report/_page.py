@@ -178,7 +178,7 @@ def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
             f" Measured on a random sample of {counted(len(silhouettes), 'row')}."
             if subject.sampled
             else ""
-        )
+        ) + _sampling(subject, len(subject.drawn))
         parts.append(
             figure(
                 "knives",

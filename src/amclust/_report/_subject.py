@@ -23,6 +23,8 @@ FloatArray = NDArray[np.floating[Any]]
 
 # Silhouettes and k-means look at no more rows than this, nor at more cells (but at some rows).
 MOST_ROWS, MOST_CELLS, FEWEST_ROWS = 10_000, 20_000_000, 2_000
+# Figures draw no more of these than this.
+MOST_DRAWN = 2_000
 # A sparse table of more cells than this is not made dense.
 MOST_DENSE_CELLS = 50_000_000
 
@@ -89,6 +91,11 @@ class Subject:
         """The rows that silhouettes, k-means and figures look at; all where they are few."""
         most = min(MOST_ROWS, max(FEWEST_ROWS, MOST_CELLS // self.rows.shape[1]))
         return pick_rows(self.n_rows, most, self.random_state)
+
+    @cached_property
+    def drawn(self) -> NDArray[np.int64]:
+        """The places, among the sampled rows, of those that figures draw."""
+        return pick_rows(len(self.sample), MOST_DRAWN, self.random_state)
 
     @property
     def sampled(self) -> bool:

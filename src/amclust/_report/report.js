@@ -77,10 +77,10 @@
     const clusters = x.map((_, m) => m);
     return {
       type: "scatter", x, y, mode: few ? "markers+text" : "markers",
-      text: clusters.map(String), textfont: { size: 12, color: THEMES[theme].ink, weight: 700 },
+      text: clusters.map(String), textfont: { size: narrow() ? 10 : 12, color: THEMES[theme].ink, weight: 700 },
       hovertext: clusters.map((m) => `memory of cluster ${m}`), hoverinfo: "text",
       marker: {
-        size: few ? 21 : 9, color: THEMES[theme].paper, symbol: few ? "circle" : clusters.map(symbolOf),
+        size: few ? (narrow() ? 17 : 21) : 9, color: THEMES[theme].paper, symbol: few ? "circle" : clusters.map(symbolOf),
         line: { width: 2.5, color: clusters.map((m) => colourOf(theme, m)) },
       },
     };
@@ -103,7 +103,7 @@
       type: "scatter", mode: "markers", x, y,
       hovertext: x.map((_, i) => rowText(i)), hoverinfo: "text",
       marker: {
-        size: x.length > 800 ? 5 : 7, opacity: 0.85,
+        size: (x.length > 800 ? 5 : 7) - (narrow() ? 1 : 0), opacity: 0.85,
         color: cluster.map((m) => colourOf(theme, m)), symbol: cluster.map(symbolOf),
         line: { width: 0.5, color: THEMES[theme].paper },
       },
@@ -156,7 +156,7 @@
         fill: "toself", fillcolor: mixed(colourOf(theme, cluster), paper, 0.85), line: { width: 0.5, color: colourOf(theme, cluster) },
         hoveron: "points", hoverinfo: "text",
         hovertext: ["", ...rows.flatMap((row, i) => {
-          const told = `<b>row ${text(row)}</b><br>cluster ${cluster}<br>silhouette ${values[i].toFixed(2)}`;
+          const told = `<b>row ${text(data.projection.row[row])}</b><br>cluster ${cluster}<br>silhouette ${values[i].toFixed(2)}`;
           return [told, told];
         }), ""],
       };
@@ -228,10 +228,9 @@
     draw(theme);
   }
 
-  let chosen = false;
   button.addEventListener("click", () => {
     const theme = current() === "dark" ? "light" : "dark";
-    chosen = true;
+    root.dataset.chosen = "";
     try { localStorage.setItem("amclust-theme", theme); } catch { /* not remembered, then */ }
     setTheme(theme);
   });
@@ -239,7 +238,7 @@
   // Browsers lay out paper in light and at another width: neither is the reader's doing.
   let printing = false;
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
-    if (!printing && !chosen) setTheme(event.matches ? "dark" : "light");
+    if (!printing && !("chosen" in root.dataset)) setTheme(event.matches ? "dark" : "light");
   });
 
   let waiting = 0;

@@ -10,7 +10,6 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa  # noqa: TID253
-import pyarrow.feather  # noqa: TID253
 import pyarrow.parquet  # noqa: TID253
 
 from amclust._tables._errors import TableError, listed
@@ -30,14 +29,11 @@ def parquet_batches(stream: BinaryIO, source: str, rows: int) -> Iterator[pa.Tab
 
 
 def arrow_batches(stream: BinaryIO, source: str) -> Iterator[pa.Table]:
-    """Yield the batches of an Arrow file, an Arrow stream or a Feather file of either version."""
+    """Yield the batches of an Arrow file, also called Feather, or of an Arrow stream."""
     try:
         if stream.seekable():
             magic = stream.read(6)
             stream.seek(0)
-            if magic.startswith(b"FEA1"):
-                yield pa.feather.read_table(stream)
-                return
             if magic == b"ARROW1":
                 file = pa.ipc.open_file(stream)
                 check_names(file.schema.names, source)

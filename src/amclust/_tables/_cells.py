@@ -80,17 +80,19 @@ class Refusal:
 
 def to_arrow(series: pd.Series) -> pa.ChunkedArray:
     """Return a column as Arrow sees it; cells of different types become text."""
+    arrow = isinstance(series.dtype, pd.ArrowDtype)
     try:
-        arrow = isinstance(series.dtype, pd.ArrowDtype)
         array = series.array.__arrow_array__() if arrow else pa.array(series, from_pandas=True)
     except (pa.ArrowException, OverflowError):
-        cells = [
-            None if cell is None or cell is pd.NA or cell != cell else str(cell) for cell in series
-        ]
+        missing = series.isna()
+        cells = [None if gone else str(cell) for cell, gone in zip(series, missing, strict=True)]
         array = pa.array(cells, pa.string())
     column = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if pa.types.is_large_string(column.type) and not arrow:
+        # How pandas keeps its own text; here it marks the cells of text tables.
+        column = column.cast(pa.string())
     return column
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import math
 import re
+import shutil
+import tempfile
 from typing import Any, BinaryIO
 
 import pyarrow as pa  # noqa: TID253
@@ -50,7 +52,16 @@ class ExcelSink:
 
     def finish(self) -> None:
         """Write the workbook."""
-        self._book.save(self._file)
+        # A zip archive that fails to be written complains once more when it is collected.
+        with tempfile.TemporaryFile() as file:
+            self._book.save(file)
+            file.seek(0)
+            shutil.copyfileobj(file, self._file)
+
+    def abandon(self) -> None:
+        """Close the rows written so far, which lie in a temporary file."""
+        self._sheet.close()
+        self._sheet._writer.cleanup()
 
     def _cell(self, value: Any) -> Any:
         if isinstance(value, float):

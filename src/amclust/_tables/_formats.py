@@ -43,13 +43,13 @@ _TITLES = {
 _MAGIC = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
-    b"FEA1": "arrow",
     b"\xff\xff\xff\xff": "arrows",
     b"\x93NUMPY": "npy",
 }
 
 _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old or encrypted Excel workbook; save it as .xlsx without a password",
+    b"FEA1": "a Feather file of version 1; write it as version 2 or as Parquet",
     b"BZh": "compressed with bzip2; decompress it first or use gzip",
     b"\xfd7zXZ": "compressed with xz; decompress it first or use gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; decompress it first or use gzip",

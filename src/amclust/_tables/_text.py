@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 CELL = pa.large_string()
 """Type of a cell of a text table, as it stands; text of other tables is `pa.string()`."""
 
-_BLOCK = 1 << 22
+# Arrow reads dozens of blocks ahead.
+_BLOCK = 1 << 20
+_WHOLE_BLOCK = 1 << 23
 _HEAD = 1 << 20
 # A header of 100,000 columns fits.
 _LARGEST_HEAD = 1 << 26
@@ -64,7 +66,9 @@ def text_batches(
     blocks = _Blocks(stream, head, encoding, source)
     blocks.skip(dialect.header_characters)
     try:
-        yield from _parse(blocks, source, dialect)
+        longest = max(map(len, beginning[:_HEAD].splitlines()), default=0)
+        block_size = max(_WHOLE_BLOCK if whole else _BLOCK, 8 * longest)
+        yield from _parse(blocks, source, dialect, block_size)
     except _RaggedRow as ragged:
         text = io.BytesIO(head) if whole else None
         _raise_ragged(ragged, text, encoding, source, dialect)
@@ -157,7 +161,7 @@ class _RaggedRow(Exception):  # noqa: N818
         self.row = row
 
 
-def _parse(blocks: _Blocks, source: str, dialect: Dialect) -> Iterator[pa.Table]:
+def _parse(blocks: _Blocks, source: str, dialect: Dialect, block_size: int) -> Iterator[pa.Table]:
     ragged: list[pa.csv.InvalidRow] = []
 
     def refuse(row: pa.csv.InvalidRow) -> str:
@@ -171,7 +175,7 @@ def _parse(blocks: _Blocks, source: str, dialect: Dialect) -> Iterator[pa.Table]
         reader = pa.csv.open_csv(
             io.BufferedReader(blocks, 1 << 16),
             read_options=pa.csv.ReadOptions(
-                column_names=dialect.names, block_size=2 * _BLOCK, use_threads=False
+                column_names=dialect.names, block_size=block_size, use_threads=False
             ),
             parse_options=pa.csv.ParseOptions(
                 delimiter=dialect.delimiter,
@@ -230,7 +234,10 @@ def _without_trailing(table: pa.Table, source: str, first_row: int) -> pa.Table:
 
 def _raise_unreadable(error: Exception, source: str, rows: int) -> NoReturn:
     if "straddling" in str(error):
-        msg = f"{source}: after row {rows:,} a quote is opened that is never closed"
+        msg = (
+            f"{source}: after row {rows:,} a quote is opened that is never closed, or a row is "
+            "longer than can be streamed"
+        )
     else:
         msg = f"{source} cannot be read: {error}"
     raise TableError(msg) from error

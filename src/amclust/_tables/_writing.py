@@ -156,20 +156,31 @@ class TableWriter:
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> bool | None:
+    ) -> None:
         if error is None:
             try:
                 self._sink.finish()
             except BaseException:
-                self._stack.__exit__(*sys.exc_info())
+                self._close(*sys.exc_info())
                 raise
-        return self._stack.__exit__(kind, error, trace)
+            self._stack.close()
+        else:
+            self._close(kind, error, trace)
+
+    def _close(self, *failure: Any) -> None:
+        """Leave everything as it was."""
+        try:
+            self._sink.abandon()
+        finally:
+            self._stack.__exit__(*failure)
 
 
 class _Sink(Protocol):
     def write(self, table: pa.Table) -> None: ...
 
     def finish(self) -> None: ...
+
+    def abandon(self) -> None: ...
 
 
 def _open_sink(format: str, file: BinaryIO) -> _Sink:  # noqa: A002
@@ -204,6 +215,9 @@ class _CsvSink:
     def finish(self) -> None:
         self._file.flush()
 
+    def abandon(self) -> None:
+        pass
+
 
 class _ArrowSink:
     """Parquet and Arrow; the first piece tells the types."""
@@ -214,8 +228,8 @@ class _ArrowSink:
 
     def write(self, table: pa.Table) -> None:
         if self._writer is None:
-            # Arrow would close the file behind our back.
-            sink = pa.PythonFile(_KeptOpen(self._file), mode="w")
+            self._kept_open = _KeptOpen(self._file)
+            sink = pa.PythonFile(self._kept_open, mode="w")
             opened = {
                 "parquet": pa.parquet.ParquetWriter,
                 "arrow": pa.ipc.new_file,
@@ -234,14 +248,29 @@ class _ArrowSink:
         if self._writer is not None:
             self._writer.close()
 
+    def abandon(self) -> None:
+        if self._writer is not None:
+            # Arrow ends a file in any case, be it when the writer is collected.
+            self._kept_open.deaf = True
+            with contextlib.suppress(pa.ArrowException, OSError):
+                self._writer.close()
+
 
 class _KeptOpen:
-    """A file that others may not close."""
+    """A file that Arrow may not close, and that can be made to take no more."""
 
     closed = False
+    deaf = False
 
     def __init__(self, file: BinaryIO) -> None:
-        self.write, self.flush, self._tell = file.write, file.flush, 0
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        return len(data) if self.deaf else self._file.write(data)
+
+    def flush(self) -> None:
+        if not self.deaf:
+            self._file.flush()
 
     def close(self) -> None:
         self.flush()
@@ -257,10 +286,17 @@ class _NumpySink:
 
     def finish(self) -> None:
         array = _to_numpy(pa.concat_tables(self._tables, promote_options="permissive"))
-        if self._zipped:
-            np.savez_compressed(self._file, table=array)
-        else:
+        if not self._zipped:
             np.lib.format.write_array(self._file, array, allow_pickle=False)
+            return
+        # A zip archive that fails to be written complains once more when it is collected.
+        with tempfile.TemporaryFile() as file:
+            np.savez_compressed(file, table=array)
+            file.seek(0)
+            shutil.copyfileobj(file, self._file)
+
+    def abandon(self) -> None:
+        self._tables.clear()
 
 
 def _to_numpy(table: pa.Table) -> np.ndarray:

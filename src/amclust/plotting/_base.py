@@ -14,12 +14,17 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from amclust._plane import Plane
+
 # Numbers of so many memories can be read beside each other.
 MOST_NUMBERS = 60
 
+# Cells of the table that is made of a grid.
+GRID_CELLS = 2**25
+
 # What the displays of a plane have in common.
 PLANE_CONSTRAINTS: dict[str, list[Any]] = {
-    "resolution": [Interval(Integral, 2, 4000, closed="both")],
+    "resolution": [Interval(Integral, 2, 4000, closed="both"), None],
     "margin": [Interval(Real, 0, None, closed="left")],
 }
 
@@ -51,6 +56,11 @@ def axes_to_draw_on(
         msg = f"The 'ax' parameter of {name} must be matplotlib axes or None, got {ax!r}."
         raise InvalidParameterError(msg)
     return ax.figure, ax
+
+
+def usual_resolution(plane: Plane, most: int) -> int:
+    """Return how fine a grid is that can be asked about in a moment."""
+    return int(np.clip(np.sqrt(GRID_CELLS / len(plane.origin)), 60, most))
 
 
 def is_dark(ax: Any) -> bool:
@@ -114,6 +124,13 @@ def name_axes(ax: Any, names: tuple[str, str]) -> None:
     ax.set_ylabel(names[1])
     if not names[1]:
         ax.set_yticks([])
+
+
+def count_along(axis: Any) -> None:
+    """Put the ticks of an axis at whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator("auto", integer=True))
 
 
 def spans_decades(values: Any) -> bool:

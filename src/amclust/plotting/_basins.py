@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust._colours import cluster_styles
+from amclust._colours import Style, cluster_styles
 from amclust._plane import Plane, fitted_network
 from amclust._voronoi import voronoi_segments
 from amclust.plotting._base import (
@@ -19,6 +19,7 @@ from amclust.plotting._base import (
     mark_memories,
     name_axes,
     pyplot,
+    usual_resolution,
 )
 
 
@@ -64,7 +65,7 @@ class BasinsDisplay:
         The coloured regions.
 
     hatches_ : list of matplotlib QuadContourSet
-        What tells apart regions of the same colour (from the 21st on).
+        What tells apart regions of the same colour: from the 21st on, a hatch for each twenty.
 
     borders_ : matplotlib LineCollection
         The dashed lines.
@@ -122,7 +123,7 @@ class BasinsDisplay:
         *,
         features: Any = None,
         through: Any = None,
-        resolution: int = 300,
+        resolution: int | None = None,
         margin: float = 0.1,
         ax: Any = None,
         **kwargs: Any,
@@ -144,8 +145,8 @@ class BasinsDisplay:
         through : array-like of shape (n_features,), default=None
             A row that the plane goes through; None: the mean of `X`.
 
-        resolution : int, default=300
-            Points of the grid in each direction.
+        resolution : int, default=None
+            Points of the grid in each direction; None: 300, or fewer for a table with many columns.
 
         margin : float, default=0.1
             Room around rows and memories, as a part of their extent.
@@ -166,7 +167,7 @@ class BasinsDisplay:
         check(caller, PLANE_CONSTRAINTS, resolution=resolution, margin=margin)
         model = fitted_network(estimator)
         plane = Plane.of(model, X, features, through=through)
-        xs, ys = plane.ranges(resolution, margin)
+        xs, ys = plane.ranges(resolution or usual_resolution(plane, 300), margin)
         display = cls(
             xs=xs,
             ys=ys,
@@ -232,11 +233,14 @@ class BasinsDisplay:
         self.basins_ = self.ax_.imshow(
             self.basins, origin="lower", extent=extent, **{**regions, **kwargs}
         )
-        self.hatches_ = [self._hatch(m, styles[m].hatch) for m in range(20, len(styles))]
+        hatches = dict.fromkeys(style.hatch for style in styles if style.hatch)
+        self.hatches_ = [self._hatch(styles, hatch) for hatch in hatches]
         lines = {"colors": ink(self.ax_), "linestyles": "dashed", "linewidths": 1.0, "zorder": 3}
         self.borders_ = LineCollection(list(self.borders), **{**lines, **(borders_kw or {})})
         self.ax_.add_collection(self.borders_, autolim=False)
-        self.rows_ = self._scatter(styles, rows_kw) if show_rows and self.rows is not None else []
+        self.rows_ = []
+        if show_rows and self.rows is not None:
+            self.rows_ = self._scatter(self.rows, styles, rows_kw or {})
         self.memories_, self.numbers_ = mark_memories(
             self.ax_, self.memories, range(len(self.memories)), memories_kw
         )
@@ -245,8 +249,8 @@ class BasinsDisplay:
         name_axes(self.ax_, self.axis_names)
         return self
 
-    def _hatch(self, memory: int, hatch: str) -> Any:
-        inside = (self.basins == memory).astype(float)
+    def _hatch(self, styles: list[Style], hatch: str) -> Any:
+        inside = np.array([float(style.hatch == hatch) for style in styles])[self.basins]
         drawn = self.ax_.contourf(
             self.xs, self.ys, inside, levels=[0.5, 1.5], colors="none", hatches=[hatch]
         )
@@ -254,23 +258,21 @@ class BasinsDisplay:
         drawn.set_linewidth(0.0)
         return drawn
 
-    def _scatter(self, styles: Any, keywords: dict[str, Any] | None) -> list[Any]:
-        assert self.rows is not None
-        labels = np.zeros(len(self.rows), int) if self.labels is None else self.labels
+    def _scatter(
+        self, rows: NDArray[Any], styles: list[Style], keywords: dict[str, Any]
+    ) -> list[Any]:
+        labels = np.zeros(len(rows), int) if self.labels is None else self.labels
         # Many dots are small, so that what is below can still be seen.
-        size = float(np.clip(4000 / len(self.rows), 2, 16))
-        return [
-            self.ax_.scatter(
-                *self.rows[labels == m].T,
-                **{
-                    "s": size,
-                    "c": styles[m].colour,
-                    "marker": styles[m].marker,
-                    "edgecolors": "black",
-                    "linewidths": 0.3 if size > 4 else 0.0,
-                    "zorder": 2,
-                    **(keywords or {}),
-                },
-            )
-            for m in np.unique(labels)
-        ]
+        size = float(np.clip(4000 / len(rows), 2, 16))
+        drawn = []
+        for label in np.unique(labels):
+            look = {
+                "s": size,
+                "c": styles[label].colour,
+                "marker": styles[label].marker,
+                "edgecolors": "black",
+                "linewidths": 0.3 if size > 4 else 0.0,
+                "zorder": 2,
+            }
+            drawn.append(self.ax_.scatter(*rows[labels == label].T, **{**look, **keywords}))
+        return drawn

@@ -18,6 +18,7 @@ from amclust.plotting._base import (
     mark_memories,
     name_axes,
     pyplot,
+    usual_resolution,
 )
 
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -106,7 +107,7 @@ class EnergyDisplay:
         *,
         features: Any = None,
         through: Any = None,
-        resolution: int = 150,
+        resolution: int | None = None,
         margin: float = 0.1,
         ax: Any = None,
         **kwargs: Any,
@@ -128,8 +129,8 @@ class EnergyDisplay:
         through : array-like of shape (n_features,), default=None
             A row that the plane goes through; None: the mean of `X`.
 
-        resolution : int, default=150
-            Points of the grid in each direction.
+        resolution : int, default=None
+            Points of the grid in each direction; None: 150, or fewer for a table with many columns.
 
         margin : float, default=0.1
             Room around rows and memories, as a part of their extent.
@@ -149,7 +150,7 @@ class EnergyDisplay:
         pyplot(caller)
         check(caller, PLANE_CONSTRAINTS, resolution=resolution, margin=margin)
         plane = Plane.of(fitted_network(estimator), X, features, through=through)
-        xs, ys = plane.ranges(resolution, margin)
+        xs, ys = plane.ranges(resolution or usual_resolution(plane, 150), margin)
         heights = [plane.ask("energy", point[:1], point[1:]).item() for point in plane.memories]
         display = cls(
             xs=xs,

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_colours
-from amclust.plotting._base import axes_to_draw_on, is_dark, options, pyplot, spans_decades
+from amclust.plotting._base import (
+    axes_to_draw_on,
+    count_along,
+    is_dark,
+    options,
+    pyplot,
+    spans_decades,
+)
 
 
 class LossCurveDisplay:
@@ -125,6 +132,6 @@ class LossCurveDisplay:
             self.ax_.set_yscale("log")
         self.ax_.set_xlabel("epoch")
         self.ax_.set_ylabel("loss")
-        self.ax_.xaxis.get_major_locator().set_params(integer=True)
+        count_along(self.ax_.xaxis)
         self.legend_ = self.ax_.legend() if self.name is not None else None
         return self

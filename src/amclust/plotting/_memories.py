@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from amclust._colours import DIVERGING, cluster_styles
 from amclust._plane import feature_names, fitted_network
-from amclust.plotting._base import axes_to_draw_on, check, is_dark, options, pyplot
+from amclust.plotting._base import axes_to_draw_on, check, count_along, is_dark, options, pyplot
 from amclust.plotting._memory_values import (
     check_image_shape,
     chosen_clusters,
@@ -48,6 +49,9 @@ class MemoriesDisplay:
 
     epochs : sequence of int, default=None
         Epochs of the memories, where they have three dimensions.
+
+    clusters : sequence of int, default=None
+        Numbers of the memories; None: from 0.
 
     titles : list of str, default=None
         Names of the memories; None: their numbers.
@@ -99,6 +103,7 @@ class MemoriesDisplay:
         memories: NDArray[Any],
         image_shape: tuple[int, int] | None = None,
         epochs: Any = None,
+        clusters: Sequence[int] | None = None,
         titles: list[str] | None = None,
         feature_names: list[str] | None = None,
         value_name: str = "value",
@@ -106,7 +111,8 @@ class MemoriesDisplay:
         self.memories = memories
         self.image_shape = image_shape
         self.epochs = epochs
-        self.titles = titles
+        self.clusters = range(memories.shape[-2]) if clusters is None else clusters
+        self.titles = [str(m) for m in self.clusters] if titles is None else titles
         self.feature_names = feature_names
         self.value_name = value_name
 
@@ -177,9 +183,7 @@ class MemoriesDisplay:
             memories = memories - mean
         if scaled:
             memories = memories * factors
-        if titles is None:
-            titles = [str(m) for m in which]
-        elif len(titles) != len(which):
+        if titles is not None and len(titles) != len(which):
             msg = f"titles must have {len(which)} names, one for each memory, got {len(titles)}."
             raise ValueError(msg)
         if model._metric == "cosine":
@@ -191,7 +195,8 @@ class MemoriesDisplay:
             memories=memories,
             image_shape=image_shape,
             epochs=epochs,
-            titles=list(titles),
+            clusters=which,
+            titles=titles,
             feature_names=feature_names(model) if hasattr(model, "feature_names_in_") else None,
             value_name=value_name,
         )
@@ -240,43 +245,51 @@ class MemoriesDisplay:
         if self.image_shape is None:
             self._draw_profiles(ax, legend, kwargs)
         else:
-            self._draw_images(ax, n_columns, colorbar, kwargs)
+            self._draw_images(ax, self.image_shape, n_columns, colorbar, kwargs)
         return self
 
     # --- images ---------------------------------------------------------------------------------
 
     def _draw_images(
-        self, ax: Any, n_columns: int | None, colorbar: bool, keywords: dict[str, Any]
+        self,
+        ax: Any,
+        shape: tuple[int, int],
+        n_columns: int | None,
+        colorbar: bool,
+        keywords: dict[str, Any],
     ) -> None:
-        assert self.image_shape is not None
         evolving = self.memories.ndim == 3
         tiles = self.memories.swapaxes(0, 1) if evolving else self.memories
-        k = len(tiles)
-        columns = tiles.shape[1] if evolving else (n_columns or _tidy_columns(k))
-        tiles = tiles.reshape(-1, *self.image_shape)
+        columns = tiles.shape[1] if evolving else (n_columns or _tidy_columns(len(tiles)))
+        tiles = tiles.reshape(-1, *shape)
         rows = -(-len(tiles) // columns)
         # A tile is one unit wide; names stand between the tiles, or beside all of them.
-        height = self.image_shape[0] / self.image_shape[1]
+        height = shape[0] / shape[1]
         apart = 1.08, height + (0.08 if evolving else 0.25)
         extent = columns * apart[0], rows * apart[1]
         self.figure_, self.ax_ = axes_to_draw_on(self, ax, size=_figure_size(*extent))
+        from matplotlib.patches import Rectangle
+
         largest = float(np.abs(tiles).max()) or 1.0
         look = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
+        size = float(np.clip(60 / columns, 5, 9))
         for number, tile in enumerate(tiles):
             row, column = divmod(number, columns)
             left, top = column * apart[0], -row * apart[1]
             place = (left, left + 1, top - height, top)
             self.images_.append(self.ax_.imshow(tile, extent=place, **{**look, **keywords}))
-            edge = [(left, left + 1, left + 1, left, left), (top, top, *[top - height] * 2, top)]
-            self.ax_.plot(*edge, color="0.6", linewidth=0.5)
+            frame = Rectangle((left, top - height), 1, height, fill=False, ec="0.6", lw=0.5)
+            self.ax_.add_patch(frame)
             if not evolving:
-                name = str(number) if self.titles is None else self.titles[number]
-                size = float(np.clip(60 / columns, 5, 9))
+                name = self.titles[number]
                 self.ax_.text(left + 0.5, top, name, ha="center", va="bottom", fontsize=size)
         self.ax_.set(xlim=(-0.04, extent[0]), ylim=(0.04 - extent[1], 0.04 if evolving else 0.25))
         self.ax_.set_aspect("equal")
         self.ax_.spines[:].set_visible(False)
-        self._name_tiles(rows, columns, height, apart) if evolving else self.ax_.set_axis_off()
+        if evolving:
+            self._name_tiles(rows, columns, height, apart)
+        else:
+            self.ax_.set_axis_off()
         if colorbar:
             self.colorbar_ = self.figure_.colorbar(
                 self.images_[0], ax=self.ax_, label=self.value_name, shrink=0.8
@@ -285,9 +298,8 @@ class MemoriesDisplay:
     def _name_tiles(
         self, rows: int, columns: int, height: float, apart: tuple[float, float]
     ) -> None:
-        titles = [str(m) for m in range(rows)] if self.titles is None else self.titles
         self.ax_.set_xticks(np.arange(columns) * apart[0] + 0.5, [str(e) for e in self.epochs])
-        self.ax_.set_yticks(-np.arange(rows) * apart[1] - height / 2, titles)
+        self.ax_.set_yticks(-np.arange(rows) * apart[1] - height / 2, self.titles)
         self.ax_.xaxis.tick_top()
         self.ax_.xaxis.set_label_position("top")
         self.ax_.tick_params(length=0)
@@ -307,15 +319,15 @@ class MemoriesDisplay:
             self.ax_.set_axis_off()
             width = 1 / n
             self.panels_ = [self.ax_.inset_axes((i * width, 0, 0.94 * width, 1)) for i in range(n)]
-        styles = cluster_styles(pieces.shape[1], dark=is_dark(self.ax_))
-        names = range(len(styles)) if self.titles is None else self.titles
+        styles = cluster_styles(max(self.clusters) + 1, dark=is_dark(self.ax_))
+        styles = [styles[m] for m in self.clusters]
         features = np.arange(pieces.shape[2])
         for panel, memories in zip(self.panels_, pieces, strict=True):
             panel.axhline(0, color="0.6", linewidth=0.8, zorder=1)
-            for style, memory, name in zip(styles, memories, names, strict=True):
+            for style, memory, name in zip(styles, memories, self.titles, strict=True):
                 marker = style.marker if len(features) <= MOST_NAMES else ""
                 look = {"color": style.colour, "marker": marker, "markersize": 4, "linewidth": 1.4}
-                (line,) = panel.plot(features, memory, **options(keywords, label=f"{name}", **look))
+                (line,) = panel.plot(features, memory, **options(keywords, label=name, **look))
                 self.lines_.append(line)
         low, high = float(min(pieces.min(), 0)), float(max(pieces.max(), 0))
         room = 0.05 * ((high - low) or 1.0)
@@ -340,7 +352,7 @@ class MemoriesDisplay:
     def _name_features(self, panel: Any, features: NDArray[np.int64]) -> None:
         if self.feature_names is None or len(features) > MOST_NAMES:
             panel.set_xlabel("feature")
-            panel.xaxis.get_major_locator().set_params(integer=True)
+            count_along(panel.xaxis)
             return
         crowded = sum(map(len, self.feature_names)) * len(self.panels_) > 50
         panel.set_xticks(features, self.feature_names)

@@ -13,6 +13,7 @@ from amclust._colours import cluster_colours
 from amclust.plotting._base import (
     axes_to_draw_on,
     check,
+    count_along,
     ink,
     is_dark,
     options,
@@ -254,7 +255,7 @@ class SearchDisplay:
             if spans_decades(numbers):
                 self.ax_.set_xscale("log")
             elif all(number.is_integer() for number in numbers):
-                self.ax_.xaxis.get_major_locator().set_params(integer=True)
+                count_along(self.ax_.xaxis)
             return dict(zip(values, numbers, strict=True))
         values.sort(key=str)
         self.ax_.set_xticks(range(len(values)), [str(value) for value in values])

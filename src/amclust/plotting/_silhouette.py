@@ -163,7 +163,7 @@ class SilhouetteDisplay:
         judged = np.isfinite(self.silhouettes)
         values, labels = self.silhouettes[judged], self.labels[judged]
         kinds = np.unique(labels)
-        gap = GAP * len(values)
+        gap = min(GAP, 0.2 / len(kinds)) * len(values)
         self.blades_, places, top = [], [], 0.0
         for style, kind in zip(self._styles(kinds), kinds, strict=True):
             blade = np.sort(values[labels == kind])[::-1]

@@ -17,8 +17,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
     "sort": ["boolean"],
 }
-# Above so many bars there is no room for their counts.
-MOST_COUNTS = 30
+# Above so many bars there is no room for their counts, or for all their numbers.
+MOST_COUNTS = MOST_NUMBERS = 30
 
 
 class SizesDisplay:
@@ -165,8 +165,9 @@ class SizesDisplay:
             size = 8 if k > 15 else 9
             self.counts_ = self.ax_.bar_label(self.bars_, padding=2, fontsize=size)
             self.ax_.margins(y=0.08)
-        step = -(-k // MOST_COUNTS)
+        step = -(-k // MOST_NUMBERS)
         self.ax_.set_xticks(np.arange(k)[::step], [str(m) for m in order[::step]])
+        self.ax_.tick_params(axis="x", labelsize=7 if k > 20 else 10)
         # A few bars are no wider than many.
         room = max(0.6, (4 - k) / 2)
         self.ax_.set_xlim(-room, k - 1 + room)

@@ -36,6 +36,7 @@ def comparison_section(subject: Subject, comparison: Comparison | None) -> str:
             ("Sizes of the clusters", _sizes(comparison.sizes), _sizes(comparison.k_means_sizes)),
         ],
         numeric=(1, 2),
+        classes="wrapping",
     )
     return paragraphs(_setting(subject, comparison), _verdict(comparison)) + listing
 

@@ -26,11 +26,17 @@ def making_section(subject: Subject) -> str:
         else "No whole number was given as <code>random_state</code>: made again, the model may "
         "differ. Give one to get the same model every time."
     )
+    others = (
+        ""
+        if subject.is_training_data
+        else "The rows of this report are not those of the model’s last fit: <code>X</code> stands "
+        "for the rows it was trained on."
+    )
     code = shorten_lines(f"from amclust import ClAM\n\nmodel = {model!r}\nmodel.fit(X)")
     versions = [("amclust", __version__), ("Python", platform.python_version())]
     versions += [(package, metadata.version(package)) for package in PACKAGES]
     return (
-        paragraphs(seeded)
+        paragraphs(seeded, others)
         + f'<pre tabindex="0" aria-label="Python code"><code>{escape(code)}</code></pre>'
         + definitions(
             [
