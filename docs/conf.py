@@ -27,6 +27,7 @@ extensions = [
     "sphinx_copybutton",
     # In docs/_ext:
     "commands",
+    "example_report",
     "mathml",
     "pictures",
 ]
@@ -96,8 +97,7 @@ html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_show_search_summary = False  # read by script, which pages on disk may not
-# The playground is a page of its own, ready to use.
-html_extra_path = [name for name in ("playground.html",) if (DOCS / name).exists()]
+html_extra_path = ["playground.html"]  # a page of its own, ready to use
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {
