@@ -45,7 +45,7 @@ def seen(colours, vision):
 
 
 @pytest.mark.parametrize("vision", VISIONS)
-@pytest.mark.parametrize(("palette", "apart"), [(LIGHT, 0.068), (DARK, 0.059)])
+@pytest.mark.parametrize(("palette", "apart"), [(LIGHT, 0.069), (DARK, 0.06)])
 def test_any_two_colours_can_be_told_apart(palette, apart, vision):
     places = seen(palette, vision)
     distances = np.linalg.norm(places[:, None] - places, axis=-1)
@@ -56,6 +56,11 @@ def test_any_two_colours_can_be_told_apart(palette, apart, vision):
 def test_colours_stand_out_from_the_page(palette, page):
     places = seen([page, *palette], "normal")
     assert np.linalg.norm(places[1:] - places[0], axis=1).min() > 0.15
+
+
+@pytest.mark.parametrize(("palette", "most"), [(LIGHT[5:], 0.17), (DARK[4:], 0.15)])
+def test_colours_are_calm(palette, most):
+    assert np.hypot(*seen(palette, "normal")[:, 1:].T).max() <= most
 
 
 def test_colours_come_again_with_another_marker_and_hatch():

@@ -1,3 +1,4 @@
+import sys
 import webbrowser
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def test_the_page_is_one_file_that_loads_nothing():
         assert loader not in page
 
 
-@pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="only in the repository")
+@pytest.mark.skipif(sys.platform == "win32", reason="symbolic links are not checked out there")
 def test_the_documentation_carries_the_same_page():
     page = ROOT / "docs" / "playground.html"
     assert page.read_bytes() == open_playground(show=False).read_bytes()

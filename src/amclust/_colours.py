@@ -1,10 +1,11 @@
 """Colours of clusters, the same in plots and reports, for every kind of colour vision.
 
-The first four are of Okabe and Ito. The others were chosen one after the other, each as far as
-possible from all before it in OKLab, for the nearest of four kinds of vision: normal, protanopia,
-deuteranopia and tritanopia (as simulated by Machado, Oliveira and Fernandes, 2009). Any two of the
-twenty on a light background are 0.068 or more apart, on a dark one 0.059; two of the colours of
-Okabe and Ito are 0.076 apart.
+The first four or five are of Okabe and Ito. The others were chosen one after the other among calm
+colours (a chroma of at most 0.17 in OKLab, 0.15 on a dark background), each as far as possible from
+all before it for the nearest of four kinds of vision: normal, protanopia, deuteranopia and
+tritanopia (as simulated by Machado, Oliveira and Fernandes, 2009). Any two of the twenty on a light
+background are 0.069 or more apart, on a dark one 0.060; two of the colours of Okabe and Ito are
+0.076 apart.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import NamedTuple
 
 # For marks on a white page, and on a nearly black one.
 LIGHT = (
-    *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#882233", "#aaccff", "#aa88ff"),
-    *("#4400dd", "#662299", "#aa44ff", "#ccbb99", "#994477", "#bb2200", "#55ee55", "#33bbdd"),
-    *("#cc00aa", "#8877dd", "#773366", "#886655"),
+    *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#5f1f00", "#4fefff", "#2f1f7f"),
+    *("#8f3f3f", "#cfdf8f", "#af8fff", "#5fcfbf", "#3f4f7f", "#6f6f7f", "#4f2f4f", "#bfbf7f"),
+    *("#ffcf2f", "#9f6fdf", "#af4f2f", "#8fafdf"),
 )
 DARK = (
-    *("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#ddeecc", "#9900ff", "#bb22aa", "#66ff33"),
-    *("#ff0011", "#bbbb99", "#9977ff", "#99ccdd", "#558822", "#dd33cc", "#886677", "#bbdd88"),
-    *("#bbeeff", "#eebb00", "#ee6677", "#cc99bb"),
+    *("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#bfffdf", "#6f4faf", "#ffdf5f", "#9f4f00"),
+    *("#afbf9f", "#7fdfff", "#8f6fcf", "#2f6f6f", "#9f7f00", "#bfdfaf", "#efbf4f", "#7faf6f"),
+    *("#8f5f9f", "#9fcfcf", "#5f7f4f", "#cf9fbf"),
 )
 
 # From the 21st cluster on colours come again: then with another marker, and areas with a hatch.

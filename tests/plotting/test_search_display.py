@@ -1,5 +1,6 @@
 """SearchDisplay, by what it draws."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -83,6 +84,19 @@ def test_a_collapsed_run_is_crossed_only_where_it_scores_higher():
     assert_allclose(crosses.get_offsets(), [[2, 0.6], [3, 0.3]])
 
 
+def test_a_collapsed_run_never_counts_however_well_it_scores(grid):
+    table = {name: column.copy() for name, column in grid.results_dict_.items()}
+    rows = (table["beta"] == 1.0) & (table["n_steps"] == 2)
+    table["living_clusters"][rows], table["silhouette"][rows] = 2, 0.9
+    doctored = copy.copy(grid)
+    doctored.results_dict_ = table
+    display = SearchDisplay.from_estimator(doctored)
+    line = display.lines_[0].get_xydata()
+    assert np.isnan(line[line[:, 0] == 1.0, 1]).all()
+    crosses = np.concatenate([dots.get_offsets() for dots in display.collapsed_])
+    assert [1.0, 0.9] in crosses.tolist()
+
+
 def test_any_other_parameter(grid):
     display = SearchDisplay.from_estimator(grid, x="n_steps", group_by="beta")
     assert display.ax_.get_xlabel() == "T (n_steps)"
@@ -147,10 +161,11 @@ def test_numbers_of_clusters_as_lines(numbers):
 
 
 def test_other_numbers_of_clusters_do_not_count(numbers):
-    display = SearchDisplay.from_estimator(numbers, x="objective", group_by=None)
-    k = numbers.best_params_["n_clusters"]
+    doctored = copy.copy(numbers)
+    doctored.best_params_ = {"n_clusters": 4}  # not where silhouettes are highest
+    display = SearchDisplay.from_estimator(doctored, x="objective", group_by=None)
     expected = [
-        best(numbers.results_dict_, n_clusters=k, objective=name)
+        best(numbers.results_dict_, n_clusters=4, objective=name)
         for name in ("completion", "silhouette")
     ]
     assert_allclose(display.lines_[0].get_ydata(), expected)

@@ -25,6 +25,8 @@ def test_a_blade_has_the_sorted_silhouettes_of_its_cluster(any_model):
         assert_allclose([box.x0, box.x1], [min(0, mine.min()), max(0, mine.max())], atol=1e-12)
         assert to_hex(blade.get_facecolor()[0]) == LIGHT[label]
         (path,) = blade.get_paths()
+        top = path.vertices[path.vertices[:, 1] == box.y0]
+        assert_allclose(top[:, 0].max(), max(0, mine.max()))
         assert set(np.round(mine, 9)) <= set(np.round(path.vertices[:, 0], 9))
 
 
