@@ -47,6 +47,7 @@ autosummary_generate = True
 autosummary_context = {"own_methods": own_methods}
 autodoc_typehints = "none"  # the docstrings have the types
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False  # the template of a class lists them
 numpydoc_class_members_toctree = False
 numpydoc_validation_checks = {
@@ -68,6 +69,8 @@ numpydoc_validation_exclude = {r"\.torch\."}
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 html_math_renderer = "mathml"
 
 sphinx_gallery_conf = {

@@ -125,7 +125,8 @@ def _targets(entries: Sequence[dict[str, Any]]) -> str:
 
 
 def _amount(value: float | None, unit: str = "") -> str:
-    return amount(math.nan if value is None else value, unit)
+    text = amount(math.nan if value is None else value, unit)
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _origins(files: Sequence[Path], contents: Sequence[dict[str, Any]]) -> str:
