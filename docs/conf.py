@@ -27,6 +27,7 @@ extensions = [
     "sphinx_copybutton",
     # In docs/_ext:
     "commands",
+    "example_report",
     "mathml",
     "pictures",
 ]
@@ -46,6 +47,7 @@ autosummary_generate = True
 autosummary_context = {"own_methods": own_methods}
 autodoc_typehints = "none"  # the docstrings have the types
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False  # the template of a class lists them
 numpydoc_class_members_toctree = False
 numpydoc_validation_checks = {
@@ -67,6 +69,8 @@ numpydoc_validation_exclude = {r"\.torch\."}
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 html_math_renderer = "mathml"
 
 sphinx_gallery_conf = {
@@ -96,8 +100,7 @@ html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_show_search_summary = False  # read by script, which pages on disk may not
-# The playground is a page of its own, ready to use.
-html_extra_path = [name for name in ("playground.html",) if (DOCS / name).exists()]
+html_extra_path = ["playground.html"]  # a page of its own, ready to use
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {

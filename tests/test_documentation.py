@@ -120,3 +120,10 @@ def test_a_page_of_results_is_what_its_command_writes(module, page, tmp_path):
     arguments = [*(["--page-only"] if module == "recipe.cli" else []), "--page", str(copy)]
     assert importlib.import_module(f"benchmarks.{module}").main(arguments) == 0
     assert copy.read_text(encoding="utf-8") == (DOCS / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_beside_the_pages_lead_to_files(name):
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / name).read_text(encoding="utf-8"))
+    local = [link for link in links if "://" not in link]
+    assert not [link for link in local if not (ROOT / link).exists()]
