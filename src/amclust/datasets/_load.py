@@ -6,10 +6,12 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from amclust._files import atomic_write
 from amclust.datasets import _checks
@@ -62,6 +64,18 @@ def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
     return Path(data_home).expanduser()
 
 
+@validate_params(
+    {
+        "name": [StrOptions(set(DATASETS))],
+        "data_dir": [str, os.PathLike, None],
+        "data_home": [str, os.PathLike, None],
+        "download": ["boolean"],
+        "return_X_y": ["boolean"],
+        "n_retries": [Interval(Integral, 1, None, closed="left")],
+        "delay": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def load_dataset(
     name: str,
     *,
@@ -166,7 +180,7 @@ def load_dataset(
     >>> zoo.data.shape, zoo.n_clusters  # doctest: +SKIP
     ((101, 16), 7)
     """
-    info = _find(name)
+    info = DATASETS[name]
     table, source = _load(
         info,
         _data_folders(info, data_dir),
@@ -184,13 +198,6 @@ def load_dataset(
         source=source,
         DESCR=info.describe(),
     )
-
-
-def _find(name: str) -> DatasetInfo:
-    if name not in DATASETS:
-        msg = f"name must be one of {', '.join(map(repr, DATASETS))}, got {name!r}"
-        raise ValueError(msg)
-    return DATASETS[name]
 
 
 def _feature_names(info: DatasetInfo, table: Table) -> list[str]:
@@ -222,7 +229,8 @@ def _load(
         except ValueError as error:
             if network is None:
                 raise
-            warnings.warn(f"{error}; downloading it again", RuntimeWarning, stacklevel=3)
+            # Past `load_dataset` and scikit-learn's check of its parameters, to the caller.
+            warnings.warn(f"{error}; downloading it again", RuntimeWarning, stacklevel=4)
 
     original = info.source
     if network is None or original is None:

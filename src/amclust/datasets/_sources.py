@@ -7,8 +7,8 @@ import csv
 import gzip
 import hashlib
 import http.client
-import importlib.util
 import io
+import tempfile
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -44,7 +44,7 @@ class Network:
                     error.close()
                 if refused or not left:
                     msg = f"cannot download {url}: {error}"
-                    raise URLError(msg) from error
+                    raise OSError(msg) from error
             time.sleep(self.delay)
         raise AssertionError
 
@@ -86,7 +86,7 @@ class HeadedFile:
 
     def load(self, network: Network) -> Table:
         text = network.get(self.address).decode("utf-8-sig")
-        rows = list(csv.DictReader(io.StringIO(text)))
+        rows = list(csv.DictReader(io.StringIO(text), restval=""))
         if not rows or self.target not in rows[0]:
             msg = f"it has no column {self.target!r}"
             raise ValueError(msg)
@@ -125,8 +125,15 @@ class MatlabFile:
 
     def load(self, network: Network) -> Table:
         from scipy.io import loadmat
+        from scipy.io.matlab import MatReadError
 
-        content = loadmat(io.BytesIO(network.get(self.address)))
+        try:
+            content = loadmat(io.BytesIO(network.get(self.address)), variable_names=("X", "Y"))
+        except MatReadError as error:
+            raise ValueError(*error.args) from error
+        if not {"X", "Y"} <= content.keys():
+            msg = "it has no variables X and Y"
+            raise ValueError(msg)
         return make_table(content["X"].astype(np.float64), content["Y"].ravel())
 
 
@@ -158,16 +165,22 @@ class OpenML:
     def load(self, network: Network) -> Table:
         from sklearn.datasets import fetch_openml
 
-        bunch = fetch_openml(
-            self.name,
-            version=self.version,
-            cache=False,
-            as_frame=False,
-            # Much faster on the million rows of Japanese Vowels.
-            parser="pandas" if importlib.util.find_spec("pandas") else "liac-arff",
-            n_retries=network.n_retries,
-            delay=network.delay,
-        )
+        try:
+            # Without a folder, scikit-learn would download twice to compare the MD5.
+            with tempfile.TemporaryDirectory() as folder:
+                bunch = fetch_openml(
+                    self.name,
+                    version=self.version,
+                    data_home=folder,
+                    as_frame=False,
+                    # The parser that needs no pandas and takes classes named by numbers.
+                    parser="liac-arff",
+                    n_retries=network.n_retries,
+                    delay=network.delay,
+                )
+        except URLError as error:
+            msg = f"cannot download {self.address}: {error}"
+            raise OSError(msg) from error
         data = bunch.data.astype(np.float64)
         if self.missing is not None:
             data[np.isnan(data)] = self.missing
