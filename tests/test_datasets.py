@@ -554,6 +554,28 @@ def test_a_download_cut_short_leaves_nothing(small, web):
     assert cached_files() == []
 
 
+def test_an_interrupt_leaves_nothing_half_written(small, web, monkeypatch):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+
+    class Interrupted:
+        def __init__(self, file, **_):
+            self.file = file
+
+        def writerow(self, row):
+            self.file.write("f0,f1,label\n")
+
+        def writerows(self, rows):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(csv, "writer", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            load("zoo")
+    assert list(get_data_home().iterdir()) == []
+    assert_array_equal(load("zoo").data, POINTS)
+
+
 @pytest.mark.parametrize(
     ("name", "part", "content"),
     [

@@ -131,7 +131,7 @@ def load_dataset(
         feature_names : list of str
             Names of the features, ``f0``, ``f1``, ... where none were published.
         target_names : ndarray of str
-            Names of the classes.
+            Names of the classes, in the order of text: "10" comes before "2".
         n_clusters : int
             Number of classes, the number of clusters in the paper.
         source : str
@@ -163,9 +163,9 @@ def load_dataset(
     is downloaded is checked further. For the sets that amclust was tested on, the sizes and the
     mean values of the classes must be right and, where every source has the same digits, the
     SHA-256 of the points, which depends neither on the order of the rows nor on the file format.
-    openml.org publishes an MD5 of each of its files, which must be right too; for GCM and
-    Japanese Vowels there is nothing more to go by. In every case the SHA-256 of the file that
-    goes into the cache is kept beside it, and a file that no longer has it is downloaded again.
+    The files of openml.org and USPS have published MD5s, which must be right too; for GCM and
+    Japanese Vowels there is nothing more to go by. The SHA-256 of every file that goes into the
+    cache is kept beside it, and a file that no longer has it is downloaded again.
 
     Examples
     --------
@@ -206,8 +206,8 @@ def _feature_names(info: DatasetInfo, table: Table) -> list[str]:
 
 
 def _data_folders(info: DatasetInfo, data_dir: str | os.PathLike[str] | None) -> list[Path]:
-    given = data_dir or os.environ.get("AMCLUST_DATA")
-    folders = [Path(given).expanduser()] if given else []
+    given = os.environ.get("AMCLUST_DATA") or None if data_dir is None else data_dir
+    folders = [] if given is None else [Path(given).expanduser()]
     if data_dir is not None and not folders[0].is_dir():
         msg = f"data_dir must be a folder, {str(data_dir)!r} is none"
         raise FileNotFoundError(msg)

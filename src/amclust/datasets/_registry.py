@@ -48,11 +48,14 @@ class DatasetInfo:
     feature_names : tuple of str
         Published names of the features. May be empty.
 
-    files : tuple of str
-        Names of its files in a data folder.
-
     dtype : str
         Type of the values.
+
+    is_idx : bool
+        Whether its files are idx files of images and classes, not a CSV.
+
+    files : tuple of str
+        Names of its files in a data folder.
 
     source : object or None
         The original on the network.
