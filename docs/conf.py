@@ -62,8 +62,9 @@ numpydoc_validation_checks = {
     "RT03",  # what is returned has a description
 }
 
-# There, parameters of the same meaning share an entry, and small methods have none.
-numpydoc_validation_exclude = {r"\.torch\."}
+# There, parameters of the same meaning share an entry, and small methods have none; constants have
+# a line.
+numpydoc_validation_exclude = {r"\.torch\.", r"\.datasets\.[A-Z]+$"}
 
 # --- pages ----------------------------------------------------------------------------------------
 

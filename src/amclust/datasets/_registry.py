@@ -28,7 +28,7 @@ _FASHION_MNIST = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz")
 class DatasetInfo:
     """What is known of a data set without loading it.
 
-    Attributes
+    Parameters
     ----------
     name : str
         What `load_dataset` calls it.
@@ -42,29 +42,31 @@ class DatasetInfo:
     origin : str
         Who published it.
 
-    note : str
-        How the set differs from its original, or what it stands for. May be empty.
-
-    feature_names : tuple of str
-        Published names of the features. May be empty.
-
-    dtype : str
-        Type of the values.
-
-    is_idx : bool
-        Whether its files are idx files of images and classes, not a CSV.
-
-    files : tuple of str
-        Names of its files in a data folder.
-
     source : object or None
         The original on the network.
 
-    sha256 : str or None
+    note : str, default=""
+        How the set differs from its original, or what it stands for.
+
+    feature_names : tuple of str, default=()
+        Published names of the features.
+
+    dtype : str, default="float64"
+        Type of the values.
+
+    is_idx : bool, default=False
+        Whether its files are idx files of images and classes, not a CSV.
+
+    sha256 : str or None, default=None
         Hash of the points, for sets whose digits are the same wherever they come from.
 
-    class_profile : tuple of (int, float)
-        Rows and mean value of every class. Empty if not known.
+    class_profile : tuple of (int, float), default=()
+        Rows and mean value of every class; empty if not known.
+
+    Attributes
+    ----------
+    files : tuple of str
+        Names of its files in a data folder.
 
     See Also
     --------
