@@ -13,7 +13,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from amclust._tables import Columns, TableError, read_chunks, read_table
+from amclust._tables import Columns, TableError, read_chunks, read_table, write_table
 
 TABLE = pa.table(
     {
@@ -272,3 +272,26 @@ def test_a_damaged_workbook(save):
     content = xlsx([["a"], [1]])
     with pytest.raises(TableError, match="damaged"):
         read_table(save(content[: len(content) // 2]))
+
+
+@pytest.mark.parametrize("name", ["parquet", "arrow", "arrows", "npy", "npz", "xlsx"])
+def test_damaged_bytes_are_an_error_of_the_table(save, name):
+    packed = {
+        "npy": npy(np.array([("a", 1.5)], [("name", "U5"), ("x", "f4")])),
+        "npz": npz(np.arange(6.0).reshape(3, 2)),
+        "xlsx": xlsx([["a", "b"], [1, "x"]]),
+    }
+    content = packed.get(name) or in_format(name)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(60):
+        damaged = bytearray(content)
+        # Behind the bytes that tell the format.
+        for place in rng.integers(8, len(content), 3):
+            damaged[place] = rng.integers(256)
+        try:
+            frame = read_table(save(bytes(damaged)))
+            write_table(frame, "-", format="csv")
+        except TableError:
+            refused += 1
+    assert refused > 0

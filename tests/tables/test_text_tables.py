@@ -192,6 +192,8 @@ def test_a_header_longer_than_a_megabyte(save):
 def test_zero_bytes_are_refused(save):
     with pytest.raises(TableError, match="line 3: there is a zero byte"):
         read_table(save(b"a,b\n1,2\n1,\x003\n"))
+    with pytest.raises(TableError, match="line 2: there is a zero byte"):
+        read_table(save(b"a,b\n\xff\x00\x01,2\n"))
     with pytest.raises(TableError, match="line 500,002: there is a zero byte"):
         read_table(save(b"a,b\n" + b"1,2\n" * 500_000 + b"\0\n"))
 

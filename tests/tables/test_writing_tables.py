@@ -309,6 +309,14 @@ def test_pieces_must_fit_together(tmp_path):
     assert read_table(path)["x"].tolist() == [1.5, 2]
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_writer_without_pieces(tmp_path, suffix):
+    writer = TableWriter(tmp_path / f"table.{suffix}").__enter__()
+    with pytest.raises(TableError, match=f"no piece of a table was written to '.*table.{suffix}'"):
+        writer.__exit__(None, None, None)
+    assert os.listdir(tmp_path) == []
+
+
 def test_repeated_names_are_not_written(tmp_path):
     with pytest.raises(TableError, match="repeated column names: 'a'"):
         write_table(pd.DataFrame([[1, 2]], columns=["a", "a"]), tmp_path / "table.csv")

@@ -7,7 +7,7 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
 import pyarrow as pa  # noqa: TID253
@@ -20,33 +20,33 @@ from amclust._tables._header import check_names, names_of_header, numbered_names
 
 def parquet_batches(stream: BinaryIO, source: str, rows: int) -> Iterator[pa.Table]:
     """Yield a Parquet file in batches of about so many rows."""
-    try:
-        file = pa.parquet.ParquetFile(stream, pre_buffer=False)
-        check_names(file.schema_arrow.names, source)
-        for batch in file.iter_batches(batch_size=rows):
-            yield pa.Table.from_batches([batch])
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(source, "a Parquet file", error) from error
+    file = pa.parquet.ParquetFile(stream, pre_buffer=False)
+    check_names(file.schema_arrow.names, source)
+    for batch in file.iter_batches(batch_size=rows):
+        yield _validated(batch)
 
 
 def arrow_batches(stream: BinaryIO, source: str) -> Iterator[pa.Table]:
     """Yield the batches of an Arrow file, also called Feather, or of an Arrow stream."""
-    try:
-        if stream.seekable():
-            magic = stream.read(6)
-            stream.seek(0)
-            if magic == b"ARROW1":
-                file = pa.ipc.open_file(stream)
-                check_names(file.schema.names, source)
-                for index in range(file.num_record_batches):
-                    yield pa.Table.from_batches([file.get_batch(index)])
-                return
-        reader = pa.ipc.open_stream(stream)
-        check_names(reader.schema.names, source)
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(source, "an Arrow file or stream", error) from error
+    if stream.seekable():
+        magic = stream.read(6)
+        stream.seek(0)
+        if magic == b"ARROW1":
+            file = pa.ipc.open_file(stream)
+            check_names(file.schema.names, source)
+            for index in range(file.num_record_batches):
+                yield _validated(file.get_batch(index))
+            return
+    reader = pa.ipc.open_stream(stream)
+    check_names(reader.schema.names, source)
+    for batch in reader:
+        yield _validated(batch)
+
+
+def _validated(batch: pa.RecordBatch) -> pa.Table:
+    # Arrow trusts what it reads: a damaged file could make it read beyond its memory.
+    batch.validate(full=True)
+    return pa.Table.from_batches([batch])
 
 
 def npz_batches(stream: BinaryIO, source: str, rows: int) -> Iterator[pa.Table]:
@@ -57,11 +57,8 @@ def npz_batches(stream: BinaryIO, source: str, rows: int) -> Iterator[pa.Table]:
             arrays = listed(name.removesuffix(".npy") for name in names)
             msg = f"{source} holds {len(names)} arrays ({arrays}); save the table alone"
             raise TableError(msg)
-        try:
-            with archive.open(names[0]) as member:
-                shutil.copyfileobj(member, file, 1 << 20)
-        except (zipfile.BadZipFile, EOFError) as error:
-            raise _damaged(source, "a .npz archive", error) from error
+        with archive.open(names[0]) as member:
+            shutil.copyfileobj(member, file, 1 << 20)
         file.seek(0)
         yield from npy_batches(cast(BinaryIO, file), source, rows)
 
@@ -81,25 +78,19 @@ def npy_batches(stream: BinaryIO, source: str, rows: int) -> Iterator[pa.Table]:
 
 
 def _map_array(stream: BinaryIO, source: str) -> np.ndarray:
-    try:
-        version = np.lib.format.read_magic(stream)
-        read_header = (
-            np.lib.format.read_array_header_1_0
-            if version == (1, 0)
-            else np.lib.format.read_array_header_2_0
-        )
-        shape, fortran_order, dtype = read_header(stream)
-        if dtype.hasobject:
-            msg = f"{source} holds Python objects, which are not loaded; save numbers or text"
-            raise TableError(msg)
-        _check_shape(shape, dtype, source)
-        array: np.ndarray = np.memmap(
-            stream, dtype, "r", stream.tell(), shape, "F" if fortran_order else "C"
-        )
-    except TableError:
-        raise
-    except (ValueError, OSError, EOFError) as error:
-        raise _damaged(source, "a .npy array", error) from error
+    version = np.lib.format.read_magic(stream)
+    read_header = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    shape, fortran_order, dtype = read_header(stream)
+    if dtype.hasobject:
+        msg = f"{source} holds Python objects, which are not loaded; save numbers or text"
+        raise TableError(msg)
+    _check_shape(shape, dtype, source)
+    order: Literal["C", "F"] = "F" if fortran_order else "C"
+    array: np.ndarray = np.memmap(stream, dtype, "r", stream.tell(), shape, order)
     return array[:, np.newaxis] if dtype.names is None and len(shape) == 1 else array
 
 
@@ -132,29 +123,27 @@ def _from_numpy(column: np.ndarray) -> pa.Array:
         column = np.char.decode(column, "utf-8", "replace")
     if kind in "US":
         return pa.array(column.tolist(), pa.string())
-    return pa.array(np.ascontiguousarray(column, column.dtype.newbyteorder("=")))
+    native = np.ascontiguousarray(column, column.dtype.newbyteorder("="))
+    return pa.array(native, from_pandas=True)
 
 
-def excel_table(
+def excel_batches(
     stream: BinaryIO, source: str, *, sheet: str | None, header: bool | None
-) -> pa.Table:
-    """Return one sheet of a workbook; the only or the first one unless named."""
+) -> Iterator[pa.Table]:
+    """Yield one sheet of a workbook, at once; the first unless named."""
     require("openpyxl")
     import openpyxl
 
     # It warns of styles and extensions, which are no part of the table.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-        except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-            raise _damaged(source, "an Excel workbook", error) from error
+        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
         chosen = _choose_sheet(book.worksheets, sheet, source)
         # Some programs write a wrong size, which would cut the table.
         chosen.reset_dimensions()
         rows = [list(row) for row in chosen.iter_rows(values_only=True)]
         book.close()
-    return _table_of_rows(rows, f"sheet {chosen.title!r} of {source}", header)
+    yield _table_of_rows(rows, f"sheet {chosen.title!r} of {source}", header)
 
 
 def _choose_sheet(sheets: Sequence[Any], name: str | None, source: str) -> Any:
@@ -202,7 +191,3 @@ def _from_cells(cells: list[Any]) -> pa.Array:
         except (pa.ArrowException, OverflowError):
             pass
     return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
-
-
-def _damaged(source: str, title: str, error: Exception) -> TableError:
-    return TableError(f"{source} is not {title}, or it is damaged or cut short: {error}")

@@ -67,6 +67,8 @@ def find_encoding(head: bytes, given: str | None, source: str, *, complete: bool
             return "utf-16-be"
     if _decodes(head, "utf-8", complete=complete):
         return "utf-8"
+    if b"\0" in head:
+        return "latin-1"  # No text at all, which the caller tells by the zero byte.
     fallback = "cp1252" if _decodes(head, "cp1252", complete=complete) else "latin-1"
     msg = f"{source} is not UTF-8; reading it as {fallback}; say --encoding NAME if it is another"
     warnings.warn(msg, TableWarning, stacklevel=2)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import zipfile
+from collections.abc import Iterator
 
 from amclust._tables._errors import TableError
 
@@ -29,7 +31,7 @@ SUFFIXES = {
 }
 """What a file's name says about its format; ``.gz`` may follow ``.csv`` and ``.tsv``."""
 
-_TITLES = {
+TITLES = {
     "csv": "CSV",
     "tsv": "TSV",
     "parquet": "a Parquet file",
@@ -39,6 +41,7 @@ _TITLES = {
     "npz": "a .npz archive",
     "xlsx": "an Excel workbook (.xlsx)",
 }
+"""What messages call them."""
 
 _MAGIC = {
     b"PAR1": "parquet",
@@ -97,6 +100,22 @@ def format_to_write(target: str, format: str | None) -> tuple[str, bool]:  # noq
     return chosen, gzipped
 
 
+@contextlib.contextmanager
+def damage_named(source: str, title: str) -> Iterator[None]:
+    """Turn whatever a library raises at damaged bytes into an error that says so.
+
+    They raise anything: SyntaxError for the header of an array, NotImplementedError for a zip
+    archive, SystemError for text.
+    """
+    try:
+        yield
+    except (TableError, ModuleNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        msg = f"{source} is not {title}, or it is damaged or cut short: {error}"
+        raise TableError(msg) from error
+
+
 def check_format(name: str) -> None:
     """Refuse a format that is not known."""
     if name not in FORMATS:
@@ -124,11 +143,8 @@ def format_of_bytes(head: bytes, source: str) -> str | None:
 
 def format_of_zip(file: io.IOBase, source: str) -> str:
     """Tell an Excel workbook from NumPy's archive by what is in it."""
-    try:
+    with damage_named(source, "a zip archive"):
         names = zipfile.ZipFile(file).namelist()
-    except (zipfile.BadZipFile, OSError) as error:
-        msg = f"{source} is damaged or cut short: {error}"
-        raise TableError(msg) from error
     if "xl/workbook.xml" in names or any(name.startswith("xl/") for name in names):
         return "xlsx"
     if names and all(name.endswith(".npy") for name in names):
@@ -146,10 +162,10 @@ def settle_format(declared: str | None, named: str | None, found: str | None, so
     expected = declared or named
     if found is None:
         if expected is not None and expected not in texts:
-            msg = f"{source} is not {_TITLES[expected]}, or it is damaged"
+            msg = f"{source} is not {TITLES[expected]}, or it is damaged"
             raise TableError(msg)
         return expected or "csv"
     if declared is not None and declared != found and {declared, found} != {"arrow", "arrows"}:
-        msg = f"{source} is {_TITLES[found]}, not {_TITLES[declared]}"
+        msg = f"{source} is {TITLES[found]}, not {TITLES[declared]}"
         raise TableError(msg)
     return found

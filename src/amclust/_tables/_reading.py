@@ -12,12 +12,13 @@ import pyarrow.compute as pc  # noqa: TID253
 
 from amclust._tables._binary import (
     arrow_batches,
-    excel_table,
+    excel_batches,
     npy_batches,
     npz_batches,
     parquet_batches,
 )
 from amclust._tables._errors import TableError
+from amclust._tables._formats import TITLES, damage_named
 from amclust._tables._sources import OpenSource, name_of, open_source
 from amclust._tables._text import TextOptions, text_batches
 
@@ -217,10 +218,11 @@ def _batches(
     elif opened.format == "npz":
         batches = npz_batches(stream, name, rows)
     else:
-        batches = iter([excel_table(stream, name, sheet=sheet, header=options.header)])
-    for table in batches:
-        if table.num_rows:
-            yield _with_plain_text(table)
+        batches = excel_batches(stream, name, sheet=sheet, header=options.header)
+    with damage_named(name, TITLES[opened.format]):
+        for table in batches:
+            if table.num_rows:
+                yield _with_plain_text(table)
 
 
 def _with_plain_text(table: pa.Table) -> pa.Table:

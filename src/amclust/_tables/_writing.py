@@ -159,6 +159,9 @@ class TableWriter:
     ) -> None:
         if error is None:
             try:
+                if self._names is None:
+                    msg = f"no piece of a table was written to {self._target!r}"
+                    raise TableError(msg)
                 self._sink.finish()
             except BaseException:
                 self._close(*sys.exc_info())
