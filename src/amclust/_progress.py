@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from amclust._config import available_cores
+
 Progress = Callable[[int, int, float], None]
 
 
@@ -51,6 +53,8 @@ def reporter(verbose: int, n_runs: int, max_epochs: int) -> Progress | None:
     if not verbose:
         return None
     done, last_seen, now = [0] * n_runs, [0] * n_runs, 0
+    # Runs that are trained at the same time report in turns.
+    long_silence = 4 + 4 * min(n_runs, available_cores())
     line = ProgressLine()
 
     def report(run: int, epoch: int, loss: float) -> None:
@@ -61,7 +65,7 @@ def reporter(verbose: int, n_runs: int, max_epochs: int) -> Progress | None:
             return
         # A run that has been silent for long has stopped early.
         epochs = sum(
-            max_epochs if count and now - seen > 20 + 2 * n_runs else count
+            max_epochs if count and now - seen > long_silence else count
             for count, seen in zip(done, last_seen, strict=True)
         )
         share = line.share(epochs / (n_runs * max_epochs))
