@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from amclust.datasets import _table, load_dataset
 from benchmarks.availability import UnavailableError
 
 FloatArray = NDArray[np.floating[Any]]
@@ -18,7 +17,6 @@ IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
 
 FASHION_MNIST_SHAPE = (60_000, 784)
-_IDX_HEADERS = {"images-idx3": 16, "labels-idx1": 8}  # bytes
 _ROWS_A_CHUNK = 65_536
 
 
@@ -36,7 +34,7 @@ class Table(NamedTuple):
 
 
 def load_table(name: str, folder: Path) -> Table:
-    """Read ``name.csv.gz``: a header ``f0,...,label``, one row a point.
+    """Read one of the paper's sets, ``name.csv.gz``, from a folder.
 
     Parameters
     ----------
@@ -59,13 +57,8 @@ def load_table(name: str, folder: Path) -> Table:
     if not path.is_file():
         message = f"{path} is missing: set AMCLUST_DATA or --data-dir to the folder of the tables"
         raise UnavailableError(message)
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        rows = csv.reader(file)
-        next(rows)
-        records = list(rows)
-    features = np.array([record[:-1] for record in records], dtype=np.float64)
-    _, classes = np.unique([record[-1] for record in records], return_inverse=True)
-    return Table(name, features, classes)
+    bunch = load_dataset(name, data_dir=folder, download=False)
+    return Table(name, bunch.data, bunch.target)
 
 
 def load_fashion_mnist(folder: Path) -> FloatArray:
@@ -105,8 +98,7 @@ def read_idx(folder: Path, part: str, kind: str) -> NDArray[np.uint8]:
             "or set --fashion-mnist-dir to the folder of the idx files"
         )
         raise UnavailableError(message)
-    with gzip.open(path) as file:
-        return np.frombuffer(file.read(), dtype=np.uint8, offset=_IDX_HEADERS[kind])
+    return _table.read_idx(path)
 
 
 def standardise(features: FloatArray) -> FloatArray:

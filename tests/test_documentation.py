@@ -69,7 +69,7 @@ def test_the_code_of_a_page_runs_and_prints_what_it_says(page, capsys, tmp_path,
 
 
 def public_names():
-    modules = ["amclust"]
+    modules = ["amclust", "amclust.datasets"]
     for optional, needs in (("amclust.plotting", "matplotlib"), ("amclust.torch", "torch")):
         if importlib.util.find_spec(optional) and importlib.util.find_spec(needs):
             modules.append(optional)

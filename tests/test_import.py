@@ -4,10 +4,10 @@ import sys
 
 
 def loaded_by(statement):
-    """Names of the packages that a fresh interpreter has loaded after the statement."""
+    """Names of the modules that a fresh interpreter has loaded after the statement."""
     code = f"{statement}; import json, sys; json.dump(sorted(sys.modules), sys.stdout)"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return {name.partition(".")[0] for name in json.loads(out.stdout)}
+    return set(json.loads(out.stdout))
 
 
 def test_import_is_light():
@@ -16,3 +16,4 @@ def test_import_is_light():
     heavy = {"torch", "matplotlib", "pandas", "plotly", "polars", "pyarrow"}
     assert not loaded & heavy - loaded_by("import sklearn.cluster")
     assert not loaded & {"torch", "matplotlib", "plotly"}
+    assert "amclust.datasets" not in loaded

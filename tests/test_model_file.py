@@ -6,6 +6,7 @@ import io
 import json
 import os
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +30,9 @@ from amclust._model_file import (
 
 # These models stop early on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+# One for each format, never changed: labels of every tenth row are in `extra`.
+OLD_FILES = Path(__file__).parent / "model_files"
 
 X = load_iris().data
 HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
@@ -59,7 +63,7 @@ MODELS = {
     "holes": lambda: quick().fit(HOLES),
     "sparse": lambda: quick().fit(sparse.csr_array(X)),
     "named": lambda: quick().fit(named(X)),
-    "auto": lambda: quick("auto").fit(X[::2]),
+    "auto": lambda: quick("auto").fit(X[::5]),
     "range": lambda: quick(range(2, 4)).fit(X[::2]),
     "list": lambda: quick([2, 3]).fit(X[::2]),
     "arrays": lambda: quick(init=X[[0, 60, 120]], weights=np.array([1.0, 2, 3])).fit(X),
@@ -212,6 +216,24 @@ def test_a_model_that_is_not_fitted_is_refused(tmp_path):
     with pytest.raises(NotFittedError):
         ClAM().save(tmp_path / "model.amc")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_could_not_be_loaded_again_is_refused(fitted, tmp_path):
+    model = copy.deepcopy(fitted("plain"))
+    with pytest.raises(ValueError, match="could not be loaded again.*n_init"):
+        model.set_params(n_init=0).save(tmp_path / "model.amc")
+    model.set_params(n_init=2)._memories[0, 0] = np.nan
+    with pytest.raises(ValueError, match="_memories is not finite"):
+        model.save(tmp_path / "model.amc")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", sorted(OLD_FILES.glob("*.amc")), ids=lambda path: path.stem)
+def test_files_of_old_versions_are_read(path):
+    found = load_model(path)
+    rows = named(X)[::10]
+    np.testing.assert_array_equal(found.model.predict(rows), found.extra["labels"])
+    found.model.partial_fit(rows)
 
 
 def test_an_existing_file_is_replaced_only_when_that_is_meant(fitted, tmp_path):

@@ -181,6 +181,11 @@ def save_model(
     if model._fitted_metric == "mahalanobis":
         arrays |= {name: getattr(model._whitening, name.split(".")[1]) for name in WHITENING}
     arrays |= {f"parameter.{name}": array for name, array in parameter_arrays.items()}
+    try:
+        _restore(json.loads(text), dict(arrays))
+    except ValueError as error:  # better now than when it is needed
+        msg = f"This model could not be loaded again: {error}"
+        raise ValueError(msg) from error
     with atomic_write(path, overwrite=overwrite) as file:
         file.write(_sealed(text, arrays))
 

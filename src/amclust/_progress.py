@@ -40,6 +40,11 @@ class ProgressLine:
         self._stream.write(text)
         self._stream.flush()
 
+    def clear(self) -> None:
+        """Leave the terminal as if nothing had been shown."""
+        if self._on_terminal:
+            self.show("")
+
 
 def reporter(verbose: int, n_runs: int, max_epochs: int) -> Progress | None:
     """Return what the core calls after every epoch, or None when nothing is to be shown."""

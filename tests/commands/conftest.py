@@ -1,14 +1,16 @@
 """The command line, driven inside this process, in an empty folder."""
 
+import functools
 import io
 import json
+import re
 import sys
 from typing import NamedTuple
 
 import pytest
 from clear_groups import rows
 
-from amclust.cli import main
+from amclust.cli import build_parser, main
 
 
 class Done(NamedTuple):
@@ -19,6 +21,15 @@ class Done(NamedTuple):
     def json(self):
         assert self.out.count("\n") == 1
         return json.loads(self.out)
+
+
+@functools.cache
+def documented_keys(command):
+    """The words in the help of a command's --json: its keys are an interface."""
+    commands = build_parser()._subparsers._group_actions[0].choices
+    text = commands[command].format_help()
+    section = re.search(r"--json +(.*?)(?:\n\n|\n  -)", text, flags=re.DOTALL).group(1)
+    return set(re.findall(r"\w+", section))
 
 
 @pytest.fixture
@@ -39,6 +50,8 @@ def amclust(folder, capsys, monkeypatch):
             code = stop.code
         done = Done(code, *capsys.readouterr())
         assert "Traceback" not in done.err
+        if "--json" in arguments and code == 0:
+            assert set(done.json()) <= documented_keys(arguments[0])
         return done
 
     return run

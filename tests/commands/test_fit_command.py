@@ -61,9 +61,7 @@ def test_all_options_reach_the_estimator(amclust, table):
     assert found == expected
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"), [("3", 3), ("2:4", range(2, 5)), ("2,4", [2, 4]), ("auto", "auto")]
-)
+@pytest.mark.parametrize(("given", "expected"), [("3", 3), ("2:4", range(2, 5)), ("2,4", [2, 4])])
 def test_numbers_of_clusters(amclust, table, given, expected):
     done = amclust("fit", table, "-k", given, *COLUMNS, *FAST, "-o", "m.amc")
     assert done.code == 0, done.err

@@ -144,6 +144,20 @@ def test_two_outputs_in_one_file(amclust, table):
     failed(amclust("fit", table, "-k", 2, "-o", "x.csv", "--labels", "./x.csv"), "same file")
 
 
+def test_a_name_that_tells_no_format_is_refused_before_the_fit(amclust, table, monkeypatch):
+    monkeypatch.setattr(package.ClAM, "fit", None)
+    failed(amclust("fit", table, "-k", 2, "--use", "width", "--labels", "l.what"), "l.what")
+    failed(amclust("search", table, "-k", 2, "--results", "r"), "'r'")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_the_model_is_kept_when_the_labels_cannot_be(amclust, table, folder):
+    (folder / "full.csv").symlink_to("/dev/full")
+    options = ("-k", 2, "--use", "width,height", *FAST, "--force")
+    failed(amclust("fit", table, *options, "-o", "m.amc", "--labels", "full.csv"), "no space left")
+    assert amclust("info", "m.amc").code == 0
+
+
 def test_a_bad_row_late_in_a_stream_leaves_no_output(amclust, table, model):
     table.write_text(table.read_text() + "999,oops,1,late\n")
     done = amclust("predict", model, table, "--stream", "--chunk-rows", 10, "-o", "l.csv")

@@ -113,7 +113,7 @@ def test_info_is_readable(amclust, model):
     done = amclust("info", model)
     assert done.code == 0
     assert f"model of amclust {package.__version__}" in done.out
-    assert "fitted on table.csv, 40 rows" in done.out
+    assert "fitted on table.csv: 40 rows, named by the column 'id'" in done.out
     assert "n_clusters = 3" in done.out
     assert "width, height" in done.out
     assert done.err == ""

@@ -66,6 +66,20 @@ def test_a_table_without_the_names_of_rows_will_do(amclust, table, model):
     assert amclust("predict", model, "o.csv").out.splitlines()[0] == "label"
 
 
+def test_another_column_may_name_the_rows(amclust, table, model):
+    assert amclust("predict", model, table, "--id", "note").out.startswith("note,label\ngroup 0,")
+    done = amclust("predict", model, table, "--id", "name")
+    assert done.code == 1
+    assert "'name'" in done.err
+
+
+def test_decimal_commas_of_another_table(amclust, table, model):
+    text = table.read_text().replace(",", ";").replace(".", ",")
+    (table.parent / "c.csv").write_text(text)
+    done = amclust("predict", model, "c.csv", "--decimal", "comma")
+    assert done.out == amclust("predict", model, table).out
+
+
 def test_a_taken_name_is_refused_and_a_prefix_helps(amclust, table, model):
     read(table).assign(label=1).to_csv("o.csv", index=False)
     done = amclust("predict", model, "o.csv", "--append")
@@ -105,6 +119,14 @@ def test_json(amclust, table, model):
     assert amclust("predict", model, table, "--json", "-o", "-").code == 2
 
 
+def test_json_of_odd_names(amclust, folder):
+    names = ["a\u200b\x85b", "größe \U0001f600"]
+    pd.DataFrame(rows()[0], columns=names).to_csv("t.csv", index=False)
+    done = amclust("fit", "t.csv", "-k", 3, *FAST, "--json")
+    assert done.code == 0, done.err
+    assert done.json()["features"] == names
+
+
 def test_models_of_python_are_understood(amclust, folder):
     X = rows()[0]
     pd.DataFrame(X, columns=["a", "b"]).assign(c=1.0).to_csv("t.csv", index=False)
@@ -112,6 +134,8 @@ def test_models_of_python_are_understood(amclust, folder):
     ClAM(3, n_init=1, random_state=0).fit(X).save("plain.amc")
     named = amclust("predict", "named.amc", "t.csv")
     assert named.code == 0, named.err
+    pd.DataFrame({"b": X[:, 1], "a": np.nan}).to_csv("half.csv", index=False)
+    assert amclust("predict", "named.amc", "half.csv").code == 0
     plain = amclust("predict", "plain.amc", "t.csv", "--drop", "c")
     assert plain.out == named.out
     done = amclust("predict", "plain.amc", "t.csv")
@@ -155,6 +179,8 @@ def test_missing_categories_are_filled_with_categories(amclust, table):
     done = amclust("complete", table, "-k", 3, *options, *FAST)
     assert done.code == 0, done.err
     assert done.out.splitlines()[2].split(",")[3] == "group 1"
+    done = amclust("complete", table, "-k", 3, *options, *FAST, "-o", "f.csv", "--json")
+    assert done.json()["filled"] == 3  # the category is one cell
 
 
 @pytest.mark.parametrize(

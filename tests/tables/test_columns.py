@@ -394,6 +394,29 @@ def test_typed_cells_are_filled_by_type():
     assert filled["kept"].equals(frame["kept"])
 
 
+def test_categories_that_are_not_text():
+    frame = pd.DataFrame(
+        {
+            "whole": pd.array([10, None, 9], dtype="Int64"),
+            "real": [0.5, NAN, 2.0],
+            "yes": pd.array([True, None, False], dtype="boolean"),
+            "day": [datetime.date(2020, 1, 2), None, datetime.date(2019, 1, 2)],
+        }
+    )
+    columns = Columns.choose(frame, one_hot=list(frame.columns))
+    assert columns.encodings == {
+        "whole": ["9", "10"],
+        "real": ["0.5", "2"],
+        "yes": ["False", "True"],
+        "day": ["2019-01-02", "2020-01-02"],
+    }
+    filled = columns.fill(frame, [[0, 1] * 4] * 3)
+    assert filled.iloc[1].tolist() == [10, 2.0, True, datetime.date(2020, 1, 2)]
+    assert filled.iloc[::2].to_numpy().tolist() == frame.iloc[::2].to_numpy().tolist()
+    with pytest.raises(TableError, match="column 'a' \\(list.* has no categories"):
+        Columns.choose(pd.DataFrame({"a": [[1], [2]]}), one_hot=["a"])
+
+
 def test_a_choice_survives_json(save):
     frame = table("id;a;yes;hue\n1;1,5;true;red\n2;;;blue\n", save)
     columns = Columns.choose(frame, id="id", one_hot=["hue"], decimal=",", thousands=".")

@@ -7,6 +7,7 @@ import zipfile
 import numpy as np
 import openpyxl
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -81,6 +82,26 @@ def test_the_bytes_tell_the_format(save, pipe_in, name, suffix):
     chunks = list(read_chunks("-", chunk_rows=2))
     assert [len(chunk) for chunk in chunks] == [2, 1]
     pd.testing.assert_frame_equal(pd.concat(chunks, ignore_index=True), frame)
+
+
+def level_of_text():
+    """Return the newest layout of text that this pyarrow can read."""
+    old = int(pa.__version__.split(".")[0]) < 18
+    return pl.CompatLevel.oldest() if old else pl.CompatLevel.newest()
+
+
+@pytest.mark.parametrize("name", ["arrow", "arrows", "parquet"])
+def test_tables_of_polars(tmp_path, name):
+    hue = pl.Series(["red", None], dtype=pl.Categorical)
+    frame = pl.DataFrame({"x": [1.5, None], "text": ["a", "b"], "hue": hue})
+    if name == "parquet":
+        frame.write_parquet(tmp_path / "table")
+    else:
+        write = frame.write_ipc if name == "arrow" else frame.write_ipc_stream
+        write(tmp_path / "table", compat_level=level_of_text())
+    read = read_table(tmp_path / "table")
+    assert read["text"].tolist() == ["a", "b"]
+    assert Columns.choose(read, drop=["text"], one_hot="all").features == ["x", "hue=red"]
 
 
 def test_the_index_pandas_hides_in_parquet_is_a_column(save):

@@ -1,6 +1,7 @@
 """Reading CSV and TSV, the hostile ones above all."""
 
 import gzip
+import os
 import warnings
 
 import numpy as np
@@ -221,6 +222,24 @@ def test_the_index_of_pandas_and_r_is_not_clustered(save, text):
     assert Columns.choose(frame, use=["Unnamed: 0", "a"]).features == ["Unnamed: 0", "a"]
 
 
+def test_names_of_rows_as_r_writes_them(save):
+    frame = read_table(save("a,b\nfirst,1,2\nsecond,3,4\n"))
+    assert list(frame.columns) == ["Unnamed: 0", "a", "b"]
+    assert Columns.choose(frame, id="Unnamed: 0").matrix(frame).to_numpy().tolist() == [
+        [1, 2],
+        [3, 4],
+    ]
+
+
+def test_decimal_commas_are_not_taken_for_names_of_rows(save):
+    with pytest.raises(TableError, match="line 2: 3 cells, but the table has 2 columns"):
+        read_table(save("a,b\n1,5,2\n3,5,4\n"))
+    frame = read_table(save("a\n1,5\n2\n-3,25\n"))
+    assert Columns.choose(frame, decimal=",").matrix(frame)["a"].tolist() == [1.5, 2, -3.25]
+    with pytest.raises(TableError, match="say --decimal comma"):
+        Columns.choose(frame)
+
+
 def test_blank_lines_are_skipped_and_spaces_around_names_and_numbers(save):
     assert_numbers(save(" a , b\n\n 1,2 \n\n3,4\n\n"), ["a", "b"], [[1, 2], [3, 4]])
 
@@ -262,6 +281,33 @@ def test_standard_input(pipe_in):
     pipe_in(b"")
     with pytest.raises(TableError, match="standard input is empty"):
         read_table("-")
+
+
+def test_the_line_in_which_excel_names_the_delimiter(save):
+    assert_numbers(save("sep=;\r\na,x;b\r\n1;2\r\n"), ["a,x", "b"], [[1, 2]])
+    with pytest.raises(TableError, match="line 4: 1 cell"):
+        read_table(save("sep=;\na;b\n1;2\n3\n"))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs /dev/fd")
+def test_what_a_shell_puts_in_the_place_of_a_command():
+    def piped(content):
+        read, write = os.pipe()
+        os.write(write, content)
+        os.close(write)
+        return read
+
+    for content in (b"a,b\n1,2\n3,4\n", gzip.compress(b"a,b\n1,2\n3,4\n")):
+        end = piped(content)
+        assert len(read_table(f"/dev/fd/{end}")) == 2
+        os.close(end)
+    end = piped(b"a,b\n1,2\n3,4\n")
+    chunks = read_chunks(f"/dev/fd/{end}", chunk_rows=1)
+    assert not chunks.rereadable
+    assert len(list(chunks)) == 2
+    with pytest.raises(TableError, match="can be read only once"):
+        chunks.first()
+    os.close(end)
 
 
 def test_files_that_are_not_there(tmp_path):

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +22,7 @@ def say(text: str = "") -> None:
 
 def say_json(values: dict[str, Any]) -> None:
     """Print the result as one JSON object; what is not a number is null."""
-    say(json.dumps(_plain(values), ensure_ascii=False, allow_nan=False))
+    sys.stdout.write(f"{json.dumps(_plain(values), allow_nan=False)}\n")
 
 
 def note(text: str) -> None:
@@ -52,8 +53,6 @@ def count(number: int, noun: str) -> str:
 @contextmanager
 def plain_warnings() -> Iterator[None]:
     """Show each warning for users as one line; deprecations are for developers."""
-    import warnings
-
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from amclust._progress import ProgressLine
 
 if TYPE_CHECKING:
     from amclust._model_file import ModelFile
@@ -72,29 +75,29 @@ def _names(values: list[str] | None, known: list[str]) -> list[str] | None:
 
 def columns_of(saved: ModelFile, arguments: argparse.Namespace, table: Any) -> Columns:
     """Return the columns that a model was fitted on; without names, as chosen by the arguments."""
-    from amclust._tables import Columns, TableError
+    from amclust._tables import Column, Columns, TableError
 
-    kept = saved.extra.get("columns")
+    kept, names = saved.extra.get("columns"), saved.header["feature_names"]
+    if kept is None and names is not None:  # saved by Python, from a data frame
+        columns = [Column(name, "number").to_json() for name in names]
+        kept = {"columns": columns, "id": None, "decimal": ".", "thousands": None}
     if kept is not None:
         _tell_unused(arguments)
-        columns = Columns.from_json(kept)
         given = {name: getattr(arguments, name) for name in ("id", "decimal", "thousands")}
         changed = {name: value for name, value in given.items() if value is not None}
-        return Columns.from_json({**columns.to_json(), **changed})
-    names = saved.header["feature_names"]
-    frame = table.first() if hasattr(table, "first") else table
-    if names is not None:
-        _tell_unused(arguments)
-        return Columns.choose(frame, use=names, id=arguments.id, **_spelling(arguments))
-    columns = choose_columns(arguments, table)
+        chosen = Columns.from_json({**Columns.from_json(kept).to_json(), **changed})
+        if arguments.id is not None:
+            chosen.ids(table.first() if hasattr(table, "first") else table)
+        return chosen
+    chosen = choose_columns(arguments, table)
     wanted = saved.model.n_features_in_
-    if len(columns.features) != wanted:
+    if len(chosen.features) != wanted:
         msg = (
             f"the model was fitted on {wanted} columns without names, the table has "
-            f"{len(columns.features)}: choose them with --use or --drop"
+            f"{len(chosen.features)}: choose them with --use or --drop"
         )
         raise TableError(msg)
-    return columns
+    return chosen
 
 
 def _tell_unused(arguments: argparse.Namespace) -> None:
@@ -119,6 +122,11 @@ def matrix_of(columns: Columns, frame: Any, first_row: int = 0) -> Any:
     return X
 
 
+def count_missing(columns: Columns, X: Any) -> int:
+    """Return the number of missing cells of a table; a category is one cell in several columns."""
+    return int(X[[column.features[0] for column in columns.columns]].isna().to_numpy().sum())
+
+
 def as_fitted(model: Any, X: Any) -> Any:
     """Return rows with the names of their columns only where the model knows names."""
     return X if hasattr(model, "feature_names_in_") else X.to_numpy()
@@ -130,9 +138,15 @@ def pieces(arguments: argparse.Namespace, saved: ModelFile) -> Iterator[tuple[Co
     columns = columns_of(saved, arguments, table)
     done = 0
     frames: Iterable[Any] = table if arguments.stream else [table]
+    # Rows that go to a terminal are progress enough.
+    quiet = arguments.quiet or (arguments.output in (None, "-") and sys.stdout.isatty())
+    line = ProgressLine()
     for frame in frames:
         yield columns, frame, matrix_of(columns, frame, done)
         done += len(frame)
+        if not quiet and line.is_due():
+            line.show(f"amclust: {done:,} rows")
+    line.clear()
 
 
 def load(path: str) -> ModelFile:
@@ -149,13 +163,24 @@ def load(path: str) -> ModelFile:
         raise IsADirectoryError(msg) from None
 
 
-def source_of(arguments: argparse.Namespace, rows: int) -> dict[str, Any]:
-    """Return where a model comes from, for its file."""
-    name = "standard input" if arguments.table == "-" else os.path.basename(arguments.table)
-    return {"table": name, "rows": rows}
+def name_of(arguments: argparse.Namespace) -> str:
+    """Return what the table is called, wherever it lies."""
+    return "standard input" if arguments.table == "-" else os.path.basename(arguments.table)
 
 
-def check_outputs(arguments: argparse.Namespace, *names: str) -> None:
+def save(model: Any, arguments: argparse.Namespace, columns: Columns, rows: int) -> None:
+    """Write a model with the columns it was fitted on."""
+    from amclust._model_file import save_model
+
+    extra = {
+        "columns": columns.to_json(),
+        "source": {"table": name_of(arguments), "rows": rows},
+    }
+    model.set_params(verbose=0)  # the progress was that of this fit
+    save_model(model, arguments.output, extra=extra, overwrite=arguments.force)
+
+
+def check_outputs(arguments: argparse.Namespace, *names: str, tables: tuple[str, ...] = ()) -> None:
     """Refuse files that exist or cannot be written, before anything is computed."""
     seen: dict[str, str] = {}
     for name in names:
@@ -173,12 +198,15 @@ def check_outputs(arguments: argparse.Namespace, *names: str) -> None:
         if os.path.isfile(path) and not arguments.force:
             msg = f"{option} {path}: the file exists; add --force to replace it"
             raise FileExistsError(msg)
+        replaces_name = os.path.isfile(path) or not os.path.exists(path)  # not a device or pipe
+        if replaces_name and not os.access(folder, os.W_OK):
+            msg = f"{option} {path}: the folder {folder} cannot be written to"
+            raise PermissionError(msg)
+        if name in tables:
+            from amclust._tables import TableWriter
+
+            TableWriter(path)  # the name has to tell a format
         other = seen.setdefault(os.path.realpath(path), option)
         if other != option:
             msg = f"{other} and {option} are the same file: {path}"
             raise ValueError(msg)
-
-
-def written(path: str, what: str) -> str:
-    """Say that a file was written."""
-    return f"{path}: {what}"

@@ -12,6 +12,12 @@ Parser = argparse.ArgumentParser
 Commands = Any  # argparse's own type for it is private
 
 WIDTH = 79  # of a help text
+# Of tables; those of `amclust._tables`, which takes long to import.
+FORMATS = ("csv", "tsv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx")
+# For commands that read a model file, which knows the names of its columns.
+KNOWN_COLUMNS = (
+    "\nA model file has its columns: only --id counts, unless it was made without names."
+)
 # Marks in numbers, by names that need no quotes in a shell.
 MARKS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}
 # Of --scale and --weights: what ClAM calls None.
@@ -23,6 +29,13 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str, **more: Any) -> None:
         super().__init__(prog, **{"max_help_position": 25, "width": WIDTH, **more})
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """Write -o, --output FILE where argparse would write FILE twice."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
 
 
 def add_command(
@@ -52,23 +65,22 @@ def epilog(examples: str, more: str = "") -> str:
     )
 
 
-def add_table(parser: Parser, *, nargs: str | None = None, use: bool = True) -> None:
-    """Add the table to read and how to read it."""
+def add_table(parser: Parser, *, nargs: str | None = None, note: str = "") -> None:
+    """Add the table to read, its columns and how to read it."""
     more: dict[str, Any] = {} if nargs is None else {"nargs": nargs}
     parser.add_argument(
         "table",
         help="CSV or TSV (also .gz), Parquet, Arrow, NumPy or Excel file; - is standard input",
         **more,
     )
-    if use:
-        add_columns(parser)
+    add_columns(parser, note)
     add_reading(parser)
 
 
-def add_columns(parser: Parser) -> None:
+def add_columns(parser: Parser, note: str = "") -> None:
     """Add the choice of columns."""
     group = parser.add_argument_group(
-        "columns", "Names are separated by commas; an option can be given again for more."
+        "columns", f"Names are separated by commas; an option can be given again for more.{note}"
     )
     group.add_argument("--use", metavar="NAMES", action="append", help="only these columns")
     group.add_argument("--drop", metavar="NAMES", action="append", help="all but these columns")
@@ -84,7 +96,9 @@ def add_columns(parser: Parser) -> None:
 def add_reading(parser: Parser) -> None:
     """Add how to read a table."""
     group = parser.add_argument_group("reading", "Found out from the file where not given.")
-    group.add_argument("--format", metavar="FORMAT", help="csv, tsv, parquet, arrow, npy or xlsx")
+    group.add_argument(
+        "--format", metavar="NAME", choices=FORMATS, help=f"one of {', '.join(FORMATS)}"
+    )
     group.add_argument("--delimiter", metavar="TEXT", help='between cells, ";" or "tab" say')
     group.add_argument("--encoding", metavar="NAME", help="of a text file, latin-1 say")
     group.add_argument("--sheet", metavar="NAME", help="of an Excel file: its name or number")
@@ -119,9 +133,9 @@ def add_stream(parser: Parser, what: str) -> None:
 
 def add_clusters(parser: Parser, *, required: bool = True, auto: bool = True) -> None:
     """Add the number of clusters."""
-    words = "number of clusters: 7; 2:10 or 2,3,5 tries several"
+    words = "number of clusters, say 7; 2:10 (2 to 10) or 2,3,5 tries several"
     if auto:
-        words = "number of clusters: 7, auto, or one of 2:10 or of 2,3,5, found from the rows"
+        words = "number of clusters, say 7; auto, 2:10 (2 to 10) or 2,3,5 let the rows decide"
     parser.add_argument(
         "-k",
         "--clusters",

@@ -16,7 +16,7 @@ from amclust._commands._input import choose_columns, matrix_of, read
 EXAMPLES = """
 amclust bench --restarts 2 --repeats 1
 amclust demo --write-table wine.csv
-amclust bench wine.csv -k 3 --id wine --label cultivar --json
+amclust bench wine.csv -k 3 --id wine --label cultivar
 """
 
 
@@ -33,7 +33,13 @@ def add(commands: _options.Commands) -> None:
         examples=EXAMPLES,
     )
     _options.add_table(parser, nargs="?")
-    _options.add_clusters(parser, required=False, auto=False)
+    parser.add_argument(
+        "-k",
+        "--clusters",
+        metavar="K",
+        type=_options.positive,
+        help="number of clusters (default for scikit-learn's sets: their number of classes)",
+    )
     parser.add_argument(
         "--label", metavar="NAME", help="the column with the true classes, for NMI and ARI"
     )
@@ -68,8 +74,6 @@ def add(commands: _options.Commands) -> None:
 
 def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     """Compare on one table, or on all that come with scikit-learn."""
-    if arguments.clusters is not None and not isinstance(arguments.clusters, int):
-        parser.error("argument -k/--clusters: one number of clusters, to compare at")
     if arguments.table is None:
         results = _bundled(arguments)
     else:

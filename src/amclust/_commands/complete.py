@@ -14,6 +14,7 @@ from amclust._commands._input import (
     as_fitted,
     check_outputs,
     choose_columns,
+    count_missing,
     load,
     matrix_of,
     pieces,
@@ -51,7 +52,7 @@ def add(commands: _options.Commands) -> None:
     _options.add_words(
         parser, "command, table, model, rows, filled (number of cells), output; needs -o"
     )
-    _options.add_columns(parser)
+    _options.add_columns(parser, _options.KNOWN_COLUMNS)
     _options.add_reading(parser)
     _options.add_model(parser)
     parser.set_defaults(run=partial(run, parser))
@@ -71,15 +72,18 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     to_file = arguments.output not in (None, "-")
     if arguments.json and not to_file:
         parser.error("--json needs -o FILE: the table itself goes to standard output")
-    check_outputs(arguments, "output")
-    parts = _with_file(arguments, models[0]) if models else _with_fit(arguments, parser)
+    check_outputs(arguments, "output", tables=("output",))
+    if models:
+        parts = _with_file(arguments, models[0])
+    else:
+        parts = _with_fit(arguments, _options.model_of(arguments, parser))
     rows = cells = 0
 
     def frames() -> Iterator[Any]:
         nonlocal rows, cells
         for columns, frame, X, model in parts:
             rows += len(frame)
-            cells += int(X.isna().to_numpy().sum())
+            cells += count_missing(columns, X)
             yield columns.fill(frame, model.complete(as_fitted(model, X)))
 
     write_frames(
@@ -110,8 +114,7 @@ def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, 
         yield columns, frame, X, saved.model
 
 
-def _with_fit(arguments: argparse.Namespace, parser: _options.Parser) -> Iterator[tuple[Any, ...]]:
-    model = _options.model_of(arguments, parser)
+def _with_fit(arguments: argparse.Namespace, model: Any) -> Iterator[tuple[Any, ...]]:
     frame = read(arguments)
     columns = choose_columns(arguments, frame)
     X = matrix_of(columns, frame)

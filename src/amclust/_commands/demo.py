@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from amclust._commands import _options
 from amclust._commands._console import say, say_json, say_table
-from amclust._commands._input import check_outputs, written
+from amclust._commands._input import check_outputs
 
 EXAMPLES = """
 amclust demo --restarts 2 -o memories.svg
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_table(arguments: argparse.Namespace) -> None:
-    check_outputs(arguments, "write_table")
+    check_outputs(arguments, "write_table", tables=("write_table",))
     from amclust._tables import write_table
 
     frame = wines()
@@ -89,7 +89,7 @@ def _write_table(arguments: argparse.Namespace) -> None:
             }
         )
     elif arguments.write_table != "-":
-        say(written(arguments.write_table, f"{len(frame)} wines, {len(frame.columns)} columns"))
+        say(f"{arguments.write_table}: {len(frame)} wines, {len(frame.columns)} columns")
         say(f"next: amclust fit {arguments.write_table} -k 3 --id wine --drop cultivar")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amclust._commands import _options
 from amclust._commands._answers import answer_frame, write_frames
@@ -12,12 +13,17 @@ from amclust._commands._console import count, say, say_json
 from amclust._commands._input import (
     check_outputs,
     choose_columns,
+    count_missing,
     matrix_of,
     read,
     read_in_chunks,
-    source_of,
+    save,
 )
 from amclust._commands._summary import cluster_sizes, describe, say_quality, say_sizes
+from amclust._progress import ProgressLine, finish
+
+if TYPE_CHECKING:
+    from amclust._tables import Columns
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -71,49 +77,51 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
     if arguments.stream and arguments.table == "-" and (arguments.passes > 1 or arguments.labels):
         parser.error("standard input can be read only once: no --passes and no --labels with it")
-    check_outputs(arguments, "output", "labels")
-    fit = _fit_stream if arguments.stream else _fit_whole
-    columns, rows, missing, sizes = fit(arguments, model)
+    check_outputs(arguments, "output", "labels", tables=("labels",))
+    learn = _learn_from_stream if arguments.stream else _learn_from_all
+    seen = learn(arguments, model)
     if arguments.output:
-        from amclust._model_file import save_model
-
-        extra = {"columns": columns.to_json(), "source": source_of(arguments, rows)}
-        model.set_params(verbose=0)  # the progress was that of this fit
-        save_model(model, arguments.output, extra=extra, overwrite=arguments.force)
+        save(model, arguments, seen.columns, seen.rows)
+    sizes = cluster_sizes(model.labels_, model.n_clusters_)
+    if arguments.labels:
+        sizes = _write_labels(arguments, model, seen)
     if arguments.json:
         say_json(
             {
                 "command": "fit",
                 "table": arguments.table,
-                "rows": rows,
-                "missing": missing,
-                "features": columns.features,
+                "rows": seen.rows,
+                "missing": seen.missing,
+                "features": seen.columns.features,
                 **describe(model, sizes),
                 "model": arguments.output,
                 "labels": arguments.labels,
             }
         )
     elif not arguments.quiet and arguments.labels != "-":
-        _say(arguments, model, rows, missing, sizes)
+        _say(arguments, model, seen, sizes)
     return 0
 
 
-def _fit_whole(arguments: argparse.Namespace, model: Any) -> tuple[Any, int, int, Any]:
+class Seen(NamedTuple):
+    """What a model has learned from."""
+
+    frames: Iterable[Any]
+    columns: Columns
+    rows: int
+    missing: int  # cells
+
+
+def _learn_from_all(arguments: argparse.Namespace, model: Any) -> Seen:
     frame = read(arguments)
     columns = choose_columns(arguments, frame)
     X = matrix_of(columns, frame)
     model.fit(X)
-    if arguments.labels:
-        table = answer_frame(columns, frame, {"label": model.labels_})
-        write_frames(iter([table]), arguments.labels, overwrite=arguments.force)
-    sizes = cluster_sizes(model.labels_, model.n_clusters_)
-    return columns, len(frame), int(X.isna().to_numpy().sum()), sizes
+    return Seen([frame], columns, len(frame), count_missing(columns, X))
 
 
-def _fit_stream(arguments: argparse.Namespace, model: Any) -> tuple[Any, int, int, Any]:
+def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
     """Learn from one piece after the other: the same answer as `partial_fit` over the pieces."""
-    from amclust._progress import ProgressLine, finish
-
     chunks = read_in_chunks(arguments)
     columns = choose_columns(arguments, chunks)
     line = ProgressLine()
@@ -125,31 +133,32 @@ def _fit_stream(arguments: argparse.Namespace, model: Any) -> tuple[Any, int, in
             columns.ids(frame, first_row=rows)
             model.partial_fit(X)
             rows += len(frame)
-            missing += int(X.isna().to_numpy().sum())
+            missing += count_missing(columns, X)
             if not arguments.quiet and line.is_due():
                 line.show(f"ClAM: pass {turn + 1} of {arguments.passes}, {count(rows, 'row')}")
     finish(not arguments.quiet, f"ClAM: {count(arguments.passes, 'pass')}, {count(rows, 'row')}")
-    sizes = cluster_sizes(model.labels_, model.n_clusters_)
-    if arguments.labels:
-        sizes = 0 * sizes
-
-        def labelled() -> Any:
-            nonlocal sizes
-            done = 0
-            for frame in chunks:
-                labels = model.predict(matrix_of(columns, frame, first_row=done))
-                done += len(frame)
-                sizes = sizes + cluster_sizes(labels, model.n_clusters_)
-                yield answer_frame(columns, frame, {"label": labels})
-
-        write_frames(labelled(), arguments.labels, overwrite=arguments.force, pieces=True)
-    return columns, rows, missing, sizes
+    return Seen(chunks, columns, rows, missing)
 
 
-def _say(arguments: argparse.Namespace, model: Any, rows: int, missing: int, sizes: Any) -> None:
-    holes = f", {count(missing, 'missing cell')}" if missing else ""
+def _write_labels(arguments: argparse.Namespace, model: Any, seen: Seen) -> Any:
+    """Write the cluster of every row; return the clusters' sizes."""
+    sizes = cluster_sizes([], model.n_clusters_)
+
+    def labelled() -> Iterator[Any]:
+        nonlocal sizes
+        for frame in seen.frames:
+            labels = model.predict(matrix_of(seen.columns, frame))
+            sizes = sizes + cluster_sizes(labels, model.n_clusters_)
+            yield answer_frame(seen.columns, frame, {"label": labels})
+
+    write_frames(labelled(), arguments.labels, overwrite=arguments.force, pieces=arguments.stream)
+    return sizes
+
+
+def _say(arguments: argparse.Namespace, model: Any, seen: Seen, sizes: Any) -> None:
+    holes = f", {count(seen.missing, 'missing cell')}" if seen.missing else ""
     table = "standard input" if arguments.table == "-" else arguments.table
-    say(f"{table}: {count(rows, 'row')}, {count(model.n_features_in_, 'feature')}{holes}")
+    say(f"{table}: {count(seen.rows, 'row')}, {count(model.n_features_in_, 'feature')}{holes}")
     if arguments.stream:
         say(
             f"{count(model.n_clusters_, 'cluster')}, {count(arguments.passes, 'pass')} of the table"

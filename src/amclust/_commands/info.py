@@ -67,10 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
             }
         )
         return 0
-    version = header["versions"]["amclust"]
-    say(f"{arguments.model}: model of amclust {version}, format 1, {size:,} bytes")
+    version, written_as = header["versions"]["amclust"], header["format_version"]
+    say(f"{arguments.model}: model of amclust {version}, format {written_as}, {size:,} bytes")
     if isinstance(source, dict):
-        say(f"fitted on {source.get('table')}, {count(int(source.get('rows', 0)), 'row')}")
+        columns = extra.get("columns")
+        name = columns.get("id") if isinstance(columns, dict) else None
+        named = "" if name is None else f", named by the column {name!r}"
+        say(f"fitted on {source.get('table')}: {count(int(source.get('rows', 0)), 'row')}{named}")
     say_quality(model)
     say()
     say_sizes(sizes)

@@ -53,13 +53,13 @@ def add(commands: _options.Commands) -> None:
     _options.add_words(
         parser, "command, table, model, rows, sizes, output; without -o also columns"
     )
-    _options.add_table(parser)
+    _options.add_table(parser, note=_options.KNOWN_COLUMNS)
     parser.set_defaults(run=partial(run, parser))
 
 
 def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     """Label the rows of a table."""
-    check_outputs(arguments, "output")
+    check_outputs(arguments, "output", tables=("output",))
     to_file = arguments.output not in (None, "-")
     if arguments.json and arguments.output == "-":
         parser.error("--json and -o - would both go to standard output")

@@ -16,6 +16,7 @@ from amclust._commands._input import (
     columns_of,
     load,
     matrix_of,
+    name_of,
     read,
 )
 
@@ -80,7 +81,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         arguments.output,
         ids=columns.ids(frame) if named else None,
         title=arguments.title,
-        source="standard input" if arguments.table == "-" else os.path.basename(arguments.table),
+        source=name_of(arguments),
         random_state=arguments.seed,
         overwrite=arguments.force,
     )

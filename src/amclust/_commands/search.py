@@ -10,13 +10,13 @@ import numpy as np
 
 from amclust._commands import _options
 from amclust._commands._console import count, note, say, say_json, say_table
-from amclust._commands._input import check_outputs, choose_columns, matrix_of, read, source_of
+from amclust._commands._input import check_outputs, choose_columns, matrix_of, read, save
 from amclust._commands._summary import cluster_sizes, describe, say_sizes
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
-amclust search wine.csv -k 2:4 --id wine --drop cultivar --budget 3000 -o best.amc --results r.csv
-amclust search wine.csv -k 3 --use hue,ash,proline --budget 2000 --checkpoint s.npz
+amclust search wine.csv -k 2:4 --id wine --drop cultivar --budget 3000 -o best.amc
+amclust search wine.csv -k 3 --use alcohol,ash,hue --budget 2000 --results runs.csv
 amclust predict best.amc wine.csv
 """
 # What a table of configurations does not repeat: numbers of runs, and what is the same in all rows.
@@ -98,7 +98,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
 
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
-    check_outputs(arguments, "output", "results")
+    check_outputs(arguments, "output", "results", tables=("results",))
     frame = read(arguments)
     columns = choose_columns(arguments, frame)
     scale = None if arguments.scale == _options.NONE else arguments.scale
@@ -126,11 +126,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         raise
     model = search.best_estimator_
     if arguments.output:
-        from amclust._model_file import save_model
-
-        extra = {"columns": columns.to_json(), "source": source_of(arguments, len(frame))}
-        model.set_params(verbose=0)
-        save_model(model, arguments.output, extra=extra, overwrite=arguments.force)
+        save(model, arguments, columns, len(frame))
     if arguments.results:
         _write_results(search, arguments)
     best = best_configurations(search.results_dict_, arguments.top)

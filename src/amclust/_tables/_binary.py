@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, cast
@@ -141,15 +142,18 @@ def excel_table(
     require("openpyxl")
     import openpyxl
 
-    try:
-        book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise _damaged(source, "an Excel workbook", error) from error
-    chosen = _choose_sheet(book.worksheets, sheet, source)
-    # Some programs write a wrong size, which would cut the table.
-    chosen.reset_dimensions()
-    rows = [list(row) for row in chosen.iter_rows(values_only=True)]
-    book.close()
+    # It warns of styles and extensions, which are no part of the table.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+        except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+            raise _damaged(source, "an Excel workbook", error) from error
+        chosen = _choose_sheet(book.worksheets, sheet, source)
+        # Some programs write a wrong size, which would cut the table.
+        chosen.reset_dimensions()
+        rows = [list(row) for row in chosen.iter_rows(values_only=True)]
+        book.close()
     return _table_of_rows(rows, f"sheet {chosen.title!r} of {source}", header)
 
 

@@ -13,6 +13,7 @@ import pandas as pd  # noqa: TID253
 import pyarrow as pa  # noqa: TID253
 import pyarrow.compute as pc  # noqa: TID253
 
+from amclust._tables._errors import TableError
 from amclust._tables._header import NUMBER
 
 MISSING = (
@@ -152,14 +153,18 @@ def _values_of_plain(columns: list[pa.ChunkedArray], kind: pa.DataType) -> np.nd
     return None if np.isinf(values).any() else values.reshape(len(columns), -1)
 
 
-def to_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def to_categories(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column as text without spaces around it, null where missing."""
     if not is_text(column):
         if pa.types.is_boolean(column.type):
             column = pc.if_else(column, "True", "False")
         elif pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), None, column)
-        column = column.cast(pa.string())
+        try:
+            column = column.cast(pa.string())
+        except pa.ArrowException:
+            msg = f"column {name!r} ({column.type}) has no categories: leave out with --drop"
+            raise TableError(msg) from None
     return blank_missing(column)
 
 

@@ -22,6 +22,7 @@ from amclust._tables._column import Column
 from amclust._tables._errors import TableError, find_repeated, listed, unknown_names
 from amclust._tables._reading import Chunks
 from amclust._tables._refusals import describe_refusals
+from amclust._tables._sources import name_of
 
 TEXT = ("text", "text among numbers")
 MAX_CATEGORIES = 1_000
@@ -42,8 +43,8 @@ def choose_columns(
     encoded = _names_to_encode(names, one_hot)
     if one_hot is not None and isinstance(table, Chunks) and not table.rereadable:
         msg = (
-            "one-hot encoding needs all categories before the first row is clustered, so standard "
-            "input cannot be streamed with it: save the table to a file first"
+            "one-hot encoding needs all categories before the first row is clustered, so "
+            f"{name_of(table.source)} cannot be streamed with it: save the table to a file first"
         )
         raise TableError(msg)
 
@@ -184,7 +185,7 @@ def _collect_categories(
     found: dict[str, set[str]] = {name: set() for name in names}
     for frame in frames:
         for name, categories in found.items():
-            unique = pc.unique(to_categories(to_arrow(frame[name])))
+            unique = pc.unique(to_categories(name, to_arrow(frame[name])))
             categories.update(value for value in unique.to_pylist() if value is not None)
             if len(categories) > MAX_CATEGORIES:
                 msg = (

@@ -288,7 +288,7 @@ def _check_spelling(decimal: Any, thousands: Any) -> Spelling:
 
 
 def _one_hot(cells: pa.ChunkedArray, column: Column, first_row: int) -> np.ndarray:
-    categories = to_categories(cells)
+    categories = to_categories(column.name, cells)
     codes = pc.index_in(categories, pa.array(column.categories, categories.type))
     unknown = pc.and_(pc.is_null(codes), pc.is_valid(categories))
     if pc.any(unknown).as_py():

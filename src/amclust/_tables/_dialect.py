@@ -95,8 +95,13 @@ def find_dialect(
     `prefer` is the delimiter that the file's name suggests; `header` None lets a first line of
     nothing but numbers be refused.
     """
-    blank = len(head) - len(head.lstrip("\r\n"))
-    head = head[blank:]
+    # Excel writes the delimiter into a line of its own: sep=;
+    hint = re.match(r'[\r\n]*"?sep=(.)"?\r?\n', head)
+    if hint and delimiter is None:
+        delimiter = hint[1]
+    ahead = hint.end() if hint else 0
+    ahead = len(head) - len(head[ahead:].lstrip("\r\n"))
+    head = head[ahead:]
     if not head.strip():
         msg = f"{source} is empty"
         raise TableError(msg)
@@ -110,29 +115,37 @@ def find_dialect(
     if length == len(head) and "\n" in first[-1].rstrip("\r\n"):
         msg = f"{source}: the quote opened in the first line never closes"
         raise TableError(msg)
-    rows = _records(head[length if header is not False else 0 :], delimiter, complete=complete)
     if header is False:
+        rows = _records(head, delimiter, complete=complete)
         names, length = numbered_names(len(first)), 0
+        trailing = len(names) > 1 and all(len(row) == len(names) and not row[-1] for row in rows)
     else:
-        names = _names_beside_rows(first, rows, source, surely_header=header is True)
-    trailing = len(names) > 1 and bool(rows) and all(row[-1] == "" for row in rows)
-    trailing = trailing and len(rows[0]) == len(names) and (header is False or first[-1] == "")
-    if header is not False and len(names) > len(first) and names[-1] == "":
-        trailing = True
-        names[-1] = f"Unnamed: {len(first)}"
-    return Dialect(delimiter, names, blank + length, trailing)
+        rows = _records(head[length:], delimiter, complete=complete)
+        names, trailing = _read_header(first, rows, source, surely_header=header is True)
+    return Dialect(delimiter, names, ahead + length, trailing)
 
 
-def _names_beside_rows(
+def _read_header(
     first: list[str], rows: list[list[str]], source: str, *, surely_header: bool
-) -> list[str]:
+) -> tuple[list[str], bool]:
+    """Return the names of the columns, given the rows below; and whether the last is no column."""
     names = names_of_header(first, source, surely_header=surely_header)
-    if rows and all(len(row) == len(names) + 1 for row in rows):
-        if all(row[-1] == "" for row in rows):
-            return [*names, ""]
-        # R writes no name above the names of rows.
-        return names_of_header(["", *first], source, surely_header=surely_header)
-    return names
+    widths = {len(row) for row in rows}
+    empty_ends = not any(row[-1] for row in rows)
+    if widths == {len(names) + 1}:
+        if empty_ends:
+            return [*names, f"Unnamed: {len(names)}"], True
+        if _are_row_names([row[0] for row in rows]):
+            # R writes no name above the names of rows.
+            return names_of_header(["", *first], source, surely_header=surely_header), False
+    return names, widths == {len(names)} and len(names) > 1 and empty_ends and not first[-1].strip()
+
+
+def _are_row_names(cells: list[str]) -> bool:
+    """Tell names of rows, or their numbers, from numbers cut by a decimal comma."""
+    if not any(_NUMBER.fullmatch(cell.strip()) for cell in cells):
+        return True
+    return cells == [str(number) for number in range(1, len(cells) + 1)]
 
 
 def _check_delimiter(delimiter: str) -> str:
@@ -209,9 +222,16 @@ def _sniff_delimiter(head: str, prefer: str | None, source: str, *, complete: bo
     # row can be named.
     widths = {one: len(_first_record(head, one, source)[0]) for one in order}
     best = max(order, key=lambda one: widths[one])
-    if widths[best] == 1:
-        _refuse_wrong_delimiter(head, best, source, complete=complete)
-    return best
+    if widths[best] > 1:
+        return best
+    _refuse_wrong_delimiter(head, best, source, complete=complete)
+    below = list(itertools.islice(_lines(head), 1, _RECORDS))
+    # One column of numbers with decimal commas must not be cut at them.
+    return ";" if any("," in line for line in below) and all(map(_is_number, below)) else best
+
+
+def _is_number(line: str) -> bool:
+    return not line.strip() or _NUMBER.fullmatch(line.strip()) is not None
 
 
 def _refuse_wrong_delimiter(head: str, delimiter: str, source: str, *, complete: bool) -> None:

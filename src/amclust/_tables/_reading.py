@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd  # noqa: TID253
 import pyarrow as pa  # noqa: TID253
+import pyarrow.compute as pc  # noqa: TID253
 
 from amclust._tables._binary import (
     arrow_batches,
@@ -113,7 +115,7 @@ class Chunks:
     @property
     def rereadable(self) -> bool:
         """Whether the table can be gone through more than once; standard input cannot."""
-        return os.fspath(self.source) != "-"
+        return os.path.isfile(self.source)
 
     def first(self) -> pd.DataFrame:
         """Return the first chunk, and keep it for going through the table."""
@@ -132,7 +134,8 @@ class Chunks:
 
     def _read(self) -> Iterator[pd.DataFrame]:
         if self._used_up and not self.rereadable:
-            msg = "standard input can be read only once; save the table to a file first"
+            name = name_of(self.source)
+            msg = f"{name} can be read only once; save the table to a file first"
             raise TableError(msg)
         self._used_up = True
         empty = True
@@ -221,14 +224,27 @@ def _batches(
 
 
 def _with_plain_text(table: pa.Table) -> pa.Table:
-    """Make all text `pa.string()`: the large kind is how cells of text tables are known."""
-    schema = pa.schema(
-        pa.field(field.name, pa.string())
-        if pa.types.is_large_string(field.type)
-        else pa.field(field.name, field.type)
-        for field in table.schema
-    )
-    return table.cast(schema)
+    """Make all text `pa.string()`: the large kind marks the cells of text tables."""
+    return pa.table([_plain(column) for column in table.columns], names=table.column_names)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        chunks = [
+            pc.take(_plain_values(chunk.dictionary), chunk.indices) for chunk in column.chunks
+        ]
+        return pa.chunked_array(chunks)
+    return _plain_values(column)
+
+
+def _plain_values(values: Any) -> Any:
+    if str(values.type) not in ("large_string", "string_view"):
+        return values
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowNotImplementedError as error:
+        msg = f"pyarrow {pa.__version__} cannot read text of this kind, a newer one can: {error}"
+        raise TableError(msg) from error
 
 
 def _rechunked(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:

@@ -55,7 +55,8 @@ def open_source(source: str | os.PathLike[str], declared: str | None) -> Iterato
             cast(BinaryIO, sys.stdin.buffer) if path == "-" else stack.enter_context(_open(path))
         )
         with _damage_named(name):
-            seekable = path != "-"
+            # Not so are standard input and what a shell puts in the place of <(command).
+            seekable = path != "-" and stream.seekable()
             head = stream.read(64)
             stream = _put_back(stream, head, seekable=seekable)
             if head.startswith(b"\x1f\x8b"):

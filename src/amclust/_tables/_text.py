@@ -247,7 +247,7 @@ def _raise_ragged(
     ragged: _RaggedRow, data: BinaryIO | None, encoding: str, source: str, dialect: Dialect
 ) -> NoReturn:
     row = ragged.row
-    place = f"row {row.number:,}"
+    place = f"row {row.number or 0:,}"
     if data is not None:
         place = f"line {_find_line(data, encoding, dialect):,}"
     if row.text.count('"') % 2:

@@ -1,0 +1,672 @@
+import bz2
+import csv
+import dataclasses
+import gzip
+import hashlib
+import http.server
+import io
+import json
+import os
+import re
+import struct
+import threading
+import urllib.request
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+import scipy.io
+import sklearn.datasets._openml
+from numpy.testing import assert_array_equal
+
+from amclust.datasets import DATASETS, NAMES, _load, _sources, get_data_home, load_dataset
+from amclust.datasets._checks import check_values, class_profile, hash_points
+from amclust.datasets._table import make_table, parse_idx, read_csv, write_csv
+
+# Two classes of unequal size; every number is exact in text and in float32.
+POINTS = np.array([[1.0, 0.5], [2.0, 0.25], [3.0, 8.0], [4.0, -2.0], [5.0, 0.0]])
+LABELS = ["1", "1", "2", "1", "2"]
+
+# The paper's table of data sets, and its two large ones.
+PUBLISHED = {
+    "zoo": ("Zoo", 101, 16, 7),
+    "yale": ("Yale", 165, 1024, 15),
+    "gcm": ("GCM", 190, 16063, 14),
+    "ecoli": ("Ecoli", 336, 7, 8),
+    "movement_libras": ("MovLib", 360, 90, 15),
+    "mice_protein": ("MicePE", 1080, 77, 8),
+    "usps_test": ("USPS", 2007, 256, 10),
+    "ctg": ("CTG", 2126, 21, 10),
+    "segment": ("Segment", 2310, 19, 7),
+    "fashion_mnist": ("FMNIST", 60000, 784, 10),
+    "cifar10_features": ("CIFAR-10", 50000, 1920, 10),
+    "japanese_vowels": ("JV", 1000000, 14, 9),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_other_folders(monkeypatch, tmp_path):
+    """Keep the data and the cache of this machine out of the tests."""
+    monkeypatch.delenv("AMCLUST_DATA", raising=False)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "home"))
+    monkeypatch.setattr(_load, "DEBIAN_FASHION_MNIST", tmp_path / "debian")
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Pretend that the sets were published with the shape of POINTS."""
+
+    def shrink(name, **changes):
+        shape = {"n_samples": 5, "n_features": 2, "n_classes": 2}
+        unknown = {"sha256": None, "class_profile": (), "feature_names": ()}
+        info = dataclasses.replace(DATASETS[name], **{**shape, **unknown, **changes})
+        monkeypatch.setattr(_load, "DATASETS", MappingProxyType({**DATASETS, name: info}))
+        return info
+
+    return shrink
+
+
+class Web:
+    """What the network has, by address; `refusals` of the next requests fail."""
+
+    def __init__(self):
+        self.files, self.requests, self.refusals, self.is_cut_short = {}, [], 0, False
+
+    def answer(self, address):
+        self.requests.append(address)
+        if self.refusals:
+            self.refusals -= 1
+            return 503, b""
+        found = [content for part, content in self.files.items() if part in address]
+        return (200, found[0]) if found else (404, b"")
+
+
+@pytest.fixture
+def web(monkeypatch):
+    """Serve the addresses of the network from this machine."""
+    web = Web()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            status, content = web.answer(self.path)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content[: len(content) // 2] if web.is_cut_short else content)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+
+    def urlopen(request, timeout=10):
+        address = re.sub("^https?:/", f"http://127.0.0.1:{server.server_port}", request.full_url)
+        return urllib.request.urlopen(urllib.request.Request(address), timeout=timeout)
+
+    monkeypatch.setattr(_sources, "urlopen", urlopen)
+    monkeypatch.setattr(sklearn.datasets._openml, "urlopen", urlopen)
+    yield web
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def load(name, **options):
+    return load_dataset(name, n_retries=1, delay=0.001, **options)
+
+
+def write_table(folder, name="zoo", points=POINTS, labels=LABELS):
+    folder.mkdir(exist_ok=True)
+    write_csv(make_table(points, labels), folder / f"{name}.csv.gz")
+    return folder
+
+
+def write_text(path, text):
+    path.write_bytes(gzip.compress(text.encode()))
+
+
+def text_rows(separator, first=()):
+    rows = zip(POINTS.tolist(), LABELS, strict=True)
+    lines = (separator.join([*first, *map(str, row), label]) for row, label in rows)
+    return "\n".join(lines).encode() + b"\n\n"
+
+
+def idx(values):
+    values = np.asarray(values, dtype=np.uint8)
+    header = struct.pack(f">HBB{values.ndim}I", 0, 8, values.ndim, *values.shape)
+    return gzip.compress(header + values.tobytes())
+
+
+def matlab(**variables):
+    file = io.BytesIO()
+    scipy.io.savemat(file, variables)
+    return file.getvalue()
+
+
+def openml(name, rows, columns, target="class", ignored=(), md5=None):
+    """Give openml.org's answers for one ARFF file."""
+    kinds = {target: "{1,2}", **dict.fromkeys(ignored, "{a,b}")}
+    header = "".join(f"@ATTRIBUTE {one} {kinds.get(one, 'REAL')}\n" for one in columns)
+    arff = f"@RELATION x\n{header}@DATA\n{rows}".encode()
+    features = [
+        {
+            "index": str(position),
+            "name": one,
+            "data_type": "nominal" if one in kinds else "numeric",
+            "is_target": str(one == target).lower(),
+            "is_ignore": str(one in ignored).lower(),
+            "is_row_identifier": "false",
+            "number_of_missing_values": "0",
+        }
+        for position, one in enumerate(columns)
+    ]
+    description = {
+        "id": "7",
+        "name": name,
+        "version": "1",
+        "description": "",
+        "status": "active",
+        "format": "ARFF",
+        "file_id": "70",
+        "url": "https://www.openml.org/data/v1/download/70/x.arff",
+        "md5_checksum": md5 or hashlib.md5(arff).hexdigest(),
+    }
+    qualities = [{"name": "NumberOfInstances", "value": str(len(POINTS))}]
+    answers = {
+        f"/data/list/data_name/{name.lower()}/": {"data": {"dataset": [{"did": 7}]}},
+        "/data/features/7": {"data_features": {"feature": features}},
+        "/data/qualities/7": {"data_qualities": {"quality": qualities}},
+        "/json/data/7": {"data_set_description": description},
+    }
+    files = {part: json.dumps(answer).encode() for part, answer in answers.items()}
+    return {**files, "/data/v1/download/70": arff}
+
+
+def test_the_published_shapes_are_known():
+    assert list(PUBLISHED) == list(NAMES)
+    for name, published in PUBLISHED.items():
+        info = DATASETS[name]
+        assert (info.title, info.n_samples, info.n_features, info.n_classes) == published
+    assert set(DATASETS) - set(NAMES) == {"usps_train", "nci9"}
+
+
+@pytest.mark.parametrize("info", DATASETS.values(), ids=DATASETS)
+def test_what_is_known_of_a_set_agrees(info):
+    assert len(info.feature_names) in (0, info.n_features)
+    if info.class_profile:
+        sizes = [size for size, _ in info.class_profile]
+        assert (sum(sizes), len(sizes)) == (info.n_samples, info.n_classes)
+    assert info.sha256 is None or re.fullmatch("[0-9a-f]{64}", info.sha256)
+    assert info.title in info.describe()
+    assert info.note in info.describe()
+
+
+# --- a folder of files ---------------------------------------------------------------------------
+
+
+def test_a_set_is_read_from_a_folder(small, tmp_path):
+    small("ecoli")
+    folder = write_table(tmp_path / "data", "ecoli", labels=["cp", "cp", "im", "cp", "im"])
+    bunch = load("ecoli", data_dir=folder)
+    assert_array_equal(bunch.data, POINTS)
+    assert bunch.data.dtype == np.float64
+    assert_array_equal(bunch.target, [0, 0, 1, 0, 1])
+    assert_array_equal(bunch.target_names, ["cp", "im"])
+    assert bunch.feature_names == ["f0", "f1"]
+    assert bunch.n_clusters == 2
+    assert bunch.source == str(folder / "ecoli.csv.gz")
+    assert bunch.DESCR.startswith("Ecoli: 5 points, 2 features, 2 classes.")
+    X, y = load("ecoli", data_dir=str(folder), return_X_y=True)
+    assert_array_equal(X, POINTS)
+    assert_array_equal(y, bunch.target)
+
+
+def test_published_names_stand_for_numbered_features(small, tmp_path):
+    small("zoo", feature_names=("hair", "legs"))
+    folder = write_table(tmp_path / "data")
+    assert load("zoo", data_dir=folder).feature_names == ["hair", "legs"]
+    write_csv(make_table(POINTS, LABELS, ["a", "b"]), folder / "zoo.csv.gz")
+    assert load("zoo", data_dir=folder).feature_names == ["a", "b"]
+
+
+def test_the_given_folder_comes_before_the_environment(small, tmp_path, monkeypatch):
+    small("zoo")
+    write_table(tmp_path / "given")
+    write_table(tmp_path / "environment", points=POINTS + 1)
+    monkeypatch.setenv("AMCLUST_DATA", str(tmp_path / "environment"))
+    assert_array_equal(load("zoo").data, POINTS + 1)
+    assert_array_equal(load("zoo", data_dir=tmp_path / "given").data, POINTS)
+
+
+def test_features_of_images_are_read_in_float32(small, tmp_path):
+    small("cifar10_features")
+    folder = write_table(tmp_path / "data", "cifar10_features")
+    data = load("cifar10_features", data_dir=folder).data
+    assert data.dtype == np.float32
+    assert_array_equal(data, POINTS)
+
+
+def test_fashion_mnist_is_read_from_its_own_files(small, tmp_path):
+    small("fashion_mnist", n_features=4)
+    images = np.arange(20).reshape(5, 2, 2) + 235
+    for folder in (tmp_path / "data", tmp_path / "debian"):
+        folder.mkdir()
+        (folder / "train-images-idx3-ubyte.gz").write_bytes(idx(images))
+        (folder / "train-labels-idx1-ubyte.gz").write_bytes(idx([3, 3, 9, 3, 9]))
+    bunch = load("fashion_mnist", data_dir=tmp_path / "data")
+    assert bunch.data.dtype == np.float32
+    assert_array_equal(bunch.data, images.reshape(5, 4))
+    assert_array_equal(bunch.target_names[bunch.target], ["3", "3", "9", "3", "9"])
+    assert load("fashion_mnist").source.startswith(str(tmp_path / "debian"))
+
+
+def test_a_number_written_is_read_as_the_same(tmp_path):
+    points = np.random.default_rng(0).normal(size=(50, 3)) * 10.0 ** np.arange(-20, 40, 20)
+    table = make_table(points, ['a,"b"', "#c d"] * 25, ["x,y", 'z"', "f2"])
+    write_csv(table, tmp_path / "one.csv.gz")
+    found = read_csv(tmp_path / "one.csv.gz")
+    assert_array_equal(found.data, points)
+    assert_array_equal(found.target, table.target)
+    assert_array_equal(found.target_names, table.target_names)
+    assert found.feature_names == table.feature_names
+    write_csv(found, tmp_path / "two.csv.gz")
+    assert (tmp_path / "one.csv.gz").read_bytes() == (tmp_path / "two.csv.gz").read_bytes()
+
+
+def test_long_files_are_read_whole(tmp_path):
+    table = make_table(np.arange(20_000.0)[:, np.newaxis], ["a", "b"] * 10_000)
+    write_csv(table, tmp_path / "long.csv.gz")
+    assert_array_equal(read_csv(tmp_path / "long.csv.gz").data, table.data)
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_samples": 6}, "5 rows, 2 features, 2 classes, but Zoo has 6 rows, 2 features, 2"),
+        ({"n_features": 3}, "but Zoo has 5 rows, 3 features, 2 classes"),
+        ({"n_classes": 3}, "but Zoo has 5 rows, 2 features, 3 classes"),
+    ],
+)
+def test_another_shape_than_the_published_is_refused(small, tmp_path, changes, message):
+    small("zoo", **changes)
+    with pytest.raises(ValueError, match=message) as caught:
+        load("zoo", data_dir=write_table(tmp_path / "data"))
+    assert str(tmp_path / "data" / "zoo.csv.gz") in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no points"),
+        ("f0,f1,label\n", "no points"),
+        (
+            "f0,f1,label\n1,2,a\n1,x,b\n",
+            "could not convert string 'x' to float64 at row 1, column 2",
+        ),
+        ("f0,f1,label\n1,2,a\n1,b\n", "requires 3 columns but 2 were found at row 2"),
+        ("f0,label\n1,2,a\n", "requires 2 columns but 3 were found at row 1"),
+        ("f0,f1,label\n1,2,a\n1,2,a\n1,nan,a\n1,2,b\n\n1,2,b\n", "feature 'f1' is nan in row 2"),
+    ],
+)
+def test_a_bad_table_is_named(small, tmp_path, text, message):
+    small("zoo")
+    write_text(tmp_path / "zoo.csv.gz", text)
+    with pytest.raises(
+        ValueError, match=f"zoo.csv.gz is damaged or not the set 'zoo': .*{message}"
+    ):
+        load("zoo", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize("keep", [0, 5, 40, -4])
+def test_a_file_cut_short_is_named(small, tmp_path, keep):
+    small("zoo")
+    path = write_table(tmp_path / "data") / "zoo.csv.gz"
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(ValueError, match="zoo.csv.gz is damaged"):
+        load("zoo", data_dir=tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x00\x00\x08\x03\x00",
+        b"\x00\x00\x0d\x01\x00\x00\x00\x01\x05",
+        b"\x00\x00\x08\x01\x00\x00\x00\x02\x05",
+    ],
+    ids=["empty", "header", "floats", "values"],
+)
+def test_a_bad_idx_file_is_refused(content):
+    with pytest.raises(ValueError, match="idx file of bytes|header says 2 values, there are 1"):
+        parse_idx(content)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": "iris"}, "'name' parameter of load_dataset must be .*'zoo'.* Got 'iris'"),
+        ({"data_dir": 3}, "'data_dir' parameter"),
+        ({"download": "no"}, "'download' parameter"),
+        ({"n_retries": 0}, "'n_retries' parameter"),
+        ({"delay": 0.0}, "'delay' parameter"),
+    ],
+)
+def test_wrong_parameters_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        load_dataset(**{"name": "zoo", "download": False, **options})
+
+
+def test_a_data_folder_must_be_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="data_dir must be a folder, .*nowhere"):
+        load("zoo", data_dir=tmp_path / "nowhere")
+
+
+def test_what_is_not_at_hand_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError, match="zoo.csv.gz in .*home.amclust.*data_dir"):
+        load("zoo", download=False)
+    with pytest.raises(FileNotFoundError, match="DenseNet-201.*cifar10_features.csv.gz"):
+        load("cifar10_features", data_dir=tmp_path)
+
+
+# --- the network ---------------------------------------------------------------------------------
+
+CTG = "AC,NSP,FM,CLASS\n1.0004,3,.5,1\n2,3,0.2496,1\n3,3,8,2.0\n4,3,-2,1\n5,3,0,2\n"
+SVM = bz2.compress(b"1 1:1 2:.5\n1 1:2 2:.25\n2 1:3 2:8\n1 1:4 2:-2\n2 1:5\n")
+ARFF = "1,.5,1\n2,.25,1\n3,8,2\n4,-2,1\n5,0,2\n"
+ORIGINALS = {
+    "zoo": {"/archive.ics.uci.edu/ml/": text_rows(",", ["aardvark"])},
+    "ecoli": {"/ecoli.data": text_rows("   ", ["AAT_ECOLI"])},
+    "movement_libras": {"/libras/movement_libras.data": text_rows(",")},
+    "segment": {"/statlog/segment/segment.dat": text_rows(" ")},
+    "yale": {"/Yale.mat": matlab(X=POINTS, Y=np.array([LABELS], dtype=int).T)},
+    "nci9": {"/nci9.mat": matlab(X=POINTS, Y=np.array([LABELS], dtype=np.uint8).T)},
+    "gcm": openml("GCM", ARFF, ["AB000468_at", "gene-2", "class"]),
+    "japanese_vowels": openml(
+        "BNG(JapaneseVowels)",
+        "1,1,.5\n1,2,.25\n2,3,8\n1,4,-2\n2,5,0\n",
+        ["speaker", "utterance", "coefficient1"],
+        target="speaker",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORIGINALS)
+def test_an_original_is_downloaded_once(name, small, web):
+    info = small(name)
+    web.files = ORIGINALS[name]
+    bunch = load(name)
+    assert_array_equal(bunch.data, POINTS)
+    assert_array_equal(bunch.target_names[bunch.target], LABELS)
+    assert bunch.source == info.source.address
+    web.files, web.requests = {}, []
+    again = load(name, download=False)
+    assert not web.requests
+    assert_array_equal(again.data, bunch.data)
+    assert_array_equal(again.target, bunch.target)
+    assert again.feature_names == bunch.feature_names
+    assert again.source == str(get_data_home() / info.files[0])
+
+
+def test_ctg_has_three_decimals_and_one_of_its_two_targets(small, web):
+    small("ctg")
+    web.files = {"/static/public/193/data.csv": CTG.encode()}
+    bunch = load("ctg")
+    assert_array_equal(bunch.data, [[1.0, 0.5], [2.0, 0.25], [3.0, 8.0], [4.0, -2.0], [5.0, 0.0]])
+    assert bunch.feature_names == ["AC", "FM"]
+    assert_array_equal(bunch.target_names[bunch.target], LABELS)
+
+
+def test_a_missing_protein_is_zero(small, web):
+    small("mice_protein")
+    rows = ARFF.replace("5,0,2", "5,?,2").replace(",1\n", ",a,1\n").replace(",2\n", ",b,2\n")
+    web.files = openml(
+        "miceprotein", rows, ["DYRK1A_N", "ITSN1_N", "Genotype", "class"], ignored=["Genotype"]
+    )
+    bunch = load("mice_protein")
+    assert_array_equal(bunch.data, POINTS)
+    assert bunch.feature_names == ["DYRK1A_N", "ITSN1_N"]
+
+
+def small_usps(small):
+    source = dataclasses.replace(
+        DATASETS["usps_test"].source, md5=hashlib.md5(SVM).hexdigest(), n_features=2
+    )
+    return small("usps_test", source=source)
+
+
+def test_usps_counts_its_digits_from_zero(small, web):
+    small_usps(small)
+    web.files = {"/usps.t.bz2": SVM}
+    bunch = load("usps_test")
+    assert_array_equal(bunch.data, POINTS)
+    assert_array_equal(bunch.target_names[bunch.target], ["0", "0", "1", "0", "1"])
+
+
+def test_fashion_mnist_is_downloaded_once(small, web):
+    small("fashion_mnist", n_features=4)
+    images = np.arange(20).reshape(5, 2, 2)
+    web.files = {"train-images": idx(images), "train-labels": idx([0, 0, 9, 0, 9])}
+    bunch = load("fashion_mnist")
+    assert_array_equal(bunch.data, images.reshape(5, 4))
+    assert len(web.requests) == 2
+    again = load("fashion_mnist")
+    assert len(web.requests) == 2
+    assert_array_equal(again.data, bunch.data)
+    assert_array_equal(again.target_names[again.target], bunch.target_names[bunch.target])
+
+
+def cached_files():
+    return sorted(path.name for path in get_data_home().glob("*"))
+
+
+def test_the_cache_holds_the_set_and_its_hash(small, web, tmp_path):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    load("zoo", data_home=tmp_path / "cache")
+    assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == [
+        "zoo.csv.gz",
+        "zoo.csv.gz.sha256",
+    ]
+    content = (tmp_path / "cache" / "zoo.csv.gz").read_bytes()
+    record = (tmp_path / "cache" / "zoo.csv.gz.sha256").read_text()
+    assert record == f"{hashlib.sha256(content).hexdigest()}  zoo.csv.gz\n"
+    # The cache is a data folder too.
+    assert_array_equal(load("zoo", data_dir=tmp_path / "cache").data, POINTS)
+    assert len(web.requests) == 1
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def change(path):
+    write_csv(make_table(POINTS + 1, LABELS), path)
+
+
+def lose_the_hash(path):
+    path.with_name(f"{path.name}.sha256").unlink()
+
+
+def empty_the_hash(path):
+    path.with_name(f"{path.name}.sha256").write_text("")
+
+
+@pytest.mark.parametrize("damage", [cut, change, lose_the_hash, empty_the_hash])
+def test_a_damaged_cache_is_noticed_and_renewed(small, web, damage):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    load("zoo")
+    damage(get_data_home() / "zoo.csv.gz")
+    with pytest.raises(ValueError, match="zoo.csv.gz is damaged: its SHA-256"):
+        load("zoo", download=False)
+    with pytest.warns(
+        RuntimeWarning, match="zoo.csv.gz is damaged.*downloading it again"
+    ) as caught:
+        assert_array_equal(load("zoo").data, POINTS)
+    assert caught[0].filename == __file__
+    assert len(web.requests) == 2
+    assert_array_equal(load("zoo", download=False).data, POINTS)
+
+
+def test_a_cached_set_of_another_shape_is_renewed(small, web):
+    """As after a new version of amclust that knows the set better."""
+    small("zoo", n_classes=1)
+    web.files = {"/zoo.data": text_rows(",", ["aardvark"]).replace(b"2\n", b"1\n")}
+    load("zoo")
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    with pytest.warns(RuntimeWarning, match="5 rows, 2 features, 1 classes.*downloading it again"):
+        assert_array_equal(load("zoo").target, [0, 0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("name", ["zoo", "gcm"])
+def test_a_passing_failure_is_tried_again(small, web, name, recwarn):
+    small(name)
+    web.files, web.refusals = ORIGINALS[name], 1
+    assert_array_equal(load(name).data, POINTS)
+    web.refusals = 2
+    with pytest.raises(OSError, match="cannot download https://.*503"):
+        load(name, data_home=get_data_home() / "other")
+    assert not (get_data_home() / "other").exists()
+
+
+def test_what_the_server_does_not_have_is_not_asked_for_again(small, web):
+    small("zoo")
+    with pytest.raises(
+        OSError, match="cannot download https://archive.ics.uci.edu/.*zoo.data.*404"
+    ):
+        load("zoo")
+    assert len(web.requests) == 1
+
+
+def test_a_download_cut_short_leaves_nothing(small, web):
+    small("zoo")
+    web.files, web.is_cut_short = ORIGINALS["zoo"], True
+    with pytest.raises(OSError, match="cannot download .*IncompleteRead"):
+        load("zoo")
+    assert len(web.requests) == 2
+    assert cached_files() == []
+
+
+def test_an_interrupt_leaves_nothing_half_written(small, web, monkeypatch):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+
+    class Interrupted:
+        def __init__(self, file, **_):
+            self.file = file
+
+        def writerow(self, row):
+            self.file.write("f0,f1,label\n")
+
+        def writerows(self, rows):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(csv, "writer", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            load("zoo")
+    assert list(get_data_home().iterdir()) == []
+    assert_array_equal(load("zoo").data, POINTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "content"),
+    [
+        ("zoo", "zoo.data", b"<html>Moved</html>"),
+        ("zoo", "zoo.data", b"\xff\xfe"),
+        ("zoo", "zoo.data", text_rows(",", ["aardvark"])[:-8]),
+        ("ctg", "data.csv", b"<html>Moved</html>"),
+        ("ctg", "data.csv", b""),
+        ("ctg", "data.csv", CTG[:-5].encode()),
+        ("yale", "Yale.mat", b"<html>Moved</html>" * 20),
+        ("yale", "Yale.mat", b""),
+        ("yale", "Yale.mat", matlab(Z=POINTS)),
+        ("usps_test", "usps.t.bz2", SVM[:-1] + b"x"),
+        ("fashion_mnist", "ubyte.gz", b"<html>Moved</html>"),
+        ("fashion_mnist", "ubyte.gz", idx(np.zeros((5, 2)))[:-9]),
+        ("fashion_mnist", "ubyte.gz", idx(np.zeros((4, 2)))),
+    ],
+)
+def test_something_else_in_the_place_of_an_original_is_refused(small, web, name, part, content):
+    info = small_usps(small) if name == "usps_test" else small(name)
+    web.files = {part: content}
+    with pytest.raises(ValueError, match=f"is damaged or not the set '{name}'") as caught:
+        load(name)
+    assert str(caught.value).startswith(info.source.address)
+    assert cached_files() == []
+
+
+def test_the_md5_of_openml_is_compared(small, web):
+    small("gcm")
+    web.files = openml("GCM", ARFF, ["a", "b", "class"], md5="0" * 32)
+    with (
+        pytest.warns(RuntimeWarning, match="redownloading"),
+        pytest.raises(ValueError, match="GCM, version 1 is damaged.*md5 checksum"),
+    ):
+        load("gcm")
+    assert cached_files() == []
+
+
+# --- is it the published set? --------------------------------------------------------------------
+
+TABLE = make_table(POINTS, LABELS)
+KNOWN = {"sha256": hash_points(POINTS), "class_profile": tuple(class_profile(TABLE))}
+
+
+def test_the_order_of_rows_and_the_names_of_classes_do_not_matter(small):
+    info = small("zoo", **KNOWN)
+    order = [4, 2, 0, 3, 1]
+    names = np.array(["mammal", "bird"])[TABLE.target]
+    check_values(info, make_table(POINTS[order], names[order]))
+
+
+def test_zero_has_no_sign():
+    assert hash_points(POINTS) == hash_points(np.where(POINTS == 0, -0.0, POINTS))
+
+
+@pytest.mark.parametrize(
+    ("points", "labels", "message"),
+    [
+        (POINTS, ["1", "1", "2", "2", "2"], "mean values of its classes"),
+        (POINTS, ["1", "2", "2", "2", "2"], r"\[4, 1\] rows, but those of Zoo have \[3, 2\]"),
+        (POINTS, ["1", "2", "2", "1", "1"], "mean values of its classes"),
+        (POINTS * [1, 1.01], LABELS, "mean values of its classes"),
+        (POINTS + np.array([1e-5, -1e-5]), LABELS, "SHA-256 of its points"),
+        (POINTS[:, ::-1], LABELS, "SHA-256 of its points"),
+    ],
+)
+def test_other_values_are_refused(small, web, points, labels, message):
+    small("zoo", **KNOWN)
+    rows = io.StringIO()
+    csv.writer(rows).writerows(
+        ["name", *row, label] for row, label in zip(points.tolist(), labels, strict=True)
+    )
+    web.files = {"zoo.data": rows.getvalue().encode()}
+    with pytest.raises(ValueError, match=f"zoo.data is damaged.*{message}"):
+        load("zoo")
+
+
+def test_rounding_is_forgiven_where_sources_differ_in_digits(small):
+    info = small("mice_protein", class_profile=KNOWN["class_profile"])
+    check_values(info, make_table(POINTS + 1e-6, LABELS))
+    with pytest.raises(ValueError, match="mean values"):
+        check_values(info, make_table(POINTS + 1e-2, LABELS))
+
+
+FOLDER = Path(os.environ.get("AMCLUST_DATA") or "../shared/data")
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the folder of the paper's sets")
+@pytest.mark.parametrize(
+    "name", [name for name in DATASETS if (FOLDER / f"{name}.csv.gz").is_file()]
+)
+def test_the_copies_at_hand_are_the_published_sets(name):
+    bunch = load(name, data_dir=FOLDER, download=False)
+    check_values(DATASETS[name], make_table(bunch.data, bunch.target))
