@@ -10,8 +10,6 @@ import amclust
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS / "_ext"))
 
-from members import own_methods  # noqa: E402
-
 project = "amclust"
 author = "the amclust developers"
 copyright = f"2026, {author}"
@@ -29,6 +27,7 @@ extensions = [
     "commands",
     "example_report",
     "mathml",
+    "members",
     "pictures",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -37,14 +36,10 @@ templates_path = ["_templates"]
 nitpicky = False
 highlight_language = "python"
 smartquotes = False  # options have two hyphens, values straight quotes
-suppress_warnings = [
-    "config.cache",  # sphinx-gallery's settings hold a function's name only, but a class too
-]
 
 # --- API ------------------------------------------------------------------------------------------
 
 autosummary_generate = True
-autosummary_context = {"own_methods": own_methods}
 autodoc_typehints = "none"  # the docstrings have the types
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+import amclust
 from amclust.cli import build_parser
 
 # The exit codes, which follow in every epilog, are the same for all commands.
@@ -27,7 +29,10 @@ class Commands(SphinxDirective):
     """All commands of ``amclust``, in the order of its ``--help``."""
 
     def run(self) -> list[nodes.Node]:
-        """Make the sections."""
+        """Make the sections; they are made anew when the command line has changed."""
+        package = Path(amclust.__file__).parent
+        for source in (package / "cli.py", *package.glob("_commands/*.py")):
+            self.env.note_dependency(str(source))
         return [self._section(name, parser) for name, parser in subparsers(build_parser())]
 
     def _section(self, name: str, parser: argparse.ArgumentParser) -> nodes.section:

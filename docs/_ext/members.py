@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from itertools import takewhile
+from typing import Any
 
 
 def own_methods(module: str, name: str) -> list[str]:
@@ -23,3 +24,19 @@ def own_methods(module: str, name: str) -> list[str]:
         if not attribute.startswith("_") and (callable(value) or isinstance(value, classmethod))
     ]
     return list(dict.fromkeys(names))
+
+
+def _lend(app: Any) -> None:
+    app.config.autosummary_context["own_methods"] = own_methods
+
+
+def _take_back(app: Any) -> None:
+    # A configuration with a function in it cannot be stored, and all pages would be read anew.
+    del app.config.autosummary_context["own_methods"]
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Lend the function to the templates while autosummary writes its pages (priority 500)."""
+    app.connect("builder-inited", _lend, priority=400)
+    app.connect("builder-inited", _take_back, priority=600)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -57,7 +57,8 @@ class Picture(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Draw where needed, and make the figure."""
         program = FOLDER / f"{self.arguments[0]}.py"
-        self.env.note_dependency(str(program))
+        for source in (program, *library()):
+            self.env.note_dependency(str(source))
         figure = nodes.figure(classes=["picture", *self.options.get("class", [])])
         both = nodes.container()  # the theme hides the caption beside a hidden picture
         for background in INK:
@@ -78,7 +79,8 @@ class Picture(SphinxDirective):
 
 def draw(program: Path, background: str, source: Path) -> Path:
     """Give the file of a picture, drawn if it is not there yet."""
-    content = program.read_bytes() + Path(__file__).read_bytes() + _library()
+    sources = (program, Path(__file__), *library())
+    content = b"".join(source.read_bytes() for source in sources)
     digest = hashlib.sha256(content).hexdigest()[:12]
     path = source / "generated" / "pictures" / f"{program.stem}-{background}-{digest}.svg"
     if not path.exists():
@@ -99,11 +101,11 @@ def draw(program: Path, background: str, source: Path) -> Path:
     return path
 
 
-def _library() -> bytes:
-    """Read what pictures are drawn with: they change when it does."""
+def library() -> list[Path]:
+    """Give what pictures are drawn with: they change when it does."""
     package = Path(amclust.__file__).parent
-    programs = [*package.glob("*.py"), *package.glob("plotting/*.py")]
-    return b"".join(program.read_bytes() for program in sorted(programs))
+    own = Path(__file__).with_name("drawing.py")
+    return [own, *sorted(package.glob("*.py")), *sorted(package.glob("plotting/*.py"))]
 
 
 def _module(program: Path) -> Any:
