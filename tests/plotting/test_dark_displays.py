@@ -14,6 +14,7 @@ from amclust.plotting import (
     SizesDisplay,
     TrajectoryDisplay,
 )
+from amclust.plotting._base import is_dark
 
 
 @pytest.fixture
@@ -53,3 +54,9 @@ def test_curves(ax, iris):
     assert to_hex(memories.lines_[1].get_color()) == DARK[1]
     ax.cla()
     assert to_hex(LossCurveDisplay.from_estimator(iris.model, ax=ax).line_.get_color()) == DARK[0]
+
+
+@pytest.mark.parametrize(("figure", "dark"), [("white", False), ("black", True), ("none", False)])
+def test_transparent_axes_take_the_background_of_the_figure(figure, dark):
+    ax = plt.figure(facecolor=figure).add_subplot(facecolor="none")
+    assert is_dark(ax) == dark

@@ -64,10 +64,12 @@ def usual_resolution(plane: Plane, most: int) -> int:
 
 
 def is_dark(ax: Any) -> bool:
-    """Whether axes have a dark background."""
-    from matplotlib.colors import to_rgb
+    """Whether axes have a dark background; without a colour, the figure's counts, then white."""
+    from matplotlib.colors import to_rgba
 
-    red, green, blue = to_rgb(ax.get_facecolor())
+    colours = [to_rgba(part.get_facecolor()) for part in (ax, ax.figure)]
+    none = to_rgba("none")
+    red, green, blue, _ = next((c for c in colours if c != none), to_rgba("white"))
     return 0.3 * red + 0.6 * green + 0.1 * blue < 0.4
 
 
