@@ -125,7 +125,7 @@ def write_table(folder, name="zoo", points=POINTS, labels=LABELS):
 
 
 def write_text(path, text):
-    path.write_bytes(gzip.compress(text.encode()))
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 def text_rows(separator, first=()):
@@ -137,7 +137,7 @@ def text_rows(separator, first=()):
 def idx(values):
     values = np.asarray(values, dtype=np.uint8)
     header = struct.pack(f">HBB{values.ndim}I", 0, 8, values.ndim, *values.shape)
-    return gzip.compress(header + values.tobytes())
+    return gzip.compress(header + values.tobytes(), mtime=0)
 
 
 def matlab(**variables):
