@@ -9,10 +9,18 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 # What goes wrong with tables, models, files, numbers and packages; anything else is a mistake.
 EXPECTED = (ArithmeticError, ImportError, OSError, RuntimeError, ValueError)
+
+
+def replace_closed_streams() -> None:
+    """Read nothing from, and write into nothing, what was closed before Python started."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
 
 
 def say(text: str = "") -> None:
