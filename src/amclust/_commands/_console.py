@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 # What goes wrong with tables, models, files, numbers and packages; anything else is a mistake.
@@ -20,7 +19,8 @@ def replace_closed_streams() -> None:
     """Read nothing from, and write into nothing, what was closed before Python started."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+            nothing = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - open till the end
+            setattr(sys, name, nothing)
 
 
 def say(text: str = "") -> None:
