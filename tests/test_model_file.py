@@ -23,10 +23,10 @@ from amclust._model_file import (
     NUMBERS,
     SOME_ARRAYS,
     WORDS,
-    ModelFileError,
     load_model,
     save_model,
 )
+from amclust._model_zip import ModelFileError
 
 # These models stop early on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -451,6 +451,26 @@ def test_headers_that_are_no_dictionary_are_refused(content, scratch, header):
 
 def test_zip_bombs_are_refused(content, scratch):
     refused(scratch, rebuilt(content, compress=zipfile.ZIP_DEFLATED), "compressed")
+
+
+def test_a_long_list_of_parts_is_not_read(content, scratch, monkeypatch):
+    arrays = {f"{number}.npy": b"" for number in range(300)}
+    changed = rebuilt(content, arrays=arrays)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    refused(scratch, changed, "list of its parts")
+
+
+def test_a_list_of_parts_said_to_be_elsewhere_is_not_read(content, scratch):
+    end = content[-86:]
+    locator = b"PK\x06\x07" + bytes(4) + (0).to_bytes(8, "little") + (1).to_bytes(4, "little")
+    refused(scratch, sealed(content[:-86] + locator + end), "list of its parts")
+
+
+def test_long_headers_are_neither_written_nor_read(fitted, content, scratch, tmp_path, monkeypatch):
+    monkeypatch.setattr("amclust._model_zip.LARGEST_HEADER", 500)
+    with pytest.raises(ValueError, match="at most 500"):
+        fitted("named").save(tmp_path / "model.amc")
+    refused(scratch, content, "more than 500")
 
 
 def test_parts_that_overlap_are_refused(content, scratch):

@@ -1,33 +1,27 @@
 """A fitted ClAM on disk: data, not code.
 
-A model file is a zip, not compressed, of header.json (versions, parameters, numbers, names) and one
-.npy file an array. Its last 64 bytes are the SHA-256 of all before them, as the zip's comment: any
-byte that changed is noticed. Nothing in a file is ever executed; what is read is checked against
-what a fitted ClAM looks like, and needs no more memory than the file has bytes.
+A model file is a sealed zip (`_model_zip.py`) of header.json, which has versions, parameters,
+numbers and names, and one .npy file an array. Nothing in it is ever executed, and what is read is
+checked against what a fitted ClAM looks like.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import math
 import os
-import struct
-import zipfile
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 import sklearn
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._clam import ClAM
 from amclust._cluster_number import EVIDENCE_DTYPE
 from amclust._files import atomic_write
+from amclust._model_zip import Array, ModelFileError, damaged, read_sealed, sealed_bytes
 from amclust._training import RUN_DTYPE
 from amclust._units import Whitening
 from amclust._validation import as_numbers
@@ -35,14 +29,6 @@ from amclust._version import __version__
 
 KIND = "amclust model"
 FORMAT_VERSION = 1
-HEADER = "header.json"
-# In a zip, the name of the first file begins at byte 30.
-BEGINNING = 30 + len(HEADER)
-SEAL_LENGTH = 64
-# Objects made of JSON take many times its bytes.
-LARGEST_HEADER = 64 * 2**20
-
-Array = NDArray[Any]
 
 NUMBERS = {
     "n_features_in_": int,
@@ -88,10 +74,6 @@ WHITENING: dict[str, tuple[Any, str]] = {
     "_whitening.forward": (np.float64, "dd"),
     "_whitening.backward": (np.float64, "dd"),
 }
-
-
-class ModelFileError(ValueError):
-    """A file that is no model, is damaged, or was written by a newer amclust."""
 
 
 class ModelFile(NamedTuple):
@@ -168,26 +150,20 @@ def save_model(
         "feature_names": None if names is None else [str(name) for name in names],
         "extra": dict(extra or {}),
     }
-    text = json.dumps(header, indent=1, allow_nan=False).encode("ascii")
-    if len(text) > LARGEST_HEADER:
-        msg = (
-            f"The names and parameters of this model take {len(text):,} bytes as text; a model "
-            f"file holds at most {LARGEST_HEADER:,}."
-        )
-        raise ValueError(msg)
     arrays = {
         name: getattr(model, name) for name in [*ARRAYS, *SOME_ARRAYS] if hasattr(model, name)
     }
     if model._fitted_metric == "mahalanobis":
         arrays |= {name: getattr(model._whitening, name.split(".")[1]) for name in WHITENING}
     arrays |= {f"parameter.{name}": array for name, array in parameter_arrays.items()}
+    content = sealed_bytes(header, arrays)
     try:
-        _restore(json.loads(text), dict(arrays))
+        _restore(header, dict(arrays))
     except ValueError as error:  # better now than when it is needed
         msg = f"This model could not be loaded again: {error}"
         raise ValueError(msg) from error
     with atomic_write(path, overwrite=overwrite) as file:
-        file.write(_sealed(text, arrays))
+        file.write(content)
 
 
 def load_model(path: str | os.PathLike[str]) -> ModelFile:
@@ -198,96 +174,11 @@ def load_model(path: str | os.PathLike[str]) -> ModelFile:
     ModelFileError
         If the file is damaged, no model, or written by a newer version.
     """
-    with open(path, "rb") as file:
-        size = _check_seal(file, path)
-        try:
-            with zipfile.ZipFile(file) as archive:
-                return _read(archive, size, path)
-        except ModelFileError:
-            raise
-        except (  # what the parts of a file made on purpose can raise
-            ArithmeticError,
-            AttributeError,
-            EOFError,
-            LookupError,
-            MemoryError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-            struct.error,
-            zipfile.BadZipFile,
-        ) as error:
-            raise _damaged(path, f"{type(error).__name__}: {error}") from error
-
-
-# --- the file -----------------------------------------------------------------------------------
-
-
-def _sealed(header: bytes, arrays: dict[str, Array]) -> bytes:
-    """Return the bytes of a model file; the same for the same model."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        archive.comment = b" " * SEAL_LENGTH
-        archive.writestr(zipfile.ZipInfo(HEADER), header)
-        for name, array in arrays.items():
-            part = io.BytesIO()
-            np.lib.format.write_array(part, np.ascontiguousarray(array), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), part.getvalue())
-    content = buffer.getvalue()[:-SEAL_LENGTH]
-    return content + hashlib.sha256(content).hexdigest().encode("ascii")
-
-
-def _check_seal(file: IO[bytes], path: str | os.PathLike[str]) -> int:
-    """Refuse what is no model file, or one of which any byte changed; return the size."""
-    beginning = file.read(BEGINNING)
-    if not (beginning.startswith(b"PK\x03\x04") and beginning.endswith(HEADER.encode("ascii"))):
-        found = "it is empty" if not beginning else "it begins otherwise"
-        msg = f"{os.fspath(path)} is not a model file of amclust: {found}."
-        raise ModelFileError(msg)
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - SEAL_LENGTH))
-    seal = file.read()
-    file.seek(0)
-    code, left = hashlib.sha256(), size - SEAL_LENGTH
-    if seal.isalnum():  # a file cut short need not be read
-        while left > 0 and (block := file.read(min(left, 2**20))):
-            code.update(block)
-            left -= len(block)
-    if seal != code.hexdigest().encode("ascii"):
-        reason = "its bytes do not match its checksum, so it was cut short or changed"
-        raise _damaged(path, reason)
-    file.seek(0)
-    return size
-
-
-def _damaged(path: str | os.PathLike[str], reason: str) -> ModelFileError:
-    return ModelFileError(
-        f"{os.fspath(path)} is damaged: {reason}. Take another copy, or fit the model again."
-    )
-
-
-def _read(archive: zipfile.ZipFile, size: int, path: str | os.PathLike[str]) -> ModelFile:
-    members = {member.filename: member for member in archive.infolist()}
-    if len(members) != len(archive.infolist()):
-        raise _damaged(path, "a part appears twice")
-    for member in members.values():  # compressed, a few bytes could fill the memory
-        if member.compress_type != zipfile.ZIP_STORED:
-            raise _damaged(path, f"its part {member.filename!r} is compressed")
-    if sum(member.file_size for member in members.values()) > size:
-        raise _damaged(path, "its parts declare more bytes than it has")
-    if members[HEADER].file_size > LARGEST_HEADER:
-        raise _damaged(path, f"its header is larger than {LARGEST_HEADER:,} bytes")
-    header = json.loads(archive.read(HEADER))
-    _check_version(header, path)
-    arrays = {
-        name.removesuffix(".npy"): _read_array(archive.read(name))
-        for name in members
-        if name != HEADER
-    }
+    header, arrays = read_sealed(path, lambda header: _check_version(header, path))
     try:
         model = _restore(header, arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise _damaged(path, f"it does not describe a fitted ClAM ({error})") from error
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise damaged(path, f"it does not describe a fitted ClAM ({error})") from error
     return ModelFile(model, header["extra"], header)
 
 
@@ -309,26 +200,6 @@ def _check_version(header: Any, path: str | os.PathLike[str]) -> None:
             "Upgrade: pip install --upgrade amclust"
         )
         raise ModelFileError(msg)
-
-
-def _read_array(content: bytes) -> Array:
-    """Read a .npy file whose declared size is that of its bytes."""
-    file = io.BytesIO(content)
-    if np.lib.format.read_magic(file) != (1, 0):
-        msg = "an array has an unknown format"
-        raise ValueError(msg)
-    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.hasobject or fortran_order:
-        msg = "an array has objects, or columns first"
-        raise ValueError(msg)
-    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - file.tell():
-        msg = f"an array declares the shape {shape}, which does not fit its bytes"
-        raise ValueError(msg)
-    # A copy: arrays of a model can be written to.
-    return np.frombuffer(content, dtype, offset=file.tell()).reshape(shape).copy()
-
-
-# --- the model ----------------------------------------------------------------------------------
 
 
 def _restore(header: dict[str, Any], arrays: dict[str, Array]) -> ClAM:

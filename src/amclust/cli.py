@@ -66,6 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     code : int
         0 when all went well, 1 after an error, 130 after Ctrl-C. Wrong arguments exit with 2.
     """
+    _console.replace_closed_streams()
     arguments = build_parser().parse_args(argv)
     try:
         with _console.plain_warnings():

@@ -279,6 +279,17 @@ def test_a_kill_while_writing_leaves_the_old_file(table, model):
     assert out.read_text() == "old"
 
 
+def test_streams_that_are_closed(model, monkeypatch):
+    """As a service may start a program."""
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    codes = [main(["info", str(model)]), main(["fit", "-", "-k", "2"]), main(["info", "none.amc"])]
+    for name in ("stdin", "stdout", "stderr"):
+        getattr(sys, name).close()
+    monkeypatch.undo()
+    assert codes == [0, 1, 1]
+
+
 def test_a_mistake_of_ours_is_no_traceback_either(amclust, table, model, monkeypatch):
     monkeypatch.setattr(package.ClAM, "predict", lambda self, X: {}["oops"])
     failed(amclust("predict", model, table), "KeyError", "report it")
@@ -310,6 +321,7 @@ def test_without_pandas_the_extra_is_named(amclust, table, monkeypatch):
         (["fit", "t.csv", "-k", "3", "--set", "n_steps"], "NAME=VALUE"),
         (["fit", "t.csv", "-k", "3", "--set", "n_steps=many"], "n_steps"),
         (["fit", "t.csv", "-k", "3", "--chunk-rows", "0"], "--chunk-rows"),
+        (["fit", "t.csv", "-k", "3", "--stream", "--chunk-rows", "2"], "as many rows"),
         (["fit", "t.csv", "-k", "3", "--decimal", "x"], "point or comma"),
         (["search", "t.csv", "-k", "auto"], "-k"),
         (["predict", "m.amc"], "table"),

@@ -15,6 +15,14 @@ from typing import Any
 EXPECTED = (ArithmeticError, ImportError, OSError, RuntimeError, ValueError)
 
 
+def replace_closed_streams() -> None:
+    """Read nothing from, and write into nothing, what was closed before Python started."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - open till the end
+            setattr(sys, name, nothing)
+
+
 def say(text: str = "") -> None:
     """Print a line of the result."""
     sys.stdout.write(f"{_printable(text, sys.stdout.encoding)}\n")

@@ -147,8 +147,9 @@ def _compare(
     outcomes = compare(scaled, truth, methods, arguments.repeats)
     ratio = outcomes[1].seconds / outcomes[0].seconds
     if not (arguments.json or arguments.quiet):
+        restarts = count(arguments.restarts, "restart")
         shape = f"{count(X.shape[0], 'row')}, {count(X.shape[1], 'feature')}"
-        say(f"{name}: {shape}, {count(n_clusters, 'cluster')}, {arguments.restarts} restarts each")
+        say(f"{name}: {shape}, {count(n_clusters, 'cluster')}, {restarts} each")
         say_table(*table_of(outcomes))
         say(f"ClAM took {ratio:.2f} times as long as k-means\n")
     return {

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust._commands import _options
-from amclust._commands._console import say, say_json, say_table
+from amclust._commands._console import count, say, say_json, say_table
 from amclust._commands._input import check_outputs
 
 EXAMPLES = """
@@ -131,7 +131,7 @@ def _show(arguments: argparse.Namespace) -> None:
     }
     if not arguments.json:
         say(f"scikit-learn's digits: {X.shape[0]} rows, {X.shape[1]} features, {k} clusters")
-        say(f"{restarts} restarts each, the best silhouette is kept\n")
+        say(f"{count(restarts, 'restart')} each, the best silhouette is kept\n")
     outcomes = compare(X, y, methods)
     if not arguments.json:
         say_table(*table_of(outcomes))

@@ -77,6 +77,9 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
     if arguments.stream and arguments.table == "-" and (arguments.passes > 1 or arguments.labels):
         parser.error("standard input can be read only once: no --passes and no --labels with it")
+    fewest = arguments.clusters if isinstance(arguments.clusters, int) else 1
+    if arguments.stream and arguments.chunk_rows < fewest:
+        parser.error("argument --chunk-rows: a piece needs as many rows as there are clusters")
     check_outputs(arguments, "output", "labels", tables=("labels",))
     learn = _learn_from_stream if arguments.stream else _learn_from_all
     seen = learn(arguments, model)
