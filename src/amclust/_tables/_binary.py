@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
-import pyarrow as pa  # noqa: TID253
-import pyarrow.parquet  # noqa: TID253
+import pyarrow as pa
+import pyarrow.parquet
 
 from amclust._tables._errors import TableError, listed
 from amclust._tables._extras import require

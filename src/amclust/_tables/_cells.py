@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd  # noqa: TID253
-import pyarrow as pa  # noqa: TID253
-import pyarrow.compute as pc  # noqa: TID253
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from amclust._tables._errors import TableError
 from amclust._tables._header import NUMBER

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import pandas as pd  # noqa: TID253
-import pyarrow.compute as pc  # noqa: TID253
+import pandas as pd
+import pyarrow.compute as pc
 
 from amclust._tables._cells import (
     Numbers,

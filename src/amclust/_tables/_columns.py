@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd  # noqa: TID253
-import pyarrow as pa  # noqa: TID253
-import pyarrow.compute as pc  # noqa: TID253
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from amclust._tables import _filling
 from amclust._tables._cells import (

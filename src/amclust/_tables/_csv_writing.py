@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-import pyarrow as pa  # noqa: TID253
-import pyarrow.compute as pc  # noqa: TID253
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from amclust._tables._errors import TableError
 

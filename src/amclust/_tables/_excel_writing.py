@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from typing import Any, BinaryIO
 
-import pyarrow as pa  # noqa: TID253
+import pyarrow as pa
 
 from amclust._tables._errors import TableError, shortened
 from amclust._tables._extras import require

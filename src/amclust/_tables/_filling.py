@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd  # noqa: TID253
-import pyarrow as pa  # noqa: TID253
-import pyarrow.compute as pc  # noqa: TID253
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from amclust._tables._cells import Spelling, is_missing, is_text, spell_numbers, to_arrow
 from amclust._tables._column import Column

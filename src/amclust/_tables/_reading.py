@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import pandas as pd  # noqa: TID253
-import pyarrow as pa  # noqa: TID253
-import pyarrow.compute as pc  # noqa: TID253
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from amclust._tables._binary import (
     arrow_batches,

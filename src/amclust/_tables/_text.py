@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
-import pyarrow as pa  # noqa: TID253
-import pyarrow.compute as pc  # noqa: TID253
-import pyarrow.csv  # noqa: TID253
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
 
 from amclust._tables._dialect import Dialect, find_dialect, find_encoding
 from amclust._tables._errors import TableError, shortened

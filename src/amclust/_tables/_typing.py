@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pyarrow as pa  # noqa: TID253
-import pyarrow.compute as pc  # noqa: TID253
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from amclust._tables._cells import blank_missing
 from amclust._tables._text import CELL

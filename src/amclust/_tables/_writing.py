@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Any, BinaryIO, Protocol, cast
 
 import numpy as np
-import pandas as pd  # noqa: TID253
-import pyarrow as pa  # noqa: TID253
-import pyarrow.parquet  # noqa: TID253
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 
 from amclust._files import atomic_write
 from amclust._tables._cells import to_arrow
