@@ -37,6 +37,21 @@ def test_the_content_appears_at_the_end(tmp_path):
     assert os.listdir(tmp_path) == ["a.bin"]
 
 
+def test_the_content_is_on_disk_before_it_appears(tmp_path, monkeypatch):
+    path = tmp_path / "a.bin"
+    synced = []
+
+    def sync(descriptor):
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        synced.append((regular, os.fstat(descriptor).st_size if regular else 0, path.exists()))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    write(path, b"content")
+    assert synced[0] == (True, 7, False)
+    # Then the folder, where there is such a thing.
+    assert synced[1:] in ([], [(False, 0, True)])
+
+
 def test_a_name_as_long_as_the_disk_allows(tmp_path):
     path = tmp_path / ("ä" * 120)
     write(path, b"x")

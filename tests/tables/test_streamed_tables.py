@@ -68,6 +68,13 @@ def test_chunks_larger_and_smaller_than_blocks(save):
         np.testing.assert_array_equal(values, rows)
 
 
+def test_rows_longer_than_a_block(save):
+    cells = [letter * 1_500_000 for letter in "xyz"]
+    path = save("a,b\n" + "".join(f'"{cell}\n",1\n' for cell in cells))
+    for chunk, cell in zip(read_chunks(path, chunk_rows=1), cells, strict=True):
+        assert chunk["a"].tolist() == [f"{cell}\n"]
+
+
 def test_text_that_appears_late_is_told_by_its_row(save):
     chunks = read_chunks(save("a,b\n" + "1,2\n" * 7 + "1,oops\n1,2\n"), chunk_rows=3)
     columns = Columns.choose(chunks)

@@ -108,10 +108,10 @@ def test_only_text_is_gzipped(tmp_path):
     with pytest.raises(TableError, match="only .csv and .tsv are gzipped"):
         write_table(FRAME, tmp_path / "table.parquet.gz")
     write_table(FRAME, tmp_path / "a.csv.gz")
-    write_table(FRAME, tmp_path / "b.csv.gz")
     content = (tmp_path / "a.csv.gz").read_bytes()
     assert gzip.decompress(content).startswith(b"x,n,text\n")
-    assert content == (tmp_path / "b.csv.gz").read_bytes()
+    # No time and no name: the same table gives the same bytes.
+    assert content[3:8] == bytes(5)
 
 
 def test_impossible_places(tmp_path):

@@ -231,8 +231,7 @@ class _ArrowSink:
 
     def write(self, table: pa.Table) -> None:
         if self._writer is None:
-            self._kept_open = _KeptOpen(self._file)
-            sink = pa.PythonFile(self._kept_open, mode="w")
+            sink = pa.PythonFile(_KeptOpen(self._file), mode="w")
             opened = {
                 "parquet": pa.parquet.ParquetWriter,
                 "arrow": pa.ipc.new_file,
@@ -253,27 +252,18 @@ class _ArrowSink:
 
     def abandon(self) -> None:
         if self._writer is not None:
-            # Arrow ends a file in any case, be it when the writer is collected.
-            self._kept_open.deaf = True
+            # Left open, it would write the end of the file when it is collected.
             with contextlib.suppress(pa.ArrowException, OSError):
                 self._writer.close()
 
 
 class _KeptOpen:
-    """A file that Arrow may not close, and that can be made to take no more."""
+    """A file that Arrow may not close."""
 
     closed = False
-    deaf = False
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def write(self, data: bytes) -> int:
-        return len(data) if self.deaf else self._file.write(data)
-
-    def flush(self) -> None:
-        if not self.deaf:
-            self._file.flush()
+        self.write, self.flush = file.write, file.flush
 
     def close(self) -> None:
         self.flush()
