@@ -125,6 +125,14 @@ def test_damaged_and_empty_files(save, name):
         read_table(save(in_format(name, twice)))
 
 
+@pytest.mark.parametrize("name", ["arrow", "arrows"])
+def test_text_that_is_none_is_not_trusted(save, name):
+    offsets = pa.array([0, 2, 4], pa.int32()).buffers()[1]
+    text = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab\xff\xfe")])
+    with pytest.raises(TableError, match="damaged or cut short: .*UTF8"):
+        read_table(save(in_format(name, pa.table({"a": text}))))
+
+
 def test_a_declared_format_is_held_to(save):
     with pytest.raises(TableError, match="is a Parquet file, not CSV"):
         read_table(save(in_format("parquet")), format="csv")
@@ -266,6 +274,19 @@ def test_headers_of_excel(save):
         read_table(save(xlsx([["a", "a"], [1, 2]])))
     with pytest.raises(TableError, match="sheet 'data' of .* is empty"):
         read_table(save(xlsx([])))
+
+
+def test_a_workbook_that_tells_a_wrong_size(save):
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(xlsx([["a", "b"], [1, 2], [3, 4]]))) as good,
+        zipfile.ZipFile(file, "w") as wrong,
+    ):
+        for name in good.namelist():
+            content = good.read(name)
+            wrong.writestr(name, content.replace(b'dimension ref="A1:B3"', b'dimension ref="A1"'))
+    assert file.getvalue().count(b"A1:B3") == 0
+    assert read_table(save(file.getvalue())).to_numpy().tolist() == [[1, 2], [3, 4]]
 
 
 def test_a_damaged_workbook(save):
