@@ -25,7 +25,7 @@ names = st.lists(
     unique=True,
 ).map(lambda found: [f"c{name}" for name in found])
 floats = st.none() | st.floats(allow_nan=False, allow_infinity=False)
-few = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
