@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo docs test lint format bench bench-quality bench-deep sanitize test-native wheel clean distclean
+.PHONY: help demo docs test lint format bench bench-quality bench-deep paper paper-quick sanitize test-native wheel clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,12 @@ bench-quality: $(STAMPS)/bench ## compare partitions with the peers' (data: AMCL
 
 bench-deep: $(STAMPS)/bench ## compare deep clustering with the peers' (data: AMCLUST_DATA)
 	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.deep
+
+paper: $(STAMPS)/bench ## the paper's tables and figures: runs what is missing (data: AMCLUST_DATA)
+	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.paper --jobs 2
+
+paper-quick: $(STAMPS)/bench ## the same on small budgets, to see that it works
+	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.paper --quick --jobs 2
 
 docs: $(STAMPS)/docs ## build the documentation into docs/_build/html, warnings are errors
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

@@ -1,0 +1,72 @@
+"""Running what is missing: one run after the other, or a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from benchmarks.machine import describe_machine
+from benchmarks.paper.experiments import EXPERIMENTS
+from benchmarks.paper.experiments.base import Unfinished
+from benchmarks.paper.runs import Record, Records, Run
+from benchmarks.paper.settings import Settings
+from benchmarks.quality.results import describe_environment
+
+
+def missing(runs: Iterable[Run], settings: Settings) -> list[Run]:
+    """Give the runs that have no record, or one with another definition."""
+    records = Records(settings.folder)
+    return [run for run in runs if not records.has(run, _definition(run, settings))]
+
+
+def execute(runs: Sequence[Run], settings: Settings, jobs: int) -> Iterator[Record]:
+    """Make the runs and keep their records; those that are timed come last and alone.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        What to do.
+    settings : Settings
+        How much.
+    jobs : int
+        How many runs at a time, each in one thread.
+
+    Yields
+    ------
+    Record
+        What was done, when it is on disk.
+    """
+    shared = [run for run in runs if not EXPERIMENTS[run.experiment].alone]
+    if jobs == 1:
+        yield from (perform(run, settings) for run in shared)
+    else:
+        tasks = (delayed(perform)(run, settings) for run in shared)
+        yield from Parallel(jobs, return_as="generator_unordered")(tasks)
+    yield from (perform(run, settings) for run in runs if EXPERIMENTS[run.experiment].alone)
+
+
+def perform(run: Run, settings: Settings) -> Record:
+    """Make one run, from where an interrupted one stopped, and keep its record."""
+    experiment = EXPERIMENTS[run.experiment]
+    records, definition = Records(settings.folder), _definition(run, settings)
+    unfinished = Unfinished(records.unfinished(run, definition))
+    with threadpool_limits(None if experiment.alone else 1):
+        results = experiment.perform(run, settings, unfinished)
+    record = Record(run, definition, _environment(), unfinished.seconds, results)
+    records.put(record)
+    return record
+
+
+def _definition(run: Run, settings: Settings) -> dict[str, Any]:
+    return EXPERIMENTS[run.experiment].definition(run, settings)
+
+
+@cache
+def _environment() -> dict[str, Any]:
+    versions = describe_machine().versions
+    environment = describe_environment()
+    return {**environment, "versions": {**environment["versions"], "torch": versions["torch"]}}

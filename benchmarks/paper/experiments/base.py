@@ -1,0 +1,75 @@
+"""What an experiment is: its runs, what defines each, and how one is made."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from benchmarks.paper.runs import Run, as_lines
+from benchmarks.paper.settings import Settings
+from benchmarks.store import write_text
+
+_SECONDS_BETWEEN_WRITES = 15.0
+
+
+class Unfinished:
+    """What a run has found so far, kept on disk so that an interrupt costs seconds.
+
+    Attributes
+    ----------
+    state : dict or None
+        What an interrupted run left; None at a fresh start.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        self.state: dict[str, Any] | None = kept.get("state")
+        self._before: float = kept.get("seconds", 0.0)
+        self._began = self._written = time.perf_counter()
+
+    @property
+    def folder(self) -> Path:
+        """Where larger things may be kept until all is done."""
+        return self._path.parent
+
+    @property
+    def seconds(self) -> float:
+        """What the run has taken, its interrupted part included."""
+        return self._before + time.perf_counter() - self._began
+
+    def keep(self, state: dict[str, Any]) -> None:
+        """Write the state, unless it was written a moment ago."""
+        if time.perf_counter() - self._written > _SECONDS_BETWEEN_WRITES:
+            write_text(self._path, as_lines({"seconds": self.seconds, "state": state}))
+            self._written = time.perf_counter()
+
+
+class Experiment(Protocol):
+    """A part of the evaluation.
+
+    Attributes
+    ----------
+    name : str
+        Folder of its records.
+    alone : bool
+        Whether its runs must have the machine for themselves, because they are timed.
+    """
+
+    name: str
+    alone: bool
+
+    def runs(self, settings: Settings) -> Iterator[Run]:
+        """List the runs, cheap and telling ones first."""
+
+    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
+        """Say everything that is chosen about a run, as plain values."""
+
+    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+        """Do it, and give what was found as plain values."""
+
+    def expected_seconds(self, run: Run, settings: Settings) -> float:
+        """Guess what it takes on one core of the machine that the plan was made for."""

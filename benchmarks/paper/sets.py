@@ -1,0 +1,121 @@
+"""The paper's sets, standardised; what stands in for those that are not at hand."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from amclust.datasets import DATASETS, load_dataset
+from benchmarks.availability import UnavailableError
+from benchmarks.data import Table, make_mixture, standardise
+from benchmarks.paper.published import EFFICIENCY, SILHOUETTES
+
+# The rows of the tables, small sets first.
+TABLE_SETS = (
+    "zoo",
+    "ecoli",
+    "movement_libras",
+    "yale",
+    "gcm",
+    "mice_protein",
+    "ctg",
+    "segment",
+    "usps_test",
+    "fashion_mnist",
+)
+assert set(TABLE_SETS) == set(SILHOUETTES)
+TIMED_SETS = tuple(EFFICIENCY)
+IMAGES = {"yale": (32, 32), "usps_test": (16, 16), "fashion_mnist": (28, 28)}
+STAND_INS = {"gcm": "nci9"}
+
+_SAMPLE_SEED = 0
+
+
+def set_in_place_of(name: str, folder: Path) -> str:
+    """Give the set itself where it is at hand, else the one that stands in for it."""
+    if name in STAND_INS and not is_at_hand(name, folder):
+        return STAND_INS[name]
+    return name
+
+
+def paper_set(name: str) -> str:
+    """Give the set of the paper that a set is or stands in for."""
+    return {stand_in: name for name, stand_in in STAND_INS.items()}.get(name, name)
+
+
+def title(name: str) -> str:
+    """Name a set as the paper does, and say what stands in for it."""
+    of = paper_set(name)
+    if of != name:
+        return f"{DATASETS[of].title} (stand-in: {DATASETS[name].title})"
+    return DATASETS[name].title
+
+
+def is_at_hand(name: str, folder: Path) -> bool:
+    """Whether the files of a set are on this machine."""
+    try:
+        _load(name, folder)
+    except (FileNotFoundError, UnavailableError):
+        return False
+    return True
+
+
+@cache
+def load(name: str, folder: Path, rows: int | None = None) -> Table:
+    """Give a set with every feature standardised.
+
+    Parameters
+    ----------
+    name : str
+        A key of `amclust.datasets.DATASETS`.
+    folder : Path
+        Folder of the sets.
+    rows : int, optional
+        Take a sample of this size, always the same, where the set is larger.
+
+    Returns
+    -------
+    Table
+        Features of mean 0 and variance 1, in the dtype of the loader.
+
+    Raises
+    ------
+    UnavailableError
+        If the set is not on this machine.
+    """
+    table = sampled(_load(name, folder), rows)
+    return table._replace(features=standardise(table.features))
+
+
+@cache
+def load_raw(name: str, folder: Path, rows: int | None = None) -> Table:
+    """Give the same rows as `load`, not standardised."""
+    return sampled(_load(name, folder), rows)
+
+
+def sampled(table: Table, rows: int | None) -> Table:
+    """Take a sample of the rows, always the same."""
+    if rows is None or rows >= len(table.classes):
+        return table
+    generator = np.random.default_rng(_SAMPLE_SEED)
+    pick = np.sort(generator.choice(len(table.classes), rows, replace=False))
+    return Table(table.name, table.features[pick], table.classes[pick])
+
+
+def make_like(name: str, rows: int | None = None) -> Table:
+    """Make rows of the published shape of a set, for timings where it is not at hand."""
+    info = DATASETS[name]
+    features = make_mixture(rows or info.n_samples, info.n_features, info.n_classes)
+    classes = np.arange(len(features)) % info.n_classes
+    return Table(name, standardise(features), classes)
+
+
+@cache
+def _load(name: str, folder: Path) -> Table:
+    try:
+        bunch = load_dataset(name, data_dir=folder, download=False)
+    except FileNotFoundError as error:
+        raise UnavailableError(str(error)) from error
+    return Table(name, bunch.data, bunch.target)

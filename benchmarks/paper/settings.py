@@ -1,0 +1,106 @@
+"""How much is run: the budgets of the full run and of the quick one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.folders import DATA, RESULTS
+
+# Where every pair of rows is looked at, or every row has k × d numbers, large sets are sampled.
+SAMPLE_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of every run. What changes a result is copied into the definition of the run.
+
+    Attributes
+    ----------
+    data_dir : Path
+        Folder of the sets.
+    folder : Path
+        Where records are kept.
+    quick : bool
+        Shows that everything runs, not how good it is.
+    sets : tuple of str or None
+        Sets of the tables to run; None: all.
+    clam_runs : mapping of str to int
+        Runs of ClAM under the paper's protocol, each with hyperparameters drawn from its grid.
+    published_restarts : int
+        Runs with the best hyperparameters of the paper, before those.
+    epochs : int
+        Of a run of ClAM.
+    kmeans_restarts : mapping of str to int
+        ``n_init`` of k-means under the paper's protocol, where it is not the paper's 1000.
+    update_intervals : mapping of str to int
+        How many of the paper's sixteen update intervals DCEC is run with.
+    honest_fits : int
+        Fits of every method, for one seed of the honest protocol.
+    seeds : int
+        Seeds of the honest protocol and of ClAM's default.
+    timing_repeats : int
+        How often a timing is repeated.
+    curve_restarts : int
+        Runs behind a point of the curves of silhouettes.
+    """
+
+    data_dir: Path = DATA
+    folder: Path = RESULTS / "paper"
+    quick: bool = False
+    sets: tuple[str, ...] | None = None
+    clam_runs: Mapping[str, int] = field(default_factory=dict)
+    published_restarts: int = 10
+    epochs: int = 200
+    kmeans_restarts: Mapping[str, int] = field(default_factory=dict)
+    update_intervals: Mapping[str, int] = field(default_factory=dict)
+    dcec_updates: int = 1_200
+    dcec_epochs: int = 20
+    honest_fits: int = 50
+    seeds: int = 10
+    timing_repeats: int = 3
+    curve_restarts: int = 10
+    sample_rows: int = SAMPLE_ROWS
+
+    @property
+    def page(self) -> str:
+        """Which command makes the page."""
+        return "make paper-quick" if self.quick else "make paper"
+
+
+FULL = Settings(
+    clam_runs={
+        "zoo": 4000,
+        "ecoli": 4000,
+        "movement_libras": 2500,
+        "yale": 1200,
+        "gcm": 200,
+        "nci9": 300,
+        "mice_protein": 2000,
+        "ctg": 2000,
+        "segment": 2000,
+        "usps_test": 600,
+        "fashion_mnist": 60,
+    },
+    kmeans_restarts={"fashion_mnist": 20},
+    update_intervals={"usps_test": 6, "fashion_mnist": 3},
+)
+
+_SETS = tuple(FULL.clam_runs)
+QUICK = Settings(
+    folder=RESULTS / "paper-quick",
+    quick=True,
+    clam_runs=dict.fromkeys(_SETS, 10) | {"fashion_mnist": 1, "gcm": 2, "nci9": 2},
+    published_restarts=2,
+    epochs=20,
+    kmeans_restarts=dict.fromkeys(_SETS, 10) | {"fashion_mnist": 1},
+    update_intervals=dict.fromkeys(_SETS, 1),
+    dcec_updates=20,
+    dcec_epochs=1,
+    honest_fits=3,
+    seeds=2,
+    timing_repeats=1,
+    curve_restarts=1,
+    sample_rows=1_000,
+)

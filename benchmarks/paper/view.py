@@ -1,0 +1,68 @@
+"""What tables and figures look at: the records, by what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from benchmarks.paper import sets
+from benchmarks.paper.published import Row
+from benchmarks.paper.runs import Record, Records, Run
+from benchmarks.paper.settings import Settings
+
+NOT_RUN = "not run"
+
+
+class View:
+    """All records of a folder, read once."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._records: dict[str, dict[Run, Record]] = {}
+
+    def records(self, experiment: str) -> dict[Run, Record]:
+        """Give the records of an experiment by their runs."""
+        if experiment not in self._records:
+            found = Records(self.settings.folder).all(experiment)
+            self._records[experiment] = {record.run: record for record in found}
+        return self._records[experiment]
+
+    def all(self) -> Iterator[Record]:
+        """Give every record."""
+        for folder in sorted(self.settings.folder.iterdir()):
+            if folder.is_dir() and folder.name not in ("unfinished", "pictures"):
+                yield from self.records(folder.name).values()
+
+    def one(self, *run: Any) -> Record | None:
+        """Give the record of a run."""
+        wanted = Run(*run)
+        return self.records(wanted.experiment).get(wanted)
+
+    def partitions(self, name: str, method: str, protocol: str) -> list[Record]:
+        """Give the records of a method on a set, by seeds."""
+        found = [
+            record
+            for run, record in self.records("partitions").items()
+            if (run.set, run.method, run.protocol) == (name, method, protocol)
+        ]
+        return sorted(found, key=lambda record: record.run.seed)
+
+    def chosen(self, name: str, method: str, rule: str = "best") -> dict[str, Any] | None:
+        """Give what the paper's protocol chose: by silhouette alone, or living clusters first."""
+        record = self.one("partitions", name, method, "paper")
+        return record.results[rule] if record else None
+
+    @cached_property
+    def table_sets(self) -> list[str]:
+        """The rows of the tables, with what stands in for a set that has no record."""
+        ran = {run.set for run in self.records("partitions")}
+        stand_ins = {name: other for name, other in sets.STAND_INS.items() if name not in ran}
+        return [stand_ins.get(name, name) for name in sets.TABLE_SETS]
+
+
+def published(table: dict[str, Row], name: str, method: str) -> float | None:
+    """Give the paper's number, none for a set that only stands in for one of the paper's."""
+    if sets.paper_set(name) != name:
+        return None
+    return table[name].get(method)

@@ -1,0 +1,281 @@
+"""The paper's evaluation: its numbers as printed, runs that are kept, a page without inventions."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.folders import DATA
+from benchmarks.paper import cli, published
+from benchmarks.paper.execute import execute, missing
+from benchmarks.paper.experiments import EXPERIMENTS
+from benchmarks.paper.methods import METHODS
+from benchmarks.paper.methods.base import draw_configs
+from benchmarks.paper.runs import Record, Records, Run
+from benchmarks.paper.settings import FULL, QUICK
+from benchmarks.protocol import PROTOCOLS
+from benchmarks.quality.cells import unpack_labels
+from sklearn.metrics import adjusted_rand_score, silhouette_score
+from sklearn.preprocessing import scale
+
+from amclust.datasets import DATASETS
+from amclust.datasets._table import make_table, write_csv
+
+PAPER = DATA.parent / "paper" / "clam.tex"
+TITLES = {
+    **{info.title.lower(): name for name, info in DATASETS.items()},
+    "movement libras": "movement_libras",
+    "mice protien exp": "mice_protein",
+    "mice protien expression": "mice_protein",
+    "mlib": "movement_libras",
+    "mpe": "mice_protein",
+    "seg": "segment",
+    "fm": "fashion_mnist",
+    "fashion mnist": "fashion_mnist",
+}
+
+
+# --- the paper's numbers --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def paper():
+    if not PAPER.is_file():
+        pytest.skip(f"{PAPER} is not on this machine")
+    return PAPER.read_text(encoding="utf-8")
+
+
+def rows_of(paper, label):
+    """Read the rows of a table: cells as text, without what typesets them."""
+    body = paper.split(rf"\label{{{label}}}")[1].split(r"\end{tabular}")[0]
+    body = body.replace("\n", " ").split(r"\midrule", 1)[1]
+    for row in re.split(r"\\\\", body):
+        text = re.sub(r"\\(mid|top|bottom)rule", "", row)
+        text = re.sub(r"\\txsps\{[^}]*\}", "", text)
+        text = re.sub(r"\\multirow\{\d\}\{\*\}", "", text)
+        text = re.sub(r"\{\\em ([^}]*)\}|\\(?:textbf|underline)\{([^}]*)\}", r"\1\2", text)
+        cells = [cell.strip(" {}'") for cell in text.split("&")]
+        if len(cells) > 1:
+            yield cells
+
+
+def numbers(cells):
+    undefined = {"---", "N/A"}
+    return [None if cell in undefined else float(cell.replace("0.0.0", "0.0")) for cell in cells]
+
+
+def sets_of(rows):
+    """Give the rows by set, without those of wins and losses."""
+    return {TITLES[row[0].lower()]: row[1:] for row in rows if row[0].lower() in TITLES}
+
+
+def assert_table(table, rows):
+    assert {name: list(row.values()) for name, row in table.items()} == {
+        name: numbers(cells) for name, cells in rows.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("label", "table"), [("tab:ss", "SILHOUETTES"), ("tab:nmigt", "NMI_ROUNDED")]
+)
+def test_tables_with_a_row_a_set_are_the_papers(paper, label, table):
+    assert_table(getattr(published, table), sets_of(rows_of(paper, label)))
+
+
+@pytest.mark.parametrize(
+    ("label", "tables"),
+    [("tab:fullgt", ("NMI", "ARI")), ("tab:amvsbasefull", ("NMI_BETWEEN", "ARI_BETWEEN"))],
+)
+def test_tables_with_two_rows_a_set_are_the_papers(paper, label, tables):
+    rows = list(rows_of(paper, label))
+    for start, table in enumerate(tables):
+        found = {
+            TITLES[first[0].lower()]: row[2:]
+            for first, row in zip(rows[::2], rows[start::2], strict=True)
+        }
+        assert {row[1] for row in rows[start::2]} == {table[:3]}
+        assert_table(getattr(published, table), found)
+
+
+def test_wins_and_losses_are_the_papers(paper):
+    found = [row[1:] for row in rows_of(paper, "tab:ss") if "W/L" in row[0]]
+    columns = list(published.SILHOUETTES["zoo"])
+    for cells, table in zip(found, published.WINS_AND_LOSSES.values(), strict=True):
+        counts = {
+            name: tuple(map(int, cell.split("/")))
+            for name, cell in zip(columns, cells, strict=True)
+            if cell != "---"
+        }
+        assert counts == table
+
+
+def test_shapes_efficiency_noise_and_best_hyperparameters_are_the_papers(paper):
+    shapes = sets_of(rows_of(paper, "tab:data"))
+    assert {name: tuple(map(int, cells[1:])) for name, cells in shapes.items()} == published.SHAPES
+    assert all(
+        (info.n_samples, info.n_features, info.n_classes) == published.SHAPES[name]
+        for name, info in DATASETS.items()
+        if name in published.SHAPES
+    )
+    efficiency = sets_of(row for row in rows_of(paper, "tab:efficiency-main"))
+    assert {name: list(row) for name, row in published.EFFICIENCY.items()} == {
+        name: numbers(cells) for name, cells in efficiency.items()
+    }
+    noise = [tuple(numbers(row[1:])) for row in rows_of(paper, "tab:noise")]
+    assert list(published.NOISE.values()) == noise
+    best = sets_of(rows_of(paper, "tab:bhp"))
+    assert {name: list(row) for name, row in published.BEST_HYPERPARAMETERS.items()} == {
+        name: [*numbers(cells[:5]), cells[5]] for name, cells in best.items()
+    }
+
+
+def test_grids_of_the_baselines_are_the_papers(paper):
+    text = " ".join(paper.split(r"\label{tab:hp_baselines}")[1].split(r"\end{table}")[0].split())
+    for name, grid in (
+        ("gamma", published.SPECTRAL_GRID["gamma"]),
+        (r"n\_neighbors", published.SPECTRAL_GRID["n_neighbors"]),
+        (r"update\_interval", published.EMBEDDED_GRID["update_interval"]),
+    ):
+        values = re.search(rf"& {re.escape(name)} &[^&]*& \[([^\]]*)\]", text)[1]
+        assert tuple(map(float, values.split(","))) == grid
+    for name in ("metric", "linkage"):
+        assert all(f"{value}'" in text for value in published.AGGLOMERATIVE_GRID[name])
+
+
+def test_best_hyperparameters_agree_with_the_other_benchmarks():
+    assert {**published.BEST_HYPERPARAMETERS, **PROTOCOLS} == published.BEST_HYPERPARAMETERS
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory):
+    """A folder with a made set in the place of zoo."""
+    folder = tmp_path_factory.mktemp("data")
+    generator = np.random.default_rng(0)
+    classes = np.arange(101) % 7
+    features = generator.normal(size=(101, 16)) + 3 * generator.normal(size=(7, 16))[classes]
+    write_csv(make_table(features, classes), folder / "zoo.csv.gz")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def done(data_dir, tmp_path_factory):
+    """All partitions of that set, on small budgets."""
+    folder = tmp_path_factory.mktemp("records")
+    options = ["--quick", "--sets", "zoo", "--experiments", "partitions"]
+    options += ["--data-dir", str(data_dir), "--folder", str(folder)]
+    assert cli.main(options) == 0
+    return replace(QUICK, sets=("zoo",), data_dir=data_dir, folder=folder)
+
+
+def partition_runs(settings):
+    return list(EXPERIMENTS["partitions"].runs(settings))
+
+
+def test_nothing_is_run_twice(done):
+    assert missing(partition_runs(done), done) == []
+    other = replace(done, epochs=done.epochs + 1)
+    again = missing(partition_runs(done), other)
+    assert again
+    assert {run.method for run in again} == {"clam", "clam-unmasked", "clam-weighted"}
+
+
+def test_records_hold_what_was_run_and_found(done, data_dir):
+    record = Records(done.folder).get(Run("partitions", "zoo", "clam", "paper"))
+    results = record.results
+    columns = record.definition["configs"]
+    fits = 4 * done.published_restarts + done.clam_runs["zoo"]
+    assert record.definition["fits"] == fits == len(columns["beta"])
+    assert len(results["silhouettes"]) == len(results["living_clusters"]) == fits
+    assert {"commit", "versions", "processor"} <= set(record.environment)
+    best = results["best"]
+    assert best["silhouette"] == max(score for score in results["silhouettes"] if score)
+    assert best["config"]["beta"] == columns["beta"][best["index"]]
+    bunch = np.loadtxt(data_dir / "zoo.csv.gz", delimiter=",", skiprows=1)
+    labels = unpack_labels(best["labels"])
+    assert best["silhouette"] == pytest.approx(
+        silhouette_score(scale(bunch[:, :-1]), labels), abs=1e-4
+    )
+    assert best["ari"] == pytest.approx(adjusted_rand_score(bunch[:, -1], labels), abs=1e-4)
+    living = results["living"]
+    assert living["living"] == max(results["living_clusters"])
+
+
+def test_an_interrupted_run_goes_on_to_the_same_result(done, tmp_path, monkeypatch):
+    settings = replace(done, folder=tmp_path)
+    run = Run("partitions", "zoo", "clam", "paper")
+    monkeypatch.setattr("benchmarks.paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
+    fit, fits = METHODS["clam"].__class__.fit, []
+
+    def interrupted(*arguments):
+        fits.append(1)
+        if len(fits) == 6:
+            raise KeyboardInterrupt
+        return fit(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(METHODS["clam"].__class__, "fit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            list(execute([run], settings, jobs=1))
+    kept = list((tmp_path / "unfinished").iterdir())
+    assert len(kept) == 1
+    assert len(json.loads(kept[0].read_text())["state"]["silhouettes"]) == 5
+    assert missing([run], settings) == [run]
+    (record,) = execute([run], settings, jobs=1)
+    assert record.results == Records(done.folder).get(run).results
+    assert not kept[0].exists()
+
+
+def test_records_survive_writing_and_reading(tmp_path):
+    run = Run("partitions", "zoo", "kmeans", "honest", 3)
+    record = Record(run, {"fits": 2}, {"commit": "abc"}, 1.5, {"silhouettes": [0.1, None]})
+    records = Records(tmp_path)
+    records.put(record)
+    assert records.get(run) == record
+    assert records.has(run, {"fits": 2})
+    assert not records.has(run, {"fits": 3})
+    assert records.get(run._replace(seed=4)) is None
+
+
+def test_every_method_has_the_same_number_of_fits_in_the_honest_protocol():
+    for method in METHODS.values():
+        if method.name == "clam-default":
+            continue
+        drawn = draw_configs(method, "zoo", FULL, seed=1)
+        grid = method.single_configs("zoo", FULL)
+        assert len(drawn) == FULL.honest_fits if method.seeded else len(grid)
+        assert all(config in grid for config in drawn[:5])
+        assert drawn == draw_configs(method, "zoo", FULL, seed=1)
+
+
+def test_variants_of_clam_have_the_same_draws():
+    plain, unmasked, weighted = (
+        METHODS[name].paper_configs("zoo", FULL)
+        for name in ("clam", "clam-unmasked", "clam-weighted")
+    )
+    assert plain == weighted
+    assert [config["beta"] for config in plain] == [config["beta"] for config in unmasked]
+    assert "mask_prob" not in unmasked[0]
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+def test_the_page_has_what_was_run_and_says_what_was_not(done):
+    page = (done.folder / "paper.md").read_text(encoding="utf-8")
+    chosen = Records(done.folder).get(Run("partitions", "zoo", "kmeans", "paper")).results["best"]
+    row = next(line for line in page.splitlines() if line.startswith("| Zoo |"))
+    assert row.startswith(f"| Zoo | {chosen['silhouette']:.3f} ({chosen['living']}/7)<br>*0.374*")
+    row = next(line for line in page.splitlines() if line.startswith("| Ecoli |"))
+    assert row.startswith("| Ecoli | not run<br>*0.262*")
+    assert "GCM (stand-in: NCI9)" in page
+
+
+def test_the_plan_runs_nothing(data_dir, tmp_path, capsys):
+    arguments = ["--plan", "--sets", "zoo", "--data-dir", str(data_dir), "--folder", str(tmp_path)]
+    assert cli.main(arguments) == 0
+    assert "hours" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
