@@ -468,3 +468,21 @@ def test_a_parquet_table_keeps_what_is_not_used(tmp_path):
     assert again["id"].tolist()[0] == 2**60 + 1
     pd.testing.assert_frame_equal(again.drop(columns="x"), read.drop(columns="x"))
     assert again["x"].tolist() == [1, 2]
+
+
+def test_filled_numbers_have_no_digits_of_rounding(save):
+    frame = read_table(save("a;b\n1,5;2\n;3\n"))
+    columns = Columns.choose(frame, decimal=",")
+    completed = np.array([[1.5, 2.0], [17.851547284858912, 3.0]])
+    assert columns.fill(frame, completed)["a"].tolist() == ["1,5", "17,8515473"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_a_table_is_written_back_with_its_delimiter(save, tmp_path, delimiter):
+    text = "a,b\n1.5,2\n,3\n".replace(",", delimiter)
+    frame = read_table(save(text))
+    filled = Columns.choose(frame).fill(frame, np.array([[1.5, 2.0], [7.25, 3.0]]))
+    write_table(filled, tmp_path / "filled.csv")
+    assert (tmp_path / "filled.csv").read_text() == text.replace(
+        f"\n{delimiter}3", f"\n7.25{delimiter}3"
+    )

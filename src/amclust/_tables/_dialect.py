@@ -26,6 +26,9 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _NUMBER = re.compile(rf"{NUMBER}|[+-]?[0-9]+,[0-9]+")
+DELIMITER = "delimiter"
+"""What a table's delimiter is called in the attributes of its frame."""
+
 # Enough to tell delimiters apart.
 _RECORDS = 50
 

@@ -12,6 +12,9 @@ import pyarrow.compute as pc
 from amclust._tables._cells import Spelling, is_missing, is_text, spell_numbers, to_arrow
 from amclust._tables._column import Column
 
+# Significant ones of a number that is filled in.
+DIGITS = 9
+
 
 def fill(
     frame: pd.DataFrame, columns: Sequence[Column], values: np.ndarray, spelling: Spelling
@@ -45,12 +48,17 @@ def _fill_column(
     elif column.kind == "boolean":
         new = pa.array(values[:, 0] >= 0.5)
     else:
-        new = pa.array(values[:, 0])
+        new = pa.array(_rounded(values[:, 0]))
     if is_text(cells):
         new = _to_text(new, cells, column, spelling)
     else:
         cells, new = _of_one_type(cells, new)
     return pc.replace_with_mask(pc.fill_null(cells, new[0]), pa.array(missing), new)
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Leave out digits that tell of rounding: values were computed in single precision."""
+    return np.array([float(f"{value:.{DIGITS}g}") for value in values])
 
 
 def _to_text(new: pa.Array, cells: pa.ChunkedArray, column: Column, spelling: Spelling) -> pa.Array:

@@ -17,6 +17,7 @@ from amclust._tables._binary import (
     npz_batches,
     parquet_batches,
 )
+from amclust._tables._dialect import DELIMITER
 from amclust._tables._errors import TableError
 from amclust._tables._formats import TITLES, damage_named
 from amclust._tables._sources import OpenSource, name_of, open_source
@@ -267,7 +268,11 @@ def _rechunked(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 def _to_frame(table: pa.Table) -> pd.DataFrame:
-    return table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+    frame = table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+    delimiter = (table.schema.metadata or {}).get(DELIMITER.encode())
+    if delimiter is not None:  # a table that is written back has the delimiter that it came with
+        frame.attrs[DELIMITER] = delimiter.decode()
+    return frame
 
 
 def _no_rows(source: str | os.PathLike[str]) -> TableError:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from amclust._tables._dialect import Dialect, find_dialect, find_encoding
+from amclust._tables._dialect import DELIMITER, Dialect, find_dialect, find_encoding
 from amclust._tables._errors import TableError, shortened
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ def text_batches(
     try:
         longest = max(map(len, beginning[:_HEAD].splitlines()), default=0)
         block_size = max(_WHOLE_BLOCK if whole else _BLOCK, 8 * longest)
-        yield from _parse(blocks, source, dialect, block_size)
+        for table in _parse(blocks, source, dialect, block_size):
+            yield table.replace_schema_metadata({DELIMITER: dialect.delimiter})
     except _RaggedRow as ragged:
         text = io.BytesIO(head) if whole else None
         _raise_ragged(ragged, text, encoding, source, dialect)

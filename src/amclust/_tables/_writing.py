@@ -19,6 +19,7 @@ import pyarrow.parquet
 from amclust._files import atomic_write
 from amclust._tables._cells import to_arrow
 from amclust._tables._csv_writing import csv_lines
+from amclust._tables._dialect import DELIMITER
 from amclust._tables._errors import TableError, listed
 from amclust._tables._excel_writing import ExcelSink
 from amclust._tables._formats import format_to_write
@@ -37,7 +38,7 @@ def write_table(
 
     A file appears only when all of it is written; see `amclust._files.atomic_write`. Cells of
     a text table (`read_table`) become numbers, truth values or text by column where the format has
-    types, if that loses nothing.
+    types, if that loses nothing; as CSV it has the delimiter that it came with.
 
     Parameters
     ----------
@@ -142,6 +143,8 @@ class TableWriter:
         if self._names is None:
             check_names(names, "the table to write")
             self._names = names
+            if isinstance(self._sink, _CsvSink) and self._format == "csv":
+                self._sink.delimiter = frame.attrs.get(DELIMITER, ",")
         elif names != self._names:
             msg = f"all pieces need the columns {listed(self._names)}, got {listed(names)}"
             raise TableError(msg)
@@ -207,11 +210,11 @@ def _copied_to_stdout() -> Any:
 
 class _CsvSink:
     def __init__(self, file: BinaryIO, delimiter: str) -> None:
-        self._file, self._delimiter = file, delimiter
+        self._file, self.delimiter = file, delimiter
         self._begun = False
 
     def write(self, table: pa.Table) -> None:
-        for lines in csv_lines(table, self._delimiter, header=not self._begun):
+        for lines in csv_lines(table, self.delimiter, header=not self._begun):
             self._file.write(lines)
         self._begun = True
 
