@@ -28,7 +28,7 @@ help: ## list the targets
 # One stamp for each set of extras. The install is editable: only C++ and build files call for a new
 # one, Python files do not.
 
-EXTRAS_demo := plot
+EXTRAS_demo := plot,table
 EXTRAS_test := test,torch,plot
 EXTRAS_lint := dev
 EXTRAS_bench := bench,torch

@@ -407,3 +407,14 @@ def test_a_million_jobs_are_not_a_million_threads():
     X = np.random.default_rng(0).normal(size=(3000, 200))
     few, many = make(n_init=1, n_jobs=1).fit(X), make(n_init=1, n_jobs=10**6).fit(X)
     assert_array_equal(few.cluster_centers_, many.cluster_centers_)
+
+
+def test_column_names_that_repeat_are_named():
+    frame = pd.DataFrame(np.eye(4), columns=["a", "b", "a", 7])
+    with pytest.raises(ValueError, match="Column names must differ; more than once: 'a'"):
+        ClAM(2).fit(frame)
+
+
+def test_too_few_rows_are_not_blamed_on_extreme_values():
+    with pytest.raises(ValueError, match=r"which is 4 \(n_samples=4\)\.$"):
+        ClAM(5).fit(np.eye(4))

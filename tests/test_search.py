@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from amclust import ClAM, ClAMSearch, _checkpoint, _native, _search
+from amclust import ClAM, ClAMSearch, _checkpoint, _native, _search, load
 from amclust._search import TABLE_DTYPE, make_rungs, most_epochs, plan_rungs, ranked
 from amclust._space import PRESETS, Space
 from amclust._training import order_runs
@@ -171,7 +171,7 @@ def test_a_plan_keeps_to_the_budget_and_uses_it(
     n_configs, n_init, more, max_epochs, min_epochs, eta
 ):
     budget = n_init * max_epochs + more
-    rungs = plan_rungs(n_configs, n_init, budget, max_epochs, min_epochs, eta)
+    rungs = plan_rungs(n_configs, n_init, budget, 1, max_epochs, min_epochs, eta)
     assert most_epochs(rungs) <= budget
     assert rungs[-1].epochs == max_epochs
     assert len(rungs) == 1 or rungs[0].epochs >= min(min_epochs, max_epochs) - 0.5
@@ -192,7 +192,7 @@ def test_a_budget_that_is_too_small_says_what_is_needed():
     with pytest.raises(ValueError, match="budget must be at least 48 .*got 47"):
         make(budget=47).fit(table())
     assert make(budget=48).fit(table()).n_configs_ == 1
-    with pytest.raises(ValueError, match="for each number of clusters.*got 47"):
+    with pytest.raises(ValueError, match="at least 96 .*each of 2 numbers of clusters.*got 95"):
         make([2, 3], budget=95).fit(table())
 
 
@@ -816,3 +816,10 @@ def test_the_examples_of_the_guide_run():
 def test_a_folder_is_no_checkpoint(tmp_path):
     with pytest.raises(ValueError, match="is a folder; name a file"):
         make(3, checkpoint=tmp_path).fit(table())
+
+
+def test_the_best_of_a_search_is_saved(tmp_path):
+    X = table()
+    search = make().fit(X)
+    search.save(tmp_path / "best.amc")
+    np.testing.assert_array_equal(load(tmp_path / "best.amc").predict(X), search.labels_)

@@ -73,13 +73,20 @@ def most_epochs(rungs: list[Rung]) -> int:
 
 
 def plan_rungs(
-    n_configs: int | None, n_init: int, budget: int, max_epochs: int, min_epochs: int, eta: int
+    n_configs: int | None,
+    n_init: int,
+    total_budget: int,
+    parts: int,
+    max_epochs: int,
+    min_epochs: int,
+    eta: int,
 ) -> list[Rung]:
-    """Return the rungs for a budget (of each number of clusters).
+    """Return the rungs for an equal part of the budget, one for each number of clusters.
 
     All configurations are begun if the budget allows it, with as few rungs as it allows (a single
     one trains every run to the end); else as many as it allows, with the most rungs.
     """
+    budget = total_budget // parts
     most = 1
     while max_epochs / eta**most >= min_epochs:
         most += 1
@@ -95,10 +102,12 @@ def plan_rungs(
         range(1, budget + 1), budget, key=lambda n: most_epochs(rungs(n, most))
     )
     if not affordable:
+        least = parts * most_epochs(rungs(1, most))
+        numbers = f"each of {parts} numbers of clusters, " if parts > 1 else ""
         msg = (
-            f"budget must be at least {most_epochs(rungs(1, most))} run-epochs for each number of "
-            f"clusters (one configuration, n_init={n_init}, min_epochs={min_epochs}, "
-            f"max_epochs={max_epochs}, eta={eta}), got {budget} for each."
+            f"budget must be at least {least} run-epochs (one configuration for {numbers}"
+            f"n_init={n_init}, min_epochs={min_epochs}, max_epochs={max_epochs}, eta={eta}), got "
+            f"{total_budget}."
         )
         raise ValueError(msg)
     return rungs(affordable, most)

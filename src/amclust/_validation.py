@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ def check_numeric_columns(X: Any) -> None:
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return
     names = list(X.columns)
+    twice = sorted(repr(name) for name, n in Counter(names).items() if n > 1)
+    if twice:
+        msg = f"Column names must differ; more than once: {', '.join(twice)}. Rename these columns."
+        raise ValueError(msg)
     bad = [
         f"{name!r} ({dtype})"
         for name, dtype in zip(names, list(X.dtypes), strict=True)
@@ -114,9 +119,13 @@ def check_distinct(distinct: int, n_clusters: int, n_rows: int, *, first: bool) 
     if first and distinct < n_clusters:
         msg = (
             f"n_clusters={n_clusters} must be at most the number of distinct rows of X, which is "
-            f"{distinct} (n_samples={n_rows}). Rows that differ by less than about 1e-7 of the "
-            "spread of X count as one: look for extreme values."
+            f"{distinct} (n_samples={n_rows})."
         )
+        if distinct < n_rows:
+            msg += (
+                " Rows that differ by less than about 1e-7 of the spread of X count as one: look "
+                "for extreme values."
+            )
         raise ValueError(msg)
 
 

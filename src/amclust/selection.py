@@ -277,6 +277,8 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
     complete = _delegated("complete")
     score = _delegated("score")
     get_feature_names_out = _delegated("get_feature_names_out")
+    save = _delegated("save")
+    report = _delegated("report")
 
     @property
     def labels_(self) -> NDArray[np.int32]:
@@ -356,7 +358,8 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             return plan_rungs(
                 space.size,
                 n_init,
-                self.budget // parts,
+                self.budget,
+                parts,
                 self.max_epochs,
                 self.min_epochs,
                 self.eta,

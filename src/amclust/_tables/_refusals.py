@@ -58,8 +58,8 @@ _WORDS = {
     "text": (
         "text",
         (
-            "leave out with --drop {names}, or turn into a column of 0 and 1 for each category "
-            "with --one-hot {names}"
+            "leave out with --drop {names} (or --id, if it names the rows), or turn into a column "
+            "of 0 and 1 for each category with --one-hot {names}"
         ),
     ),
     "text among numbers": (
