@@ -26,7 +26,7 @@ from benchmarks.paper import sets
 from benchmarks.paper.costs import FIT_SECONDS, SCORE_SECONDS
 from benchmarks.paper.experiments.base import Unfinished
 from benchmarks.paper.methods import METHODS, PROTOCOL_METHODS
-from benchmarks.paper.methods.base import Config, FitError, draw_configs
+from benchmarks.paper.methods.base import Config, FitError, Method, draw_configs
 from benchmarks.paper.runs import Run
 from benchmarks.paper.settings import Settings
 from benchmarks.quality.cells import pack_labels
@@ -46,12 +46,11 @@ class Partitions:
         names = settings.sets or sets.TABLE_SETS
         names = tuple(sets.set_in_place_of(name, settings.data_dir) for name in names)
         for protocol, methods in PROTOCOL_METHODS.items():
-            seeds = range(1 if protocol == "paper" else settings.seeds)
             for name in names:
                 for method in methods:
                     if METHODS[method].covers(name):
-                        used = seeds if METHODS[method].seeded else seeds[:1]
-                        yield from (Run(self.name, name, method, protocol, s) for s in used)
+                        seeds = range(_seeds(METHODS[method], protocol, settings))
+                        yield from (Run(self.name, name, method, protocol, s) for s in seeds)
 
     def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
         method = METHODS[run.method]
@@ -166,6 +165,12 @@ def _judged_rows(rows: int, most: int) -> IntArray:
     if rows <= most:
         return np.arange(rows)
     return np.sort(np.random.default_rng(0).permutation(rows)[:most])
+
+
+def _seeds(method: Method, protocol: str, settings: Settings) -> int:
+    if protocol == "paper" or not method.seeded:
+        return 1
+    return min(settings.seeds, method.honest_seeds or settings.seeds)
 
 
 def _configs(run: Run, settings: Settings) -> list[Config]:
