@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import describe_machine
@@ -54,7 +56,10 @@ def perform(run: Run, settings: Settings) -> Record:
     experiment = EXPERIMENTS[run.experiment]
     records, definition = Records(settings.folder), _definition(run, settings)
     unfinished = Unfinished(records.unfinished(run, definition))
-    with threadpool_limits(None if experiment.alone else 1):
+    with threadpool_limits(None if experiment.alone else 1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        # What spectral clustering says about narrow kernels.
+        warnings.filterwarnings("ignore", module="sklearn.manifold")
         results = experiment.perform(run, settings, unfinished)
     record = Record(run, definition, _environment(), unfinished.seconds, results)
     records.put(record)

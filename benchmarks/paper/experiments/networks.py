@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.paper.experiments.base import Unfinished
 from benchmarks.paper.networks import (
@@ -47,9 +45,7 @@ class Networks:
         return {"memories": memories, "point": point, "betas": _CASE_BETAS, **steps}
 
     def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return _basins(run.set) if run.method == "basins" else _attraction(run.set)
+        return _basins(run.set) if run.method == "basins" else _attraction(run.set)
 
     def expected_seconds(self, run: Run, settings: Settings) -> float:
         return 1.0

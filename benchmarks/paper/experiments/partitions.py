@@ -12,13 +12,11 @@ default
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from math import nan
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from benchmarks.data import IntArray, Table
@@ -73,17 +71,12 @@ class Partitions:
             judge.restore(unfinished.state)
         for index in range(len(judge.silhouettes), len(configs)):
             config, seed = configs[index], seeds[index]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                warnings.filterwarnings("ignore", message="Graph is not fully connected")
-                # What the eigensolvers of spectral clustering say about narrow kernels.
-                warnings.filterwarnings("ignore", module="sklearn.manifold")
-                try:
-                    labels = method.fit(table, config, seed, settings)
-                except FitError:
-                    judge.add_failure()
-                else:
-                    judge.add(labels, config, seed)
+            try:
+                labels = method.fit(table, config, seed, settings)
+            except FitError:
+                judge.add_failure()
+            else:
+                judge.add(labels, config, seed)
             unfinished.keep(judge.state)
         return {
             "n_clusters": table.n_clusters,
