@@ -51,7 +51,7 @@ class Memories:
         if run.method == "evolution":
             shape = table.n_clusters, table.features.shape[1]
             init = np.random.default_rng(run.seed).normal(*NORMAL, shape)
-            parameters |= {"init": init, "n_init": 1, "record_epochs": EPOCHS}
+            parameters |= {"init": init, "n_init": 1, "record_epochs": _epochs(settings)}
         model = ClAM(table.n_clusters, **parameters, n_jobs=1, random_state=run.seed).fit(
             table.features
         )
@@ -79,6 +79,10 @@ def _parameters(run: Run, settings: Settings) -> dict[str, Any]:
     parameters = paper_parameters(0, best, restarts=restarts, epochs=settings.epochs)
     del parameters["n_clusters"]
     return parameters
+
+
+def _epochs(settings: Settings) -> list[int]:
+    return [epoch for epoch in EPOCHS if epoch <= settings.epochs]
 
 
 def _rows(run: Run, settings: Settings) -> int | None:
