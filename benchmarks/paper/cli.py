@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.availability import UnavailableError
 from benchmarks.folders import DATA, REPOSITORY
 from benchmarks.paper import plan
-from benchmarks.paper.execute import execute, missing
+from benchmarks.paper.execute import Failure, execute, missing
 from benchmarks.paper.experiments import EXPERIMENTS
 from benchmarks.paper.page import write_page
 from benchmarks.paper.runs import Run
@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0: all is done. 1: data are missing. 130: interrupted; what was done is kept.
+        0: all is done. 1: data are missing, or a run failed. 130: interrupted; all that was done
+        is kept.
     """
     options = _parser().parse_args(arguments)
     settings = _settings(options)
@@ -50,8 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.plan:
             say(plan.longest(seconds, todo))
             return 0
-        for done, record in enumerate(execute(todo, settings, options.jobs), start=1):
-            say(f"{done:>5}/{len(todo)}  {record.run}  {record.seconds:.1f} s")
+        failed = _run(todo, settings, options.jobs)
     except UnavailableError as error:
         say(f"UNAVAILABLE: {error}")
         return 1
@@ -60,7 +60,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     write_page(page, settings)
     say(f"records in {settings.folder}, page in {page}")
-    return 0
+    return int(failed > 0)
+
+
+def _run(todo: Sequence[Run], settings: Settings, jobs: int) -> int:
+    """Make the runs, tell of each, and count those that failed."""
+    failed = 0
+    for done, outcome in enumerate(execute(todo, settings, jobs), start=1):
+        if isinstance(outcome, Failure):
+            failed += 1
+            end = f"FAILED: {outcome.reason}"
+        else:
+            end = f"{outcome.seconds:.1f} s"
+        say(f"{done:>5}/{len(todo)}  {outcome.run}  {end}")
+    return failed
 
 
 def _settings(options: argparse.Namespace) -> Settings:

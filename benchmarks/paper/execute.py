@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import describe_machine
@@ -23,7 +25,14 @@ def missing(runs: Iterable[Run], settings: Settings) -> list[Run]:
     return [run for run in runs if not records.has(run, _definition(run, settings))]
 
 
-def execute(runs: Sequence[Run], settings: Settings, jobs: int) -> Iterator[Record]:
+class Failure(NamedTuple):
+    """A run that could not be made, and why."""
+
+    run: Run
+    reason: str
+
+
+def execute(runs: Sequence[Run], settings: Settings, jobs: int) -> Iterator[Record | Failure]:
     """Make the runs and keep their records; those that are timed come last and alone.
 
     Parameters
@@ -37,16 +46,16 @@ def execute(runs: Sequence[Run], settings: Settings, jobs: int) -> Iterator[Reco
 
     Yields
     ------
-    Record
-        What was done, when it is on disk.
+    Record or Failure
+        What was done, when it is on disk. A run that fails leaves the others alone.
     """
     shared = [run for run in runs if not EXPERIMENTS[run.experiment].alone]
     if jobs == 1:
-        yield from (perform(run, settings) for run in shared)
+        yield from (_attempt(run, settings) for run in shared)
     else:
-        tasks = (delayed(perform)(run, settings) for run in shared)
+        tasks = (delayed(_attempt)(run, settings) for run in shared)
         yield from Parallel(jobs, return_as="generator_unordered")(tasks)
-    yield from (perform(run, settings) for run in runs if EXPERIMENTS[run.experiment].alone)
+    yield from (_attempt(run, settings) for run in runs if EXPERIMENTS[run.experiment].alone)
 
 
 def perform(run: Run, settings: Settings) -> Record:
@@ -54,11 +63,21 @@ def perform(run: Run, settings: Settings) -> Record:
     experiment = EXPERIMENTS[run.experiment]
     records, definition = Records(settings.folder), _definition(run, settings)
     unfinished = Unfinished(records.unfinished(run, definition))
-    with threadpool_limits(None if experiment.alone else 1):
+    with threadpool_limits(None if experiment.alone else 1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        # What spectral clustering says about narrow kernels.
+        warnings.filterwarnings("ignore", module="sklearn.manifold")
         results = experiment.perform(run, settings, unfinished)
     record = Record(run, definition, _environment(), unfinished.seconds, results)
     records.put(record)
     return record
+
+
+def _attempt(run: Run, settings: Settings) -> Record | Failure:
+    try:
+        return perform(run, settings)
+    except (ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
+        return Failure(run, f"{type(error).__name__}: {error}")
 
 
 def _definition(run: Run, settings: Settings) -> dict[str, Any]:

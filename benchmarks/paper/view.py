@@ -31,7 +31,7 @@ class View:
     def all(self) -> Iterator[Record]:
         """Give every record."""
         for folder in sorted(self.settings.folder.iterdir()):
-            if folder.is_dir() and folder.name not in ("unfinished", "pictures"):
+            if folder.is_dir() and folder.name not in ("unfinished", "_static"):
                 yield from self.records(folder.name).values()
 
     def one(self, *run: Any) -> Record | None:

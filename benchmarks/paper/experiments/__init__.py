@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from benchmarks.paper.experiments.base import Experiment
+from benchmarks.paper.experiments.curves import CURVES_EXPERIMENT
+from benchmarks.paper.experiments.memories import MEMORIES_EXPERIMENT
+from benchmarks.paper.experiments.networks import NETWORKS
 from benchmarks.paper.experiments.partitions import PARTITIONS
+from benchmarks.paper.experiments.timings import TIMINGS
+from benchmarks.paper.experiments.toys import TOYS_EXPERIMENT
 
-# In the order in which they are run.
-EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (PARTITIONS,)}
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        PARTITIONS,
+        TIMINGS,
+        TOYS_EXPERIMENT,
+        NETWORKS,
+        CURVES_EXPERIMENT,
+        MEMORIES_EXPERIMENT,
+    )
+}

@@ -12,13 +12,11 @@ default
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from math import nan
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from benchmarks.data import IntArray, Table
@@ -26,7 +24,7 @@ from benchmarks.paper import sets
 from benchmarks.paper.costs import FIT_SECONDS, SCORE_SECONDS
 from benchmarks.paper.experiments.base import Unfinished
 from benchmarks.paper.methods import METHODS, PROTOCOL_METHODS
-from benchmarks.paper.methods.base import Config, FitError, draw_configs
+from benchmarks.paper.methods.base import Config, FitError, Method, draw_configs
 from benchmarks.paper.runs import Run
 from benchmarks.paper.settings import Settings
 from benchmarks.quality.cells import pack_labels
@@ -46,12 +44,11 @@ class Partitions:
         names = settings.sets or sets.TABLE_SETS
         names = tuple(sets.set_in_place_of(name, settings.data_dir) for name in names)
         for protocol, methods in PROTOCOL_METHODS.items():
-            seeds = range(1 if protocol == "paper" else settings.seeds)
             for name in names:
                 for method in methods:
                     if METHODS[method].covers(name):
-                        used = seeds if METHODS[method].seeded else seeds[:1]
-                        yield from (Run(self.name, name, method, protocol, s) for s in used)
+                        seeds = range(_seeds(METHODS[method], protocol, settings))
+                        yield from (Run(self.name, name, method, protocol, s) for s in seeds)
 
     def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
         method = METHODS[run.method]
@@ -74,17 +71,12 @@ class Partitions:
             judge.restore(unfinished.state)
         for index in range(len(judge.silhouettes), len(configs)):
             config, seed = configs[index], seeds[index]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                warnings.filterwarnings("ignore", message="Graph is not fully connected")
-                # What the eigensolvers of spectral clustering say about narrow kernels.
-                warnings.filterwarnings("ignore", module="sklearn.manifold")
-                try:
-                    labels = method.fit(table, config, seed, settings)
-                except FitError:
-                    judge.add_failure()
-                else:
-                    judge.add(labels, config, seed)
+            try:
+                labels = method.fit(table, config, seed, settings)
+            except FitError:
+                judge.add_failure()
+            else:
+                judge.add(labels, config, seed)
             unfinished.keep(judge.state)
         return {
             "n_clusters": table.n_clusters,
@@ -166,6 +158,12 @@ def _judged_rows(rows: int, most: int) -> IntArray:
     if rows <= most:
         return np.arange(rows)
     return np.sort(np.random.default_rng(0).permutation(rows)[:most])
+
+
+def _seeds(method: Method, protocol: str, settings: Settings) -> int:
+    if protocol == "paper" or not method.seeded:
+        return 1
+    return min(settings.seeds, method.honest_seeds or settings.seeds)
 
 
 def _configs(run: Run, settings: Settings) -> list[Config]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from benchmarks.paper.methods.agglomerative import AGGLOMERATIVE
 from benchmarks.paper.methods.base import Method
 from benchmarks.paper.methods.clam import CLAM, CLAM_DEFAULT, CLAM_UNMASKED, CLAM_WEIGHTED
+from benchmarks.paper.methods.dcec import DCEC
+from benchmarks.paper.methods.dec import DEC, DEC_RANDOM
 from benchmarks.paper.methods.kmeans import KMEANS
 from benchmarks.paper.methods.spectral import SPECTRAL
 
@@ -15,6 +17,9 @@ METHODS: dict[str, Method] = {
         KMEANS,
         SPECTRAL,
         AGGLOMERATIVE,
+        DCEC,
+        DEC,
+        DEC_RANDOM,
         CLAM,
         CLAM_UNMASKED,
         CLAM_WEIGHTED,

@@ -26,11 +26,15 @@ class Method(Protocol):
         In files, and in tables.
     seeded : bool
         Whether a fit depends on a seed.
+    honest_fits, honest_seeds : int or None
+        Fits and seeds of the honest protocol, where it cannot have as many as all others.
     """
 
     name: str
     title: str
     seeded: bool
+    honest_fits: int | None
+    honest_seeds: int | None
 
     def covers(self, name: str) -> bool:
         """Whether the method can be run on a set at all."""
@@ -58,6 +62,8 @@ class PlainMethod:
     """What most methods have in common: any set, all of its rows, nothing fixed."""
 
     seeded = True
+    honest_fits: int | None = None
+    honest_seeds: int | None = None
 
     def covers(self, name: str) -> bool:
         return True
@@ -79,12 +85,12 @@ def draw_configs(method: Method, name: str, settings: Settings, seed: int) -> li
     """
     grid = method.single_configs(name, settings)
     generator = np.random.default_rng(seed)
+    count = method.honest_fits or settings.honest_fits
     if not method.seeded:
-        count = min(settings.honest_fits, len(grid))
-        return [grid[i] for i in generator.permutation(len(grid))[:count]]
-    rounds = -(-settings.honest_fits // len(grid))
+        count = min(count, len(grid))
+    rounds = -(-count // len(grid))
     order = np.concatenate([generator.permutation(len(grid)) for _ in range(rounds)])
-    return [grid[i] for i in order[: settings.honest_fits]]
+    return [grid[i] for i in order[:count]]
 
 
 def product(**values: Sequence[Any]) -> list[Config]:

@@ -26,6 +26,10 @@ class SpectralMethod(PlainMethod):
     def single_configs(self, name: str, settings: Settings) -> list[Config]:
         return _grid(1)
 
+    def weight(self, config: Config) -> float:
+        """Add what the restarts of k-means in the embedding take."""
+        return 1.0 + (0.01 * config["n_init"] if config["assign_labels"] == "kmeans" else 0.0)
+
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
         model = SpectralClustering(table.n_clusters, **config, random_state=seed)
         try:

@@ -1,0 +1,121 @@
+"""Seconds of k-means and ClAM, side by side: table 4. Nothing else may run meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from amclust import ClAM
+from benchmarks.data import IntArray, Table
+from benchmarks.paper import sets
+from benchmarks.paper.experiments.base import Unfinished
+from benchmarks.paper.published import BEST_HYPERPARAMETERS
+from benchmarks.paper.runs import Run
+from benchmarks.paper.settings import Settings
+from benchmarks.protocol import RESTARTS, Protocol, paper_parameters
+from benchmarks.quality.scoring import living_clusters, silhouettes
+from benchmarks.timing import Timed, timed
+
+_KMEANS_RESTARTS = 1000
+# Large shapes: so many restarts are timed, and the seconds multiplied up to a thousand.
+_TIMED_RESTARTS = {"cifar10_features": 10, "japanese_vowels": 10}
+_LARGE = Protocol("auto", 10, 0.1, 256, 0.15)
+_QUICK_ROWS = 5_000
+
+
+class Timings:
+    """A run is a set: k-means and ClAM in turn, several times."""
+
+    name = "timings"
+    alone = True
+
+    def runs(self, settings: Settings) -> Iterator[Run]:
+        for name in sets.TIMED_SETS:
+            if settings.sets is None or name in settings.sets:
+                yield Run(self.name, name, "both", "paper")
+
+    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
+        k = _table(run.set, settings).n_clusters
+        return {
+            "made": not sets.is_at_hand(run.set, settings.data_dir),
+            "rows": _rows(settings),
+            "repeats": settings.timing_repeats,
+            "kmeans": {"n_init": _KMEANS_RESTARTS, "timed": _timed_restarts(run.set, settings)},
+            "clam": _clam_parameters(run.set, k, settings),
+        }
+
+    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+        table = _table(run.set, settings)
+        restarts = _timed_restarts(run.set, settings)
+        parameters = _clam_parameters(run.set, table.n_clusters, settings)
+        found = unfinished.state or {"kmeans": [], "clam": []}
+        # The first call of each pays for loading and for starting threads.
+        few = table.features[:1000]
+        KMeans(table.n_clusters, n_init=1, random_state=0).fit(few)
+        ClAM(**{**parameters, "n_init": 2, "max_epochs": 1}, random_state=0).fit(few)
+        for seed in range(len(found["clam"]), settings.timing_repeats):
+            k_means = timed(_k_means(table, restarts, seed))
+            clam = timed(_clam(table, parameters, seed))
+            found["kmeans"].append(_row(table, k_means, _KMEANS_RESTARTS / restarts, settings))
+            found["clam"].append(_row(table, clam, 1.0, settings))
+            unfinished.keep(found)
+        return {
+            "n_clusters": table.n_clusters,
+            "rows": len(table.features),
+            "features": table.features.shape[1],
+            **found,
+        }
+
+    def expected_seconds(self, run: Run, settings: Settings) -> float:
+        once = {"zoo": 2, "ecoli": 3, "movement_libras": 6, "yale": 12}.get(run.set, 300)
+        return settings.timing_repeats * (once if not settings.quick else once / 20)
+
+
+def _k_means(table: Table, restarts: int, seed: int) -> Any:
+    model = KMeans(table.n_clusters, n_init=restarts, random_state=seed)
+    return lambda: model.fit(table.features).labels_
+
+
+def _clam(table: Table, parameters: dict[str, Any], seed: int) -> Any:
+    return lambda: ClAM(**parameters, random_state=seed).fit(table.features).labels_
+
+
+def _row(
+    table: Table, done: Timed[IntArray], factor: float, settings: Settings
+) -> dict[str, float]:
+    rows = np.arange(len(table.features))
+    if len(rows) > settings.sample_rows:
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[: settings.sample_rows])
+    score = silhouettes(np.ascontiguousarray(table.features[rows]), done.result[rows][None])[0]
+    return {
+        "seconds": round(done.seconds * factor, 4),
+        "silhouette": round(float(score), 5),
+        "living": living_clusters(done.result),
+    }
+
+
+def _clam_parameters(name: str, n_clusters: int, settings: Settings) -> dict[str, Any]:
+    protocol = BEST_HYPERPARAMETERS.get(name, _LARGE)
+    restarts = min(RESTARTS, settings.published_restarts)
+    return paper_parameters(n_clusters, protocol, restarts=restarts, epochs=settings.epochs)
+
+
+def _timed_restarts(name: str, settings: Settings) -> int:
+    full = _TIMED_RESTARTS.get(name, _KMEANS_RESTARTS)
+    return min(full, 10) if settings.quick else full
+
+
+def _rows(settings: Settings) -> int | None:
+    return _QUICK_ROWS if settings.quick else None
+
+
+def _table(name: str, settings: Settings) -> Table:
+    if sets.is_at_hand(name, settings.data_dir):
+        return sets.load(name, settings.data_dir, _rows(settings))
+    return sets.make_like(name, _rows(settings))
+
+
+TIMINGS = Timings()

@@ -1,0 +1,67 @@
+"""The toys: truth and partitions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from amclust._colours import cluster_colours
+from benchmarks.data import FloatArray, IntArray
+from benchmarks.paper.experiments.toys import TOY_METHODS
+from benchmarks.paper.toys import TOYS, Drawn
+from benchmarks.paper.toys import draw as draw_toy
+from benchmarks.paper.view import View
+from benchmarks.quality.cells import unpack_labels
+
+_METHODS = ("kmeans", "dec", "clam")
+_SEED = 0
+
+
+def draw(view: View, names: Sequence[str]) -> Figure | None:
+    """A row a toy: the truth and three methods, on the first drawing."""
+    records = {
+        (name, method): view.one("toys", name, method, "toy", _SEED)
+        for name in names
+        for method in _METHODS
+    }
+    if None in records.values():
+        return None
+    figure = Figure(figsize=(11, 2.3 * len(names)), layout="constrained")
+    panels = figure.subplots(len(names), 4, squeeze=False)
+    for row, name in zip(panels, names, strict=True):
+        toy = draw_toy(name, _SEED)
+        _panel(row[0], toy, toy.table.classes, None)
+        row[0].set_title("truth" if len(names) == 1 else f"truth, {TOYS[name].title}")
+        for ax, method in zip(row[1:], _METHODS, strict=True):
+            record = records[name, method]
+            assert record is not None
+            labels = _matched(unpack_labels(record.results["labels"]), toy)
+            _panel(ax, toy, labels, np.array(record.results["prototypes"]))
+            ax.set_title(f"{TOY_METHODS[method].title}: ARI {abs(record.results['ari']):.2f}")
+    return figure
+
+
+def _panel(ax: Any, toy: Drawn, labels: IntArray, prototypes: FloatArray | None) -> None:
+    points, colours = toy.table.features, np.array(cluster_colours(toy.table.n_clusters))
+    inside, outside = toy.inliers, ~toy.inliers
+    ax.scatter(*points[inside].T, s=9, c=colours[labels[inside]], linewidths=0)
+    edge = colours[labels[outside]] if prototypes is not None else "0.5"
+    ax.scatter(*points[outside].T, s=24, c=edge, marker="x", linewidths=1)
+    if prototypes is not None:
+        ax.scatter(*prototypes.T, s=70, c="black", edgecolors="white", linewidths=1, zorder=3)
+    ax.set_aspect("equal")
+    ax.set_xticks([])
+    ax.set_yticks([])
+
+
+def _matched(labels: IntArray, toy: Drawn) -> IntArray:
+    """Number clusters by the class that most of their points have, as far as that goes."""
+    from scipy.optimize import linear_sum_assignment
+
+    k = toy.table.n_clusters
+    counts = np.zeros((k, k))
+    np.add.at(counts, (labels, toy.table.classes), toy.inliers.astype(float))
+    return linear_sum_assignment(-counts)[1][labels]

@@ -1,0 +1,85 @@
+"""DCEC on the image sets; its partitions are judged on the features, like all others."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.data import IntArray, Table
+from benchmarks.deep.baselines.dcec import dcec
+from benchmarks.deep.pretrained import Shelf
+from benchmarks.deep.sets import Images
+from benchmarks.deep.settings import Settings as DeepSettings
+from benchmarks.paper.methods.base import Config, PlainMethod, product
+from benchmarks.paper.methods.embedded import UPDATE_INTERVALS, one_thread, training
+from benchmarks.paper.sets import IMAGES, load_raw
+from benchmarks.paper.settings import Settings
+
+_KIND = "convolutional"
+
+
+class DCECMethod(PlainMethod):
+    """DCEC from a convolutional autoencoder that is trained first, one for each seed of a run."""
+
+    name = "dcec"
+    title = "DCEC"
+    # A fit takes as long as thousands of k-means, so the honest protocol has a few seeds of one.
+    honest_fits = 1
+    honest_seeds = 3
+
+    def covers(self, name: str) -> bool:
+        return name in IMAGES
+
+    def rows(self, name: str, settings: Settings) -> int | None:
+        return settings.sample_rows
+
+    def fixed(self, settings: Settings) -> Config:
+        values = _deep_settings("", 1, settings).as_json()
+        del values["update_interval"], values["epochs"]
+        return {**values, "autoencoder_epochs": dict(settings.dcec_epochs)}
+
+    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
+        return product(update_interval=_intervals(name, settings), autoencoder=[0])
+
+    def single_configs(self, name: str, settings: Settings) -> list[Config]:
+        return product(
+            update_interval=_intervals(name, settings), autoencoder=range(self.honest_seeds)
+        )
+
+    def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
+        images = _images(table.name, settings.data_dir, self.rows(table.name, settings))
+        deep = _deep_settings(table.name, config["update_interval"], settings)
+        shelf = Shelf(settings.folder / "unfinished" / "autoencoders", say=lambda _: None)
+        with one_thread():
+            pretrained = shelf.pretrained(_KIND, images, config["autoencoder"], deep).copy()
+            rows = torch.from_numpy(images.features)
+            return dcec(pretrained, rows, table.n_clusters, seed, deep).labels
+
+
+def _intervals(name: str, settings: Settings) -> tuple[int, ...]:
+    """Take so many of the paper's intervals, the shortest and the longest among them."""
+    count = settings.update_intervals.get(name, len(UPDATE_INTERVALS))
+    picks = np.linspace(0, len(UPDATE_INTERVALS) - 1, count).round().astype(int)
+    return tuple(UPDATE_INTERVALS[pick] for pick in picks)
+
+
+def _deep_settings(name: str, interval: int, settings: Settings) -> DeepSettings:
+    deep = training(interval, settings.dcec_updates)
+    return DeepSettings(
+        **{**deep.as_json(), "epochs": {_KIND: settings.dcec_epochs.get(name, 0)}},
+    )
+
+
+@cache
+def _images(name: str, folder: Path, rows: int | None) -> Images:
+    """Give the images with values in [0, 1]."""
+    table = load_raw(name, folder, rows)
+    low, high = table.features.min(), table.features.max()
+    scaled = ((table.features - low) / (high - low)).astype(np.float32)
+    return Images(name, scaled, table.classes, IMAGES[name])
+
+
+DCEC = DCECMethod()

@@ -1,0 +1,54 @@
+"""The soft clustering of DEC on the features themselves: there is no autoencoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.data import FloatArray, IntArray, Table
+from benchmarks.deep.baselines import dec
+from benchmarks.deep.baselines.fitted import K_MEANS_RESTARTS, Fitted
+from benchmarks.deep.pretrained import Autoencoder
+from benchmarks.paper.methods.base import Config, PlainMethod, product
+from benchmarks.paper.methods.embedded import UPDATE_INTERVALS, one_thread, training
+from benchmarks.paper.settings import Settings
+
+
+@dataclass(frozen=True)
+class DECMethod(PlainMethod):
+    """DEC from one kind of first centres."""
+
+    name: str
+    title: str
+    run: Callable[..., Fitted]
+    first_centers: str
+
+    def rows(self, name: str, settings: Settings) -> int | None:
+        return settings.sample_rows
+
+    def fixed(self, settings: Settings) -> Config:
+        return {**training(1).as_json(), "update_interval": None, "centers": self.first_centers}
+
+    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
+        return product(update_interval=UPDATE_INTERVALS)
+
+    def single_configs(self, name: str, settings: Settings) -> list[Config]:
+        return product(update_interval=UPDATE_INTERVALS)
+
+    def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
+        return self.fitted(table.features, table.n_clusters, config["update_interval"], seed).labels
+
+    def fitted(self, features: FloatArray, n_clusters: int, interval: int, seed: int) -> Fitted:
+        """Cluster rows, centres included in what is given back."""
+        rows = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32))
+        unchanged = Autoencoder(nn.Identity(), nn.Identity())
+        with one_thread():
+            return self.run(unchanged, rows, n_clusters, seed, training(interval))
+
+
+DEC = DECMethod("dec", "DEC", dec.dec, f"k-means, {K_MEANS_RESTARTS} restarts")
+DEC_RANDOM = DECMethod("dec-random", "DEC, random seeds", dec.dec_random, "random rows")

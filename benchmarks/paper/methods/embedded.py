@@ -1,0 +1,34 @@
+"""What DEC and DCEC share: the paper's grid of update intervals, and one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from benchmarks.deep.settings import Settings as DeepSettings
+from benchmarks.paper.published import EMBEDDED_GRID
+
+UPDATE_INTERVALS: tuple[int, ...] = EMBEDDED_GRID["update_interval"]
+
+
+def training(update_interval: int, updates: int = EMBEDDED_GRID["updates"]) -> DeepSettings:
+    """Give the settings of the deep benchmark that say what the paper says."""
+    return DeepSettings(
+        batch_size=EMBEDDED_GRID["batch_size"],
+        updates=updates,
+        update_interval=update_interval,
+        tolerance=EMBEDDED_GRID["tolerance"],
+    )
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch use one thread, as all methods of the tables do."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
