@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from amclust import _native
-from amclust._plane import without_names
+from amclust._plane import feature_names, without_names
 from amclust._units import make_dataset
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Subject:
             model,
             without_names(model),
             rows,
-            column_names(model, X),
+            feature_names(model, X),
             row_ids(frame_index(X) if ids is None else ids, len(rows)),
             answers["labels"],
             answers["energy"].astype(np.float64) * model._length**2,
@@ -172,16 +172,6 @@ def dense_rows(X: Any) -> FloatArray:
         )
         raise ValueError(msg)
     return X.toarray()
-
-
-def column_names(model: ClAM, X: Any) -> list[str]:
-    """Return the names of the columns: the table's, the model's, or x0, x1, ..."""
-    names = getattr(X, "columns", None)
-    if names is None:
-        names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"x{j}" for j in range(model.n_features_in_)]
-    return [str(name) for name in names]
 
 
 def frame_index(X: Any) -> list[str] | None:

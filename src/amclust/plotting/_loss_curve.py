@@ -14,6 +14,7 @@ from amclust.plotting._base import (
     count_along,
     is_dark,
     options,
+    plain_texts,
     pyplot,
     spans_decades,
 )
@@ -121,7 +122,8 @@ class LossCurveDisplay:
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         epochs = np.arange(1, len(self.loss_curve) + 1)
         colour = cluster_colours(len(self.ax_.lines) + 1, dark=is_dark(self.ax_))[-1]
-        style = options(kwargs, color=colour, linewidth=1.5, label=self.name)
+        name = None if self.name is None else plain_texts([self.name])[0]
+        style = options(kwargs, color=colour, linewidth=1.5, label=name)
         (self.line_,) = self.ax_.plot(epochs, self.loss_curve, **style)
         best = int(np.argmin(self.loss_curve))
         dot = {"color": self.line_.get_color(), "s": 30, "zorder": self.line_.get_zorder() + 1}

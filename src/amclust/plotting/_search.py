@@ -17,6 +17,7 @@ from amclust.plotting._base import (
     ink,
     is_dark,
     options,
+    plain_texts,
     pyplot,
     spans_decades,
 )
@@ -258,7 +259,7 @@ class SearchDisplay:
                 count_along(self.ax_.xaxis)
             return dict(zip(values, numbers, strict=True))
         values.sort(key=str)
-        self.ax_.set_xticks(range(len(values)), [str(value) for value in values])
+        self.ax_.set_xticks(range(len(values)), plain_texts(values))
         self.ax_.margins(x=0.15)
         return {value: float(place) for place, value in enumerate(values)}
 
@@ -271,7 +272,9 @@ class SearchDisplay:
         collapsed_kw: dict[str, Any] | None,
     ) -> None:
         xs, ys = self.curves[group]
-        name = None if self.group_by is None else f"{_symbol(self.group_by)} = {_short(group)}"
+        name = None
+        if self.group_by is not None:
+            (name,) = plain_texts([f"{_symbol(self.group_by)} = {_short(group)}"])
         look = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.4}
         if len(xs) > MOST_JOINED:
             look["linestyle"] = "none"

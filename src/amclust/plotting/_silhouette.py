@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from amclust._colours import Style, cluster_styles
 from amclust._plane import fitted_network
 from amclust._silhouettes import silhouette_values
-from amclust.plotting._base import axes_to_draw_on, ink, is_dark, pyplot
+from amclust.plotting._base import axes_to_draw_on, ink, is_dark, plain_texts, pyplot
 
 # Space between blades, and between their numbers where these can be read, as parts of the whole.
 GAP, READABLE = 0.012, 0.034
@@ -165,7 +165,7 @@ class SilhouetteDisplay:
         kinds = np.unique(labels)
         gap = min(GAP, 0.2 / len(kinds)) * len(values)
         self.blades_, places, top = [], [], 0.0
-        for style, kind in zip(self._styles(kinds), kinds, strict=True):
+        for style, kind, name in zip(self._styles(kinds), kinds, plain_texts(kinds), strict=True):
             blade = np.sort(values[labels == kind])[::-1]
             # A step a row: a cluster of one row has an area too.
             heights = np.repeat(top + np.arange(len(blade) + 1), 2)[1:-1]
@@ -175,7 +175,7 @@ class SilhouetteDisplay:
             self.blades_.append(
                 self.ax_.fill_betweenx(heights, 0, np.repeat(blade, 2), **{**look, **kwargs})
             )
-            places.append((top + len(blade) / 2, f"{kind}"))
+            places.append((top + len(blade) / 2, name))
             top += len(blade) + gap
         if len(kinds) == 1:
             self.ax_.text(
