@@ -179,9 +179,20 @@ def fitted_network(estimator: Any) -> Any:
     check_is_fitted(estimator)
     model = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(model, NetworkMethods):
-        msg = f"estimator must be a fitted ClAM or ClAMSearch, got {type(estimator).__name__}."
+        msg = f"estimator must be a fitted ClAM or ClAMSearch, got {kind_of(estimator)}."
         raise TypeError(msg)
     return model
+
+
+def kind_of(estimator: Any) -> str:
+    """Name the kind of an estimator that is refused; of a pipeline, with what to pass instead."""
+    # Imported here, so that `import amclust` stays light.
+    from sklearn.pipeline import Pipeline
+
+    kind = type(estimator).__name__
+    if not isinstance(estimator, Pipeline):
+        return kind
+    return f"{kind}: pass pipeline[-1] and the rows as it gets them: pipeline[:-1].transform(X)"
 
 
 def without_names(model: Any) -> Any:

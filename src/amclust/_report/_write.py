@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from amclust._files import atomic_write
+from amclust._plane import kind_of
 from amclust._report._page import build_page
 from amclust._report._subject import Subject
 
@@ -92,5 +93,5 @@ def _check_model(model: Any) -> None:
 
     if not isinstance(model, ClAM):
         hint = ": pass its best_estimator_" if hasattr(model, "best_estimator_") else ""
-        msg = f"model must be a fitted ClAM, got {type(model).__name__}{hint}."
+        msg = f"model must be a fitted ClAM, got {kind_of(model)}{hint}."
         raise TypeError(msg)

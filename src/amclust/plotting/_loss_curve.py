@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_colours
+from amclust._plane import kind_of
 from amclust.plotting._base import (
     axes_to_draw_on,
     count_along,
@@ -94,7 +95,7 @@ class LossCurveDisplay:
         check_is_fitted(estimator)
         model = getattr(estimator, "best_estimator_", estimator)
         if not hasattr(model, "loss_curve_"):
-            msg = f"estimator must have a loss_curve_, which {type(estimator).__name__} has not."
+            msg = f"estimator must have a loss_curve_, which is not so of {kind_of(estimator)}."
             raise TypeError(msg)
         return cls(loss_curve=np.asarray(model.loss_curve_), name=name).plot(ax=ax, **kwargs)
 

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_colours
+from amclust._plane import kind_of
 from amclust.plotting._base import (
     axes_to_draw_on,
     check,
@@ -167,7 +168,7 @@ class SearchDisplay:
         check(caller, CONSTRAINTS, x=x, group_by=group_by, restarts=restarts)
         check_is_fitted(estimator)
         if not isinstance(estimator, ClAMSearch):
-            msg = f"estimator must be a fitted ClAMSearch, got {type(estimator).__name__}."
+            msg = f"estimator must be a fitted ClAMSearch, got {kind_of(estimator)}."
             raise TypeError(msg)
         table = estimator.results_dict_
         x, group_by = choose_parameters(table, x, group_by)
