@@ -175,6 +175,12 @@ def test_a_few_new_rows_are_enough(iris, iris_model, tmp_path, rows):
     page = Page(iris_model, iris[:rows], tmp_path)
     assert f"{rows} row" in page.text
     assert "k-means cannot be run" in page.text
+    cluster = iris_model.labels_[0]
+    told = "1 row of 4 columns falls" if rows == 1 else "2 rows of 4 columns all fall"
+    assert f"{told} into cluster {cluster}." in page.text
+    assert ("Half of the rows" in page.text) == (rows > 1)
+    assert ("no row differs from another" in page.text) == (rows == 1)
+    assert page.data["principal"] == (rows > 1)
 
 
 def test_a_column_may_be_empty_in_new_rows(iris, iris_model, tmp_path):

@@ -42,7 +42,7 @@ def build_page(subject: Subject, *, title: str | None, source: str | None) -> st
         "colours": {"light": LIGHT, "dark": DARK},
         "clusters": subject.n_clusters,
         "axes": _figures.axis_titles(subject, plane),
-        "principal": subject.rows.shape[1] > 2,
+        "principal": len(subject.names) > 2 and bool(np.ptp(plane.rows, axis=0).any()),
         "projection": _figures.projection(subject, profiles, plane),
         "basins": _figures.basins(subject, plane),
         "knives": None if silhouettes is None else _figures.knives(subject, silhouettes),
@@ -87,13 +87,17 @@ def _lede(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
     rows, columns = counted(subject.n_rows, "row"), counted(len(subject.names), "column")
     if subject.n_clusters == 1:
         return f"{rows} of {columns}, around a single memory."
-    sizes = subject.sizes[subject.sizes > 0]
+    verb = "falls" if subject.n_rows == 1 else "fall"
+    living = np.flatnonzero(subject.sizes)
+    if len(living) == 1:
+        together = "all " if subject.n_rows > 1 else ""
+        return f"{rows} of {columns} {together}{verb} into cluster {living[0]}."
+    sizes = subject.sizes[living]
     spread = (
         f"of {counted(int(sizes[0]), 'row')} each"
         if sizes.min() == sizes.max()
         else f"of {count(int(sizes.min()))} to {counted(int(sizes.max()), 'row')}"
     )
-    verb = "falls" if subject.n_rows == 1 else "fall"
     return f"{rows} of {columns} {verb} into {counted(len(sizes), 'cluster')} {spread}."
 
 
@@ -129,7 +133,7 @@ def _sampling(subject: Subject, drawn: int) -> str:
 
 def _maps(subject: Subject, data: dict[str, Any]) -> str:
     drawn = len(data["projection"]["x"])
-    flat = not data["principal"]
+    flat = len(subject.names) <= 2
     view = (
         "The axis is the table’s only column; rows are moved up or down only to tell them apart."
         if len(subject.names) == 1
@@ -137,6 +141,8 @@ def _maps(subject: Subject, data: dict[str, Any]) -> str:
         if flat
         else "The view is the one along which the rows differ most (their first two principal "
         "components); rows that seem close may still differ in other directions."
+        if data["principal"]
+        else "The axes are the table’s first two columns, since no row differs from another."
     )
     k = subject.n_clusters
     rows = figure(

@@ -25,6 +25,7 @@ from amclust.plotting._base import (
 from amclust.plotting._memory_values import (
     check_image_shape,
     chosen_clusters,
+    departures,
     mean_and_factors,
     recorded_memories,
 )
@@ -189,7 +190,7 @@ class MemoriesDisplay:
         mean, factors = mean_and_factors(model)
         scaled = units == "scaled" or (units == "auto" and image_shape is None)
         if centre == "mean":
-            memories = memories - mean
+            memories = departures(model, memories, mean, factors)
         if scaled:
             memories = memories * factors
         if titles is not None and len(titles) != len(which):
@@ -342,7 +343,9 @@ class MemoriesDisplay:
                 (line,) = panel.plot(features, memory, **options(keywords, label=name, **look))
                 self.lines_.append(line)
         low, high = float(min(pieces.min(), 0)), float(max(pieces.max(), 0))
-        room = 0.05 * ((high - low) or 1.0)
+        if low == high:
+            low, high = -1.0, 1.0
+        room = 0.05 * (high - low)
         for place, panel in enumerate(self.panels_):
             panel.set_ylim(low - room, high + room)
             if evolving:
