@@ -27,6 +27,8 @@ from amclust._report.sections.runs import runs_section
 from amclust._version import __version__
 
 LONGEST_TITLE = 200
+# On a map there is room for the numbers of so many memories.
+MOST_NUMBERED = 60
 
 
 def build_page(subject: Subject, *, title: str | None, source: str | None) -> str:
@@ -41,6 +43,7 @@ def build_page(subject: Subject, *, title: str | None, source: str | None) -> st
     data = {
         "colours": {"light": LIGHT, "dark": DARK},
         "clusters": subject.n_clusters,
+        "numbered": subject.n_clusters <= MOST_NUMBERED,
         "axes": _figures.axis_titles(subject, plane),
         "principal": len(subject.names) > 2 and bool(np.ptp(plane.rows, axis=0).any()),
         "projection": _figures.projection(subject, profiles, plane),
@@ -145,13 +148,20 @@ def _maps(subject: Subject, data: dict[str, Any]) -> str:
         else "The axes are the table’s first two columns, since no row differs from another."
     )
     k = subject.n_clusters
+    circles = "numbered circle" if data["numbered"] else "empty circle"
+    pointed, seen = ("a dot", "row") if data["numbered"] else ("either", "row or cluster")
+    repeated = (
+        f"Colours come again after {len(LIGHT)} clusters, then with dots of another shape. "
+        if k > len(LIGHT)
+        else ""
+    )
     rows = figure(
         "projection",
         "The rows",
         f"Scatter plot of {counted(drawn, 'row')} in the plane, coloured by cluster, with the "
-        f"{counted(k, 'memory', 'memories')} as numbered circles.",
-        "Every dot is a row, every numbered circle the memory of a cluster. Point at a dot, or tap "
-        f"it, to see which row it is. {view}{_sampling(subject, drawn)}",
+        f"{counted(k, 'memory', 'memories')} as {circles}s.",
+        f"Every dot is a row, every {circles} the memory of a cluster. Point at {pointed}, or tap "
+        f"it, to see which {seen} it is. {repeated}{view}{_sampling(subject, drawn)}",
     )
     section = (
         ""
@@ -192,7 +202,8 @@ def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
                 f"Silhouettes of the rows, cluster by cluster; the mean is {fixed(mean, 3)}.",
                 "One thin bar a row, sorted inside its cluster: long to the right where a row is "
                 "much closer to its own cluster than to the next one. Clusters with a broad, even "
-                f"edge are compact and apart from others. The dashed line is the mean, "
+                "edge are compact and apart from others. Clusters are numbered on the left, where "
+                "there is room. The dashed line is the mean, "
                 f"{fixed(mean, 3)}.{wrong}{part}",
             )
         )
