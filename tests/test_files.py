@@ -77,7 +77,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, failure):
 def test_an_existing_file_is_refused_before_anything_is_written(tmp_path):
     path = tmp_path / "a.bin"
     path.write_bytes(b"old")
-    with pytest.raises(FileExistsError, match="a.bin' exists"):
+    with pytest.raises(FileExistsError, match="a.bin' exists; .* pass overwrite=True"):
         write(path, b"new", overwrite=False)
     assert path.read_bytes() == b"old"
 

@@ -48,7 +48,7 @@ def test_lifted_points_project_to_themselves(metric, features):
 def test_two_columns_are_the_plane():
     model = fit(X[:, 2:])
     plane = Plane.of(model, X[:, 2:])
-    assert plane.labels == ("feature 0", "feature 1")
+    assert plane.labels == ("x0", "x1")
     assert_allclose(plane.project(X[:, 2:]), X[:, 2:])
     assert_allclose(plane.lift(X[:5, 2:]), X[:5, 2:])
     assert_allclose(plane.memories, model.cluster_centers_)
@@ -105,7 +105,7 @@ def test_cosine_looks_at_directions():
     plane = Plane.of(model, X)
     assert_allclose(plane.project(7 * X), plane.project(X))
     assert_allclose(np.abs(plane.rows), np.abs(PCA(2).fit_transform(normalize(X))), atol=1e-6)
-    assert Plane.of(model, X, (0, 1)).labels[0] == "feature 0 (rows of unit length)"
+    assert Plane.of(model, X, (0, 1)).labels[0] == "x0 (rows of unit length)"
 
 
 def test_zero_is_no_direction_but_may_be_on_the_plane():
@@ -124,7 +124,7 @@ def test_sparse_rows_are_those_of_the_dense_table():
 def test_a_single_column_has_one_axis():
     model = fit(X[:, 2:3])
     plane = Plane.of(model, X[:, 2:3])
-    assert plane.labels == ("feature 0", "")
+    assert plane.labels == ("x0", "")
     assert_allclose(plane.rows, np.c_[X[:, 2], np.zeros(len(X))])
     assert_allclose(plane.lift([[3, 99]]), [[3]])
 
@@ -184,3 +184,14 @@ def test_wide_tables_and_holes_work_together():
     frame.iloc[::4, 3] = np.nan
     plane = Plane.of(fit(frame), frame)
     assert np.isfinite(plane.rows).all()
+
+
+def test_rows_that_do_not_differ_lie_in_the_plane_of_two_columns():
+    plane = Plane.of(fit(X), X[:1])
+    assert plane.labels == ("x0", "x1")
+    assert_allclose(plane.rows, X[:1, :2])
+
+
+def test_a_blank_name_is_told():
+    frame = pd.DataFrame(X[:, :2], columns=["a", "  "])
+    assert Plane.of(fit(frame), frame).labels == ("a", "(no name)")

@@ -114,7 +114,7 @@ def _check_target(shown: str, target: Path, *, overwrite: bool) -> os.stat_resul
 
 
 def _exists(shown: str) -> FileExistsError:
-    return FileExistsError(f"{shown!r} exists; remove it first or ask for it to be overwritten")
+    return FileExistsError(f"{shown!r} exists; remove it first or pass overwrite=True")
 
 
 class _NamedFile(io.FileIO):

@@ -67,7 +67,8 @@ class DiskMethods:
             Where to write, ``report.html`` for example. The file appears whole or not at all.
 
         ids : array-like of shape (n_samples,), default=None
-            Names of the rows; None: their numbers, from 0.
+            Names of the rows; None: the index of a pandas frame, unless it merely numbers them,
+            otherwise their numbers, from 0.
 
         title : str, default=None
             Title of the page.

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 MOST_ROWS = 20_000
 # Cells of a table that are made at a time.
 BLOCK_CELLS = 2**22
+# What follows the name of a column where rows are directions.
+UNIT_LENGTH = " (rows of unit length)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,6 +93,8 @@ class Plane:
         else:
             origin = _check_through(through, d)
         pair = _pair(features, d, getattr(model, "feature_names_in_", None))
+        if pair is None and not np.ptp(sample, axis=0).any():  # a single row, or many of it
+            pair = (0, 1)
         if pair is not None:
             axes, labels = _coordinates(pair, d), _axis_names(model, pair)
             factors = np.ones(d)
@@ -175,9 +179,20 @@ def fitted_network(estimator: Any) -> Any:
     check_is_fitted(estimator)
     model = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(model, NetworkMethods):
-        msg = f"estimator must be a fitted ClAM or ClAMSearch, got {type(estimator).__name__}."
+        msg = f"estimator must be a fitted ClAM or ClAMSearch, got {kind_of(estimator)}."
         raise TypeError(msg)
     return model
+
+
+def kind_of(estimator: Any) -> str:
+    """Name the kind of an estimator that is refused; of a pipeline, with what to pass instead."""
+    # Imported here, so that `import amclust` stays light.
+    from sklearn.pipeline import Pipeline
+
+    kind = type(estimator).__name__
+    if not isinstance(estimator, Pipeline):
+        return kind
+    return f"{kind}: pass pipeline[-1] and the rows as it gets them: pipeline[:-1].transform(X)"
 
 
 def without_names(model: Any) -> Any:
@@ -200,12 +215,15 @@ def _directions(rows: Any) -> Floats:
     return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
-def feature_names(model: Any) -> list[str]:
-    """Return the names of the columns: their headers, or their numbers."""
-    names = getattr(model, "feature_names_in_", None)
+def feature_names(model: Any, X: Any = None) -> list[str]:
+    """Return the names of the columns: those of a frame, the model's, or x0, x1, ..."""
+    names = getattr(X, "columns", None)
     if names is None:
-        return [f"feature {index}" for index in range(model.n_features_in_)]
-    return [str(name) for name in names]
+        names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return [f"x{index}" for index in range(model.n_features_in_)]
+    # A blank name could not be seen.
+    return [str(name) if str(name).strip() else "(no name)" for name in names]
 
 
 def _sample(X: Any) -> Any:
@@ -277,7 +295,7 @@ def _coordinates(pair: tuple[int, ...], d: int) -> Floats:
 
 def _axis_names(model: Any, pair: tuple[int, ...]) -> tuple[str, str]:
     names = feature_names(model)
-    units = " (rows of unit length)" if model._metric == "cosine" else ""
+    units = UNIT_LENGTH if model._metric == "cosine" else ""
     first, second = ([names[column] + units for column in pair] + [""])[:2]
     return first, second
 
@@ -296,8 +314,6 @@ def _principal(rows: Floats) -> tuple[Floats, tuple[str, str]]:
     # Imported here, so that `import amclust` stays light.
     from sklearn.decomposition import PCA
 
-    if np.ptp(rows, axis=0).max() == 0:  # a single row, or many of it
-        return _coordinates((0, 1), rows.shape[1]), ("feature 0", "feature 1")
     fitted = PCA(n_components=2, random_state=0).fit(rows)
     components = fitted.components_
     largest = components[np.arange(2), np.abs(components).argmax(axis=1)]

@@ -112,4 +112,6 @@ def _compared(
     outside = means.min(axis=1)
     larger = np.maximum(inside, outside)
     judged = np.isfinite(larger) & (larger > 0)
-    return np.where(judged, (outside - inside) / np.where(judged, larger, 1.0), 0.0)
+    values = np.zeros(len(own))
+    values[judged] = (outside[judged] - inside[judged]) / larger[judged]
+    return values

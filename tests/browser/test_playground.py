@@ -210,9 +210,11 @@ def test_dragging_a_memory_moves_its_region(page):
     np.testing.assert_allclose(memories(page)[0, :2], [-0.42, -0.8], atol=0.01)
     assert colour(page, -0.5, -0.7) == at_home
     assert colour(page, -0.7, 0.6) != at_home
-    # It cannot be lost outside.
+    # It cannot be lost outside, not even in part.
     drag(page, (-0.42, -0.8), (-1.3, -0.8))
-    assert memories(page)[0, 0] == -1
+    assert memories(page)[0, 0] < -0.85
+    ring, stage = (page.locator(part).first.bounding_box() for part in (".ring", "#overlay"))
+    assert ring["x"] >= stage["x"]
 
 
 def test_a_click_lets_a_point_go_and_its_energy_falls(page):
@@ -261,6 +263,7 @@ def test_buttons_add_and_remove_within_bounds(page):
     wait(page)
     assert len(memories(page)) == 8
     assert page.locator("#add").is_disabled()
+    assert page.locator("#add").text_content() == "Add a memory (8 is the most)"
     assert len(np.unique(memories(page), axis=0)) == 8
     for _ in range(7):
         page.click("#remove")
@@ -270,6 +273,7 @@ def test_buttons_add_and_remove_within_bounds(page):
     assert page.evaluate("playground.label(64).every((label) => label === 0)")
     page.click("#reset")
     assert len(memories(page)) == 5
+    assert page.locator("#add").text_content() == "Add a memory"
 
 
 def test_keys_reach_everything(page):

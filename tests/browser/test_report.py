@@ -101,11 +101,27 @@ def test_a_phone_shows_everything_without_scrolling_sideways(open_file, report):
     assert overflow(page) == 0
     page.locator("details").last.locator("summary").click()
     assert overflow(page) == 0
+    # The runs fit, with the badge of the chosen one on one line.
+    table = page.locator("#runs .table")
+    assert table.evaluate("table => table.scrollWidth - table.clientWidth") == 0
+    badge = page.locator(".chosen")
+    assert badge.evaluate("b => b.offsetHeight < 2 * parseFloat(getComputedStyle(b).fontSize)")
     right_edges = page.evaluate(
         """[...document.querySelectorAll('.plot .main-svg')].map(
           (svg) => svg.getBoundingClientRect().right)"""
     )
     assert max(right_edges) <= 360
+
+
+def test_many_clusters_are_numbered_too(open_file, tmp_path):
+    grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
+    X = np.repeat(grid, 4, axis=0) + np.random.default_rng(0).normal(0, 0.05, (100, 2))
+    model = ClAM(25, init=grid, n_init=1, random_state=0).fit(X)
+    page = open_file(write_report(model, X, tmp_path / "report.html"))
+    numbers = [str(m) for m in range(25)]
+    assert page.locator("#projection .textpoint").all_text_contents() == numbers
+    assert page.locator("#basins .textpoint").all_text_contents() == numbers
+    assert page.locator("#knives .annotation").all_text_contents() == numbers
 
 
 @pytest.mark.parametrize("browser_page", [{"color_scheme": "dark"}], indirect=True)

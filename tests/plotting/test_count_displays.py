@@ -5,12 +5,21 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.cluster import KMeans
+from sklearn.cluster import DBSCAN, KMeans
 from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from amclust import ClAM, ClAMSearch
 from amclust._colours import LIGHT
-from amclust.plotting import EntropyDisplay, LossCurveDisplay, SizesDisplay
+from amclust.plotting import (
+    BasinsDisplay,
+    EntropyDisplay,
+    LossCurveDisplay,
+    SearchDisplay,
+    SilhouetteDisplay,
+    SizesDisplay,
+)
 
 
 def heights(display):
@@ -108,10 +117,57 @@ def test_sizes_of_other_estimators_and_searches(flat):
     assert sum(heights(SizesDisplay.from_estimator(search, flat.X[:9]))) == 9
 
 
-@pytest.mark.parametrize("labels", [[-1, 0, 1], [0.5, 1.0], ["a", "b"], [[0, 1]]])
-def test_wrong_labels(labels):
-    with pytest.raises(ValueError, match="labels must be a list of whole numbers from 0"):
-        SizesDisplay.from_predictions(labels)
+def bar_names(display):
+    return [text.get_text() for text in display.ax_.get_xticklabels()]
+
+
+@pytest.mark.parametrize("dtype", [int, np.int8, object])
+def test_noise_is_a_grey_bar_behind_the_clusters(dtype):
+    labels = np.array([-1, 0, 1, 1, -1, -1, 1], dtype=dtype)
+    display = SizesDisplay.from_predictions(labels).plot(sort=True)
+    assert heights(display) == [3, 1, 3]
+    assert bar_names(display) == ["1", "0", "noise"]
+    assert_array_equal(display.sizes, [1, 3])
+    red, green, blue, _ = display.bars_[-1].get_facecolor()
+    assert red == green == blue
+    assert to_hex(display.bars_[0].get_facecolor()) == LIGHT[1]
+    assert bar_names(SizesDisplay.from_predictions([-1, -1])) == ["noise"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (["ham", "eggs", "ham"], ["eggs", "ham"]),
+        (np.array(["ham", None, "ham"], dtype=object), ["None", "ham"]),
+        ([0.5, 2.0, 0.5], ["0.5", "2.0"]),
+        ([True, False, True], ["False", "True"]),
+    ],
+)
+def test_clusters_may_have_names(labels, names):
+    display = SizesDisplay.from_predictions(labels)
+    assert bar_names(display) == names
+    assert sum(heights(display)) == 3
+
+
+def test_long_names_do_not_overlap():
+    names = ["a very long name", "another very long name", "b", "c"]
+    long = SizesDisplay.from_predictions(names)
+    assert {text.get_rotation() for text in long.ax_.get_xticklabels()} == {40}
+    assert SizesDisplay.from_predictions(list("abcd")).ax_.get_xticklabels()[0].get_rotation() == 0
+
+
+def test_sizes_of_an_estimator_with_noise(flat):
+    scanned = DBSCAN(eps=0.5).fit(flat.X)
+    display = SizesDisplay.from_estimator(scanned)
+    assert display.noise == np.count_nonzero(scanned.labels_ == -1) > 0
+    assert_array_equal(display.sizes, np.bincount(scanned.labels_[scanned.labels_ >= 0]))
+
+
+def test_wrong_labels():
+    with pytest.raises(ValueError, match=r"labels must be a list.*got an array of shape \(1, 2\)"):
+        SizesDisplay.from_predictions([[0, 1]])
+    with pytest.raises(ValueError, match="n_clusters is for labels that are whole numbers"):
+        SizesDisplay.from_predictions(["a", "b"], n_clusters=2)
 
 
 def test_wrong_number_of_clusters():
@@ -153,7 +209,25 @@ def test_a_search_has_the_curve_of_its_best_run(flat):
 
 
 def test_estimators_without_a_curve_are_refused(flat):
-    with pytest.raises(TypeError, match="must have a loss_curve_, which KMeans has not"):
+    with pytest.raises(TypeError, match="must have a loss_curve_, which is not so of KMeans"):
         LossCurveDisplay.from_estimator(KMeans(2, n_init=1).fit(flat.X))
     with pytest.raises(ValueError, match="not fitted"):
         LossCurveDisplay.from_estimator(ClAM(2))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        BasinsDisplay.from_estimator,
+        SilhouetteDisplay.from_estimator,
+        SizesDisplay.from_estimator,
+        SearchDisplay.from_estimator,
+        lambda pipeline, X: LossCurveDisplay.from_estimator(pipeline),
+    ],
+)
+def test_pipelines_are_told_what_to_pass(flat, draw):
+    pipeline = make_pipeline(StandardScaler().fit(flat.X), flat.model)
+    words = r"Pipeline: pass pipeline\[-1\] and the rows .*: pipeline\[:-1\].transform\(X\)"
+    with pytest.raises(TypeError, match=words):
+        draw(pipeline, flat.X)
+    SizesDisplay.from_estimator(pipeline[-1], pipeline[:-1].transform(flat.X))

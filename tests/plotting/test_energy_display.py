@@ -28,6 +28,27 @@ def test_contours_run_from_the_lowest_to_the_highest_energy(any_model):
     assert levels[0] <= ticks[0] < ticks[-1] <= levels[-1]
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
+def test_the_colour_bar_can_be_read_from_end_to_end(flat, unit):
+    display = EnergyDisplay.from_estimator(flat.model, flat.X, resolution=25)
+    display = EnergyDisplay(
+        xs=display.xs,
+        ys=display.ys,
+        energy=unit * (display.energy - 3),
+        memories=display.memories,
+    ).plot()
+    display.figure_.canvas.draw()
+    ax = display.colorbar_.ax
+    box, ticks = ax.get_window_extent(), display.colorbar_.get_ticks()
+    heights = ax.transData.transform([(0, tick) for tick in ticks])[:, 1]
+    places = np.r_[0, (heights - box.y0) / box.height, 1]
+    assert np.diff(places).min() >= 0
+    assert np.diff(places).max() < 0.25
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert_allclose([float(name.replace("−", "-")) for name in names], ticks)
+    assert max(map(len, names)) <= 9
+
+
 def test_memories_lie_in_hollows(iris):
     plane = Plane.of(iris.model, iris.X)
     display = EnergyDisplay.from_estimator(iris.model, iris.X, resolution=25)

@@ -95,6 +95,14 @@ def test_profiles_are_departures_in_scaled_units(iris):
     assert [text.get_text() for text in display.legend_.get_texts()] == ["0", "1", "2"]
 
 
+@pytest.mark.parametrize("offset", [0, 1000])
+def test_a_single_memory_is_the_mean(one, offset):
+    display = MemoriesDisplay.from_estimator(fitted(one.X + offset, 1).model)
+    assert_array_equal(display.lines_[0].get_ydata(), [0, 0])
+    low, high = display.ax_.get_ylim()
+    assert -low == high > 0.5
+
+
 def test_profiles_in_units_of_the_table(iris):
     display = MemoriesDisplay.from_estimator(iris.model, centre="zero", units="table")
     lines = [line.get_ydata() for line in display.lines_]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose
-from sklearn.metrics import silhouette_samples
+from sklearn.metrics import pairwise_distances, silhouette_samples
 
 from amclust._colours import LIGHT
 from amclust._silhouettes import silhouette_values
@@ -89,6 +89,38 @@ def test_one_cluster_is_said_to_have_none(one):
     display = SilhouetteDisplay.from_estimator(one.model, one.X)
     assert len(display.blades_) == 1
     assert "no silhouettes" in display.ax_.texts[0].get_text()
+    assert display.mean_line_ is None
+    assert display.legend_ is None
+
+
+def test_a_single_row_is_drawn_without_a_warning(iris):
+    display = SilhouetteDisplay.from_estimator(iris.model, iris.X[:1])
+    assert display.silhouettes.tolist() == [0]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "precomputed", None])
+def test_noise_is_left_out(flat, metric):
+    X, labels = flat.X, np.arange(len(flat.X)) % 5 - 1
+    kept = labels >= 0
+    if metric is None:
+        display = SilhouetteDisplay.from_estimator(flat.model, X, labels=labels)
+        expected = silhouette_values(flat.model, X[kept], labels[kept])
+    else:
+        rows = pairwise_distances(X) if metric == "precomputed" else X
+        display = SilhouetteDisplay.from_predictions(rows, labels, metric=metric)
+        expected = silhouette_samples(X[kept], labels[kept])
+    assert np.isnan(display.silhouettes[~kept]).all()
+    assert_allclose(display.silhouettes[kept], expected, atol=1e-9)
+    assert_allclose(display.mean_silhouette, expected.mean())
+    assert len(display.blades_) == 4
+    assert to_hex(display.blades_[0].get_facecolor()[0]) == LIGHT[0]
+    last = display.legend_.get_texts()[-1].get_text()
+    assert last == f"noise: {np.count_nonzero(~kept)} rows left out"
+
+
+def test_noise_alone_is_refused(flat):
+    with pytest.raises(ValueError, match="all rows are noise"):
+        SilhouetteDisplay.from_predictions(flat.X, np.full(len(flat.X), -1))
 
 
 def test_keywords_reach_the_artists(iris):
@@ -102,3 +134,5 @@ def test_keywords_reach_the_artists(iris):
 def test_labels_must_fit_the_rows(iris):
     with pytest.raises(ValueError, match="labels must have shape"):
         SilhouetteDisplay.from_estimator(iris.model, iris.X, labels=[0, 1])
+    with pytest.raises(ValueError, match="labels must have shape"):
+        SilhouetteDisplay.from_predictions(iris.X, [0, 1])

@@ -102,3 +102,14 @@ def test_profiles_leave_out_constant_columns(two_groups):
     model = ClAM(2, n_init=1, random_state=0).fit(two_groups)
     profiles = Profiles(Subject.of(model, two_groups, None, 0))
     assert all(d.column != 3 for m in range(2) for d in profiles.of_cluster(m))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("n_clusters", "circles"), [(30, "numbered circle"), (61, "empty circle")])
+def test_the_text_says_how_memories_are_shown(page_of, n_clusters, circles):
+    grid = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0)), axis=-1).reshape(-1, 2)
+    memories = grid[:n_clusters]
+    page = page_of(memories + 0.01, n_clusters, init=memories, n_init=1, max_epochs=1)
+    assert page.data["numbered"] == (circles == "numbered circle")
+    assert f"every {circles} the memory of a cluster" in page.text
+    assert "Colours come again after 20 clusters" in page.text

@@ -145,11 +145,42 @@ def test_the_page_stays_small_when_every_character_has_to_be_escaped(page_of):
     assert page.path.stat().st_size < 0.95 * LARGEST
 
 
+@pytest.mark.parametrize(
+    ("index", "first"),
+    [
+        (["ada", "bob", "cy", "di"], "ada"),
+        (pd.date_range("2024-05-01", periods=4), "2024-05-01"),
+        (pd.MultiIndex.from_product([["north", "south"], [1, 2]]), "north, 1"),
+        ([7, 8, 9, 10], "7"),
+        (pd.RangeIndex(4), "0"),
+    ],
+    ids=["texts", "dates", "levels", "numbers", "default"],
+)
+def test_rows_are_named_by_the_index_of_a_frame(iris, iris_model, index, first):
+    X = iris[:4].set_axis(index)
+    subject = _subject.Subject.of(iris_model, X, None, 0)
+    assert subject.row_name(0) == first
+    assert (subject.ids is None) == (first == "0")
+    assert _subject.Subject.of(iris_model, X, list("wxyz"), 0).row_name(3) == "z"
+
+
+def test_named_rows_are_shown_by_their_names(iris, iris_model, tmp_path):
+    page = Page(iris_model, iris[:4].set_axis(["ada", "bob", "cy", "di"]), tmp_path)
+    assert page.data["projection"]["row"] == ["ada", "bob", "cy", "di"]
+    assert "numbered from 0" not in page.facts["Rows"]
+
+
 @pytest.mark.parametrize("rows", [1, 2])
 def test_a_few_new_rows_are_enough(iris, iris_model, tmp_path, rows):
     page = Page(iris_model, iris[:rows], tmp_path)
     assert f"{rows} row" in page.text
     assert "k-means cannot be run" in page.text
+    cluster = iris_model.labels_[0]
+    told = "1 row of 4 columns falls" if rows == 1 else "2 rows of 4 columns all fall"
+    assert f"{told} into cluster {cluster}." in page.text
+    assert ("Half of the rows" in page.text) == (rows > 1)
+    assert ("no row differs from another" in page.text) == (rows == 1)
+    assert page.data["principal"] == (rows > 1)
 
 
 def test_a_column_may_be_empty_in_new_rows(iris, iris_model, tmp_path):

@@ -50,9 +50,8 @@ def plane_of(subject: Subject) -> Plane:
 
 def axis_titles(subject: Subject, plane: Plane) -> list[str]:
     """Name the axes: by the table's own columns where it has one or two."""
-    if subject.rows.shape[1] > 2:
-        return list(plane.labels)
-    return [shorten(text) for text in [*subject.names, ""][:2]]
+    names = plane.labels if subject.rows.shape[1] > 2 else [*subject.names, ""][:2]
+    return [shorten(text) for text in names]
 
 
 def projection(subject: Subject, profiles: Profiles, plane: Plane) -> dict[str, Any]:

@@ -27,6 +27,8 @@ from amclust._report.sections.runs import runs_section
 from amclust._version import __version__
 
 LONGEST_TITLE = 200
+# On a map there is room for the numbers of so many memories.
+MOST_NUMBERED = 60
 
 
 def build_page(subject: Subject, *, title: str | None, source: str | None) -> str:
@@ -41,8 +43,9 @@ def build_page(subject: Subject, *, title: str | None, source: str | None) -> st
     data = {
         "colours": {"light": LIGHT, "dark": DARK},
         "clusters": subject.n_clusters,
+        "numbered": subject.n_clusters <= MOST_NUMBERED,
         "axes": _figures.axis_titles(subject, plane),
-        "principal": subject.rows.shape[1] > 2,
+        "principal": len(subject.names) > 2 and bool(np.ptp(plane.rows, axis=0).any()),
         "projection": _figures.projection(subject, profiles, plane),
         "basins": _figures.basins(subject, plane),
         "knives": None if silhouettes is None else _figures.knives(subject, silhouettes),
@@ -87,13 +90,17 @@ def _lede(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
     rows, columns = counted(subject.n_rows, "row"), counted(len(subject.names), "column")
     if subject.n_clusters == 1:
         return f"{rows} of {columns}, around a single memory."
-    sizes = subject.sizes[subject.sizes > 0]
+    verb = "falls" if subject.n_rows == 1 else "fall"
+    living = np.flatnonzero(subject.sizes)
+    if len(living) == 1:
+        together = "all " if subject.n_rows > 1 else ""
+        return f"{rows} of {columns} {together}{verb} into cluster {living[0]}."
+    sizes = subject.sizes[living]
     spread = (
         f"of {counted(int(sizes[0]), 'row')} each"
         if sizes.min() == sizes.max()
         else f"of {count(int(sizes.min()))} to {counted(int(sizes.max()), 'row')}"
     )
-    verb = "falls" if subject.n_rows == 1 else "fall"
     return f"{rows} of {columns} {verb} into {counted(len(sizes), 'cluster')} {spread}."
 
 
@@ -129,7 +136,7 @@ def _sampling(subject: Subject, drawn: int) -> str:
 
 def _maps(subject: Subject, data: dict[str, Any]) -> str:
     drawn = len(data["projection"]["x"])
-    flat = not data["principal"]
+    flat = len(subject.names) <= 2
     view = (
         "The axis is the table’s only column; rows are moved up or down only to tell them apart."
         if len(subject.names) == 1
@@ -137,15 +144,24 @@ def _maps(subject: Subject, data: dict[str, Any]) -> str:
         if flat
         else "The view is the one along which the rows differ most (their first two principal "
         "components); rows that seem close may still differ in other directions."
+        if data["principal"]
+        else "The axes are the table’s first two columns, since no row differs from another."
     )
     k = subject.n_clusters
+    circles = "numbered circle" if data["numbered"] else "empty circle"
+    pointed, seen = ("a dot", "row") if data["numbered"] else ("either", "row or cluster")
+    repeated = (
+        f"Colours come again after {len(LIGHT)} clusters, then with dots of another shape. "
+        if k > len(LIGHT)
+        else ""
+    )
     rows = figure(
         "projection",
         "The rows",
         f"Scatter plot of {counted(drawn, 'row')} in the plane, coloured by cluster, with the "
-        f"{counted(k, 'memory', 'memories')} as numbered circles.",
-        "Every dot is a row, every numbered circle the memory of a cluster. Point at a dot, or tap "
-        f"it, to see which row it is. {view}{_sampling(subject, drawn)}",
+        f"{counted(k, 'memory', 'memories')} as {circles}s.",
+        f"Every dot is a row, every {circles} the memory of a cluster. Point at {pointed}, or tap "
+        f"it, to see which {seen} it is. {repeated}{view}{_sampling(subject, drawn)}",
     )
     section = (
         ""
@@ -186,7 +202,8 @@ def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
                 f"Silhouettes of the rows, cluster by cluster; the mean is {fixed(mean, 3)}.",
                 "One thin bar a row, sorted inside its cluster: long to the right where a row is "
                 "much closer to its own cluster than to the next one. Clusters with a broad, even "
-                f"edge are compact and apart from others. The dashed line is the mean, "
+                "edge are compact and apart from others. Clusters are numbered on the left, where "
+                "there is room. The dashed line is the mean, "
                 f"{fixed(mean, 3)}.{wrong}{part}",
             )
         )

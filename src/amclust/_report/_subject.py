@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from amclust import _native
-from amclust._plane import without_names
+from amclust._plane import feature_names, without_names
 from amclust._units import make_dataset
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class Subject:
             model,
             without_names(model),
             rows,
-            column_names(model, X),
-            row_ids(ids, len(rows)),
+            feature_names(model, X),
+            row_ids(frame_index(X) if ids is None else ids, len(rows)),
             answers["labels"],
             answers["energy"].astype(np.float64) * model._length**2,
             answers["entropy"].astype(np.float64),
@@ -174,14 +174,15 @@ def dense_rows(X: Any) -> FloatArray:
     return X.toarray()
 
 
-def column_names(model: ClAM, X: Any) -> list[str]:
-    """Return the names of the columns: the table's, the model's, or x0, x1, ..."""
-    names = getattr(X, "columns", None)
-    if names is None:
-        names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"x{j}" for j in range(model.n_features_in_)]
-    return [str(name) for name in names]
+def frame_index(X: Any) -> list[str] | None:
+    """Return what a pandas frame calls its rows; None where it merely numbers them from 0."""
+    index: Any = getattr(X, "index", None)
+    # Lists have a method of that name, frames of polars have nothing.
+    if not hasattr(index, "nlevels") or np.array_equal(index, np.arange(len(index))):
+        return None
+    # pandas writes them: a date without a time of day stays one.
+    levels = [index.get_level_values(i).astype(str) for i in range(index.nlevels)]
+    return [", ".join(map(str, parts)) for parts in zip(*levels, strict=True)]
 
 
 def row_ids(ids: Any, n_rows: int) -> list[str] | None:

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from amclust._files import atomic_write
+from amclust._plane import kind_of
 from amclust._report._page import build_page
 from amclust._report._subject import Subject
 
@@ -41,7 +42,8 @@ def write_report(
         The page, ``report.html`` for example. It appears whole or not at all.
 
     ids : array-like of shape (n_samples,), default=None
-        Names of the rows; None: their numbers, from 0.
+        Names of the rows; None: the index of a pandas frame, unless it merely numbers them,
+        otherwise their numbers, from 0.
 
     title : str, default=None
         Title of the page.
@@ -91,5 +93,5 @@ def _check_model(model: Any) -> None:
 
     if not isinstance(model, ClAM):
         hint = ": pass its best_estimator_" if hasattr(model, "best_estimator_") else ""
-        msg = f"model must be a fitted ClAM, got {type(model).__name__}{hint}."
+        msg = f"model must be a fitted ClAM, got {kind_of(model)}{hint}."
         raise TypeError(msg)

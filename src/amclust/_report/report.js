@@ -73,15 +73,16 @@
 
   function memories(theme) {
     const { x, y } = data.basins.memories;
+    // Many numbers are small, and very many are told to those who point at them only.
     const few = x.length <= FEW;
+    const [size, font] = !data.numbered ? [9, 1] : few ? (narrow() ? [17, 10] : [21, 12]) : (narrow() ? [13, 8] : [16, 9]);
     const clusters = x.map((_, m) => m);
     return {
-      type: "scatter", x, y, mode: few ? "markers+text" : "markers",
-      text: clusters.map(String), textfont: { size: narrow() ? 10 : 12, color: THEMES[theme].ink, weight: 700 },
+      type: "scatter", x, y, mode: data.numbered ? "markers+text" : "markers",
+      text: clusters.map(String), textfont: { size: font, color: THEMES[theme].ink, weight: 700 },
       hovertext: clusters.map((m) => `memory of cluster ${m}`), hoverinfo: "text",
       marker: {
-        size: few ? (narrow() ? 17 : 21) : 9, color: THEMES[theme].paper, symbol: few ? "circle" : clusters.map(symbolOf),
-        line: { width: 2.5, color: clusters.map((m) => colourOf(theme, m)) },
+        size, color: THEMES[theme].paper, line: { width: few ? 2.5 : 2, color: clusters.map((m) => colourOf(theme, m)) },
       },
     };
   }
@@ -136,18 +137,23 @@
     const { paper, ink, soft } = THEMES[theme];
     const total = data.knives.reduce((sum, knife) => sum + knife.values.length, 0);
     const gap = Math.max(1, total * Math.min(0.02, 0.3 / data.knives.length));
+    // Higher with many clusters; a blade whose number would cover that of another has none.
     const few = data.knives.length <= FEW;
-    let at = 0, least = 0;
+    const height = Math.min(Math.max(narrow() ? 380 : 460, 17 * data.knives.length), 1000);
+    const apart = ((total + gap * data.knives.length) * (few ? 13 : 11)) / (height - 60);
+    let at = 0, least = 0, last = -Infinity;
     const annotations = [];
     const traces = data.knives.map(({ cluster, values, rows }) => {
       // Each row is a step, so that a cluster of one row can be seen too.
       const x = values.flatMap((v) => [v, v]);
       const y = values.flatMap((_, i) => [at + i, at + i + 1]);
       least = Math.min(least, ...values);
-      if (few) {
+      const middle = at + values.length / 2;
+      if (middle - last >= apart) {
+        last = middle;
         annotations.push({
-          x: 0, y: at + values.length / 2, xref: "paper", text: `<b>${cluster}</b>`, showarrow: false,
-          xanchor: "left", font: { size: 12, color: ink },
+          x: 0, y: middle, xref: "paper", text: `<b>${cluster}</b>`, showarrow: false,
+          xanchor: "left", font: { size: few ? 12 : 10, color: ink },
         });
       }
       at += values.length + gap;
@@ -167,7 +173,7 @@
     };
     const room = least < -0.02 ? least * 1.1 : -0.02;
     return [traces, layout(theme, {
-      height: narrow() ? 380 : 460, annotations, shapes: [mean],
+      height, annotations, shapes: [mean],
       margin: { l: 28, r: 8, t: 8, b: 8 },
       xaxis: { range: [room, 1], title: { text: "silhouette" }, zeroline: true, zerolinecolor: soft },
       yaxis: { range: [at - gap, 0], showticklabels: false, showgrid: false, ticks: "" },

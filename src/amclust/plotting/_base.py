@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,10 +15,13 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from amclust._plane import Plane
+from amclust._plane import UNIT_LENGTH, Plane
 
 # Numbers of so many memories can be read beside each other.
 MOST_NUMBERS = 60
+
+# Longer names leave no room for what they name.
+LONGEST_NAME = 28
 
 # Cells of the table that is made of a grid.
 GRID_CELLS = 2**25
@@ -120,10 +124,35 @@ def mark_memories(
     return dots, texts
 
 
+def plain_texts(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
+    """Return names of the user's as texts to draw: short, on one line, without mathematics.
+
+    Names that are equal then are numbered.
+    """
+    texts = [_shortened(" ".join(str(name).split()), longest) for name in names]
+    often, seen = Counter(texts), Counter[str]()
+    for place, text in enumerate(texts):
+        if often[text] > 1 and text:
+            seen[text] += 1
+            texts[place] = f"{text} ({seen[text]})"
+    # A pair of dollars would be taken for a formula.
+    return [text.replace("$", r"\$") for text in texts]
+
+
+def _shortened(text: str, longest: int) -> str:
+    """Leave out the middle: names often differ at their ends."""
+    if len(text) <= longest:
+        return text
+    end = longest // 2 - 1
+    return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
+
+
 def name_axes(ax: Any, names: tuple[str, str]) -> None:
     """Label the axes of a plane; one without a name has nothing to read off."""
-    ax.set_xlabel(names[0])
-    ax.set_ylabel(names[1])
+    units = UNIT_LENGTH if names[0].endswith(UNIT_LENGTH) else ""
+    x, y = plain_texts(name.removesuffix(units) for name in names)
+    ax.set_xlabel(x + units)
+    ax.set_ylabel(y + units if y else "")
     if not names[1]:
         ax.set_yticks([])
 

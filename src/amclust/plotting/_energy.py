@@ -26,6 +26,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "levels": [Interval(Integral, 2, 1000, closed="both")],
 }
 
+MOST_TICKS = 8  # beside the colour bar
+
 
 class EnergyDisplay:
     """The energy landscape, as contours or as a surface: every memory sits in a hollow.
@@ -221,18 +223,15 @@ class EnergyDisplay:
         return self
 
     def _draw_contours(self, keywords: dict[str, Any]) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         self.energy_ = self.ax_.contourf(self.xs, self.ys, self.energy, **keywords)
         self.lines_ = self.ax_.contour(
             self.energy_, colors="black", linewidths=0.4, linestyles="solid", alpha=0.6
         )
-        # Levels are uneven: at round values instead.
-        ticks = MaxNLocator(6).tick_values(self.energy.min(), self.energy.max())
-        inside = (ticks >= self.energy.min()) & (ticks <= self.energy.max())
-        self.colorbar_ = self.figure_.colorbar(
-            self.energy_, ax=self.ax_, label="energy", ticks=ticks[inside]
-        )
+        ticks = _round_ticks(self.energy_.levels)
+        self.colorbar_ = self.figure_.colorbar(self.energy_, ax=self.ax_, label="energy")
+        names = [f"{tick:.12g}".replace("-", "\N{MINUS SIGN}") for tick in ticks]
+        self.colorbar_.set_ticks(ticks, labels=names)
+        self.colorbar_.ax.minorticks_off()
 
     def _draw_surface(self, keywords: dict[str, Any]) -> None:
         xs, ys = np.meshgrid(self.xs, self.ys)
@@ -246,3 +245,20 @@ class EnergyDisplay:
         # The names of the axes need room.
         self.ax_.set_box_aspect((4, 4, 3), zoom=0.85)
         self.ax_.xaxis.labelpad = self.ax_.yaxis.labelpad = 10
+
+
+def _round_ticks(levels: NDArray[Any]) -> list[float]:
+    """Return round values near some of the levels, which a colour bar draws evenly."""
+    low, high = float(levels[0]), float(levels[-1])
+    places = np.linspace(0, len(levels) - 1, min(MOST_TICKS, len(levels)))
+    near = np.interp(places, np.arange(len(levels)), levels)
+    gaps = np.diff(near)
+    # As coarse as still tells a value from the nearer one of its neighbours.
+    gaps = np.minimum(np.r_[gaps[0], gaps], np.r_[gaps, gaps[-1]])
+    digits = -np.floor(np.log10(gaps)).astype(int)
+    digits[[0, -1]] += 1
+    ticks = [round(float(value), int(digit)) for value, digit in zip(near, digits, strict=True)]
+    # The ends have to lie inside.
+    ticks[0] = float(np.ceil(low * 10.0 ** digits[0]) / 10.0 ** digits[0])
+    ticks[-1] = float(np.floor(high * 10.0 ** digits[-1]) / 10.0 ** digits[-1])
+    return sorted({tick for tick in ticks if low <= tick <= high})

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_colours
+from amclust._plane import kind_of
 from amclust.plotting._base import (
     axes_to_draw_on,
     count_along,
     is_dark,
     options,
+    plain_texts,
     pyplot,
     spans_decades,
 )
@@ -93,7 +95,7 @@ class LossCurveDisplay:
         check_is_fitted(estimator)
         model = getattr(estimator, "best_estimator_", estimator)
         if not hasattr(model, "loss_curve_"):
-            msg = f"estimator must have a loss_curve_, which {type(estimator).__name__} has not."
+            msg = f"estimator must have a loss_curve_, which is not so of {kind_of(estimator)}."
             raise TypeError(msg)
         return cls(loss_curve=np.asarray(model.loss_curve_), name=name).plot(ax=ax, **kwargs)
 
@@ -121,7 +123,8 @@ class LossCurveDisplay:
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         epochs = np.arange(1, len(self.loss_curve) + 1)
         colour = cluster_colours(len(self.ax_.lines) + 1, dark=is_dark(self.ax_))[-1]
-        style = options(kwargs, color=colour, linewidth=1.5, label=self.name)
+        name = None if self.name is None else plain_texts([self.name])[0]
+        style = options(kwargs, color=colour, linewidth=1.5, label=name)
         (self.line_,) = self.ax_.plot(epochs, self.loss_curve, **style)
         best = int(np.argmin(self.loss_curve))
         dot = {"color": self.line_.get_color(), "s": 30, "zorder": self.line_.get_zorder() + 1}

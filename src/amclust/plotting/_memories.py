@@ -12,10 +12,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from amclust._colours import DIVERGING, cluster_styles
 from amclust._plane import feature_names, fitted_network
-from amclust.plotting._base import axes_to_draw_on, check, count_along, is_dark, options, pyplot
+from amclust.plotting._base import (
+    LONGEST_NAME,
+    axes_to_draw_on,
+    check,
+    count_along,
+    is_dark,
+    options,
+    plain_texts,
+    pyplot,
+)
 from amclust.plotting._memory_values import (
     check_image_shape,
     chosen_clusters,
+    departures,
     mean_and_factors,
     recorded_memories,
 )
@@ -180,7 +190,7 @@ class MemoriesDisplay:
         mean, factors = mean_and_factors(model)
         scaled = units == "scaled" or (units == "auto" and image_shape is None)
         if centre == "mean":
-            memories = memories - mean
+            memories = departures(model, memories, mean, factors)
         if scaled:
             memories = memories * factors
         if titles is not None and len(titles) != len(which):
@@ -197,7 +207,7 @@ class MemoriesDisplay:
             epochs=epochs,
             clusters=which,
             titles=titles,
-            feature_names=feature_names(model) if hasattr(model, "feature_names_in_") else None,
+            feature_names=feature_names(model),
             value_name=value_name,
         )
         return display.plot(ax=ax, **kwargs)
@@ -273,6 +283,9 @@ class MemoriesDisplay:
         largest = float(np.abs(tiles).max()) or 1.0
         look = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
         size = float(np.clip(60 / columns, 5, 9))
+        # As many characters as stand above a tile.
+        longest = int(np.clip(700 / (size * columns), 6, LONGEST_NAME))
+        names = plain_texts(self.titles, longest)
         for number, tile in enumerate(tiles):
             row, column = divmod(number, columns)
             left, top = column * apart[0], -row * apart[1]
@@ -281,8 +294,8 @@ class MemoriesDisplay:
             frame = Rectangle((left, top - height), 1, height, fill=False, ec="0.6", lw=0.5)
             self.ax_.add_patch(frame)
             if not evolving:
-                name = self.titles[number]
-                self.ax_.text(left + 0.5, top, name, ha="center", va="bottom", fontsize=size)
+                title = {"ha": "center", "va": "bottom", "fontsize": size}
+                self.ax_.text(left + 0.5, top, names[number], **title)
         self.ax_.set(xlim=(-0.04, extent[0]), ylim=(0.04 - extent[1], 0.04 if evolving else 0.25))
         self.ax_.set_aspect("equal")
         self.ax_.spines[:].set_visible(False)
@@ -299,7 +312,7 @@ class MemoriesDisplay:
         self, rows: int, columns: int, height: float, apart: tuple[float, float]
     ) -> None:
         self.ax_.set_xticks(np.arange(columns) * apart[0] + 0.5, [str(e) for e in self.epochs])
-        self.ax_.set_yticks(-np.arange(rows) * apart[1] - height / 2, self.titles)
+        self.ax_.set_yticks(-np.arange(rows) * apart[1] - height / 2, plain_texts(self.titles))
         self.ax_.xaxis.tick_top()
         self.ax_.xaxis.set_label_position("top")
         self.ax_.tick_params(length=0)
@@ -321,16 +334,18 @@ class MemoriesDisplay:
             self.panels_ = [self.ax_.inset_axes((i * width, 0, 0.94 * width, 1)) for i in range(n)]
         styles = cluster_styles(max(self.clusters) + 1, dark=is_dark(self.ax_))
         styles = [styles[m] for m in self.clusters]
-        features = np.arange(pieces.shape[2])
+        features, names = np.arange(pieces.shape[2]), plain_texts(self.titles)
         for panel, memories in zip(self.panels_, pieces, strict=True):
             panel.axhline(0, color="0.6", linewidth=0.8, zorder=1)
-            for style, memory, name in zip(styles, memories, self.titles, strict=True):
+            for style, memory, name in zip(styles, memories, names, strict=True):
                 marker = style.marker if len(features) <= MOST_NAMES else ""
                 look = {"color": style.colour, "marker": marker, "markersize": 4, "linewidth": 1.4}
                 (line,) = panel.plot(features, memory, **options(keywords, label=name, **look))
                 self.lines_.append(line)
         low, high = float(min(pieces.min(), 0)), float(max(pieces.max(), 0))
-        room = 0.05 * ((high - low) or 1.0)
+        if low == high:
+            low, high = -1.0, 1.0
+        room = 0.05 * (high - low)
         for place, panel in enumerate(self.panels_):
             panel.set_ylim(low - room, high + room)
             if evolving:
@@ -354,8 +369,9 @@ class MemoriesDisplay:
             panel.set_xlabel("feature")
             count_along(panel.xaxis)
             return
-        crowded = sum(map(len, self.feature_names)) * len(self.panels_) > 50
-        panel.set_xticks(features, self.feature_names)
+        names = plain_texts(self.feature_names)
+        crowded = sum(map(len, names)) * len(self.panels_) > 50
+        panel.set_xticks(features, names)
         if crowded:
             panel.tick_params(axis="x", labelrotation=90 if len(self.panels_) > 1 else 40)
             if len(self.panels_) == 1:

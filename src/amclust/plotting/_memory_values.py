@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# A departure that cannot be told from none, in units of the scaled columns.
+NEGLIGIBLE = 1e-6
+
 
 def recorded_memories(model: Any, epochs: Any) -> tuple[NDArray[Any], Any]:
     """Return memories, and the epochs they are of where these are wanted."""
@@ -66,3 +69,11 @@ def mean_and_factors(model: Any) -> tuple[Any, Any]:
     if model._metric == "cosine":
         return np.zeros(model.n_features_in_), np.ones(model.n_features_in_)
     return model._offset, model._scale.astype(np.float64) * model._length
+
+
+def departures(model: Any, memories: Any, mean: Any, factors: Any) -> Any:
+    """Return how memories depart from the mean of the rows, without what is rounding only."""
+    departing = memories - mean
+    precision = np.finfo(np.asarray(model.cluster_centers_).dtype).eps
+    rounding = NEGLIGIBLE + 4 * precision * np.abs(mean * factors)
+    return np.where(np.abs(departing * factors) > rounding, departing, 0.0)

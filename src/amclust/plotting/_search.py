@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_colours
+from amclust._plane import kind_of
 from amclust.plotting._base import (
     axes_to_draw_on,
     check,
@@ -17,6 +18,7 @@ from amclust.plotting._base import (
     ink,
     is_dark,
     options,
+    plain_texts,
     pyplot,
     spans_decades,
 )
@@ -166,7 +168,7 @@ class SearchDisplay:
         check(caller, CONSTRAINTS, x=x, group_by=group_by, restarts=restarts)
         check_is_fitted(estimator)
         if not isinstance(estimator, ClAMSearch):
-            msg = f"estimator must be a fitted ClAMSearch, got {type(estimator).__name__}."
+            msg = f"estimator must be a fitted ClAMSearch, got {kind_of(estimator)}."
             raise TypeError(msg)
         table = estimator.results_dict_
         x, group_by = choose_parameters(table, x, group_by)
@@ -258,7 +260,7 @@ class SearchDisplay:
                 count_along(self.ax_.xaxis)
             return dict(zip(values, numbers, strict=True))
         values.sort(key=str)
-        self.ax_.set_xticks(range(len(values)), [str(value) for value in values])
+        self.ax_.set_xticks(range(len(values)), plain_texts(values))
         self.ax_.margins(x=0.15)
         return {value: float(place) for place, value in enumerate(values)}
 
@@ -271,7 +273,9 @@ class SearchDisplay:
         collapsed_kw: dict[str, Any] | None,
     ) -> None:
         xs, ys = self.curves[group]
-        name = None if self.group_by is None else f"{_symbol(self.group_by)} = {_short(group)}"
+        name = None
+        if self.group_by is not None:
+            (name,) = plain_texts([f"{_symbol(self.group_by)} = {_short(group)}"])
         look = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.4}
         if len(xs) > MOST_JOINED:
             look["linestyle"] = "none"

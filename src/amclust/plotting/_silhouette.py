@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from amclust._colours import Style, cluster_styles
-from amclust._plane import fitted_network
+from amclust._plane import fitted_network, without_names
 from amclust._silhouettes import silhouette_values
-from amclust.plotting._base import axes_to_draw_on, ink, is_dark, pyplot
+from amclust.plotting._base import axes_to_draw_on, ink, is_dark, plain_texts, pyplot
+from amclust.plotting._labels import NOISE_COLOUR, as_labels, is_noise
 
 # Space between blades, and between their numbers where these can be read, as parts of the whole.
 GAP, READABLE = 0.012, 0.034
@@ -28,12 +32,13 @@ class SilhouetteDisplay:
         Silhouette of each row; rows with NaN are left out.
 
     labels : ndarray of shape (n_samples,)
-        Clusters of the rows.
+        Clusters of the rows. Negative whole numbers (-1 of HDBSCAN) are noise, which is in no
+        cluster and has no silhouette: such rows are left out, and the legend says how many.
 
     Attributes
     ----------
     mean_silhouette : float
-        Mean over the rows.
+        Mean over the rows that are not left out.
 
     ax_ : matplotlib Axes
         Axes with the picture.
@@ -44,11 +49,11 @@ class SilhouetteDisplay:
     blades_ : list of matplotlib PolyCollection
         A blade for each cluster that has rows, from the top.
 
-    mean_line_ : matplotlib Line2D
-        The mean.
+    mean_line_ : matplotlib Line2D or None
+        The mean; none for a single cluster, which has no silhouettes.
 
-    legend_ : matplotlib Legend
-        Says what the mean is.
+    legend_ : matplotlib Legend or None
+        Says what the mean is, and how many rows are noise.
 
     Examples
     --------
@@ -67,7 +72,14 @@ class SilhouetteDisplay:
     def __init__(self, *, silhouettes: NDArray[Any], labels: NDArray[Any]) -> None:
         self.silhouettes = silhouettes
         self.labels = labels
-        self.mean_silhouette = float(np.nanmean(silhouettes))
+        judged = self._judged()
+        if not judged.any():
+            msg = "labels must have clusters, but all rows are noise or have no silhouette."
+            raise ValueError(msg)
+        self.mean_silhouette = float(np.mean(silhouettes[judged]))
+
+    def _judged(self) -> NDArray[np.bool_]:
+        return np.isfinite(self.silhouettes) & ~is_noise(self.labels)
 
     @classmethod
     def from_estimator(
@@ -84,7 +96,8 @@ class SilhouetteDisplay:
             Rows; NaN where a value is missing. Of more than 10,000, a fixed sample is drawn.
 
         labels : array-like of shape (n_samples,), default=None
-            Another partition to draw in the same distances; None: that of the estimator.
+            Another partition to draw in the same distances; None: that of the estimator. Rows of
+            noise, with negative whole numbers, are left out.
 
         ax : matplotlib Axes, default=None
             Axes to draw on; None: new ones.
@@ -99,8 +112,14 @@ class SilhouetteDisplay:
         """
         pyplot(f"{cls.__name__}.from_estimator")
         model = fitted_network(estimator)
-        labels = model.predict(X) if labels is None else np.asarray(labels)
-        display = cls(silhouettes=silhouette_values(model, X, labels), labels=labels)
+        labels = as_labels(model.predict(X) if labels is None else labels)
+        rows, plain = model._validate(X), without_names(model)
+
+        def judge(kept: NDArray[np.int64]) -> NDArray[np.float64]:
+            return silhouette_values(plain, rows[kept], labels[kept])
+
+        silhouettes = _of_clusters(labels, rows.shape[0], judge)
+        display = cls(silhouettes=silhouettes, labels=labels)
         return display.plot(ax=ax, **kwargs)
 
     @classmethod
@@ -115,7 +134,9 @@ class SilhouetteDisplay:
             Rows without missing values, or distances between them for ``metric="precomputed"``.
 
         labels : array-like of shape (n_samples,)
-            Clusters of the rows.
+            Clusters of the rows: numbers, or anything else that names them. Rows of noise, with
+            negative whole numbers (-1 of HDBSCAN), are left out: neither do they have a
+            silhouette nor count in those of others.
 
         metric : str or callable, default="euclidean"
             A metric of `sklearn.metrics.silhouette_samples`.
@@ -134,8 +155,16 @@ class SilhouetteDisplay:
         pyplot(f"{cls.__name__}.from_predictions")
         from sklearn.metrics import silhouette_samples
 
-        labels = np.asarray(labels)
-        display = cls(silhouettes=silhouette_samples(X, labels, metric=metric), labels=labels)
+        labels = as_labels(labels)
+
+        def judge(kept: NDArray[np.int64]) -> Any:
+            rows = _safe_indexing(X, kept)
+            if isinstance(metric, str) and metric == "precomputed":
+                rows = _safe_indexing(rows, kept, axis=1)
+            return silhouette_samples(rows, labels[kept], metric=metric)
+
+        silhouettes = _of_clusters(labels, _num_samples(X), judge)
+        display = cls(silhouettes=silhouettes, labels=labels)
         return display.plot(ax=ax, **kwargs)
 
     def plot(
@@ -160,12 +189,12 @@ class SilhouetteDisplay:
             The same display, with its artists as attributes.
         """
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
-        judged = np.isfinite(self.silhouettes)
+        judged = self._judged()
         values, labels = self.silhouettes[judged], self.labels[judged]
         kinds = np.unique(labels)
         gap = min(GAP, 0.2 / len(kinds)) * len(values)
         self.blades_, places, top = [], [], 0.0
-        for style, kind in zip(self._styles(kinds), kinds, strict=True):
+        for style, kind, name in zip(self._styles(kinds), kinds, plain_texts(kinds), strict=True):
             blade = np.sort(values[labels == kind])[::-1]
             # A step a row: a cluster of one row has an area too.
             heights = np.repeat(top + np.arange(len(blade) + 1), 2)[1:-1]
@@ -175,8 +204,9 @@ class SilhouetteDisplay:
             self.blades_.append(
                 self.ax_.fill_betweenx(heights, 0, np.repeat(blade, 2), **{**look, **kwargs})
             )
-            places.append((top + len(blade) / 2, f"{kind}"))
+            places.append((top + len(blade) / 2, name))
             top += len(blade) + gap
+        self.mean_line_: Any = None
         if len(kinds) == 1:
             self.ax_.text(
                 *(0.5, 0.5),
@@ -184,11 +214,10 @@ class SilhouetteDisplay:
                 ha="center",
                 transform=self.ax_.transAxes,
             )
-        line = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2}
-        self.mean_line_ = self.ax_.axvline(
-            self.mean_silhouette,
-            **{"label": f"mean {self.mean_silhouette:.3f}", **line, **(mean_kw or {})},
-        )
+        else:
+            line = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2}
+            line["label"] = f"mean {self.mean_silhouette:.3f}"
+            self.mean_line_ = self.ax_.axvline(self.mean_silhouette, **{**line, **(mean_kw or {})})
         self._finish(values, places, top - gap)
         return self
 
@@ -211,6 +240,35 @@ class SilhouetteDisplay:
         self.ax_.set_xlim(min(0.0, values.min() - 0.02), min(1.0, max(values.max() + 0.05, 0.2)))
         self.ax_.set_xlabel("silhouette")
         self.ax_.set_ylabel("cluster")
-        self.legend_ = self.ax_.legend(
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, borderaxespad=0.2
-        )
+        self._explain()
+
+    def _explain(self) -> None:
+        from matplotlib.patches import Patch
+
+        marks = [] if self.mean_line_ is None else [self.mean_line_]
+        noise = int(is_noise(self.labels).sum())
+        if noise:
+            rows = "row" if noise == 1 else "rows"
+            marks.append(Patch(color=NOISE_COLOUR, label=f"noise: {noise:,} {rows} left out"))
+        self.legend_: Any = None
+        if marks:
+            self.legend_ = self.ax_.legend(
+                handles=marks,
+                ncols=len(marks),
+                loc="lower right",
+                bbox_to_anchor=(1.0, 1.0),
+                frameon=False,
+                borderaxespad=0.2,
+            )
+
+
+def _of_clusters(labels: NDArray[Any], n_rows: int, judge: Callable[[Any], Any]) -> NDArray[Any]:
+    """Return what is found of the rows in clusters; NaN for noise."""
+    if len(labels) != n_rows:
+        msg = f"labels must have shape ({n_rows},), one for each row of X, got {labels.shape}."
+        raise ValueError(msg)
+    kept = np.flatnonzero(~is_noise(labels))
+    values = np.full(n_rows, np.nan)
+    if len(kept):
+        values[kept] = judge(kept)
+    return values

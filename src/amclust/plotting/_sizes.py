@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -11,7 +12,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_styles
-from amclust.plotting._base import axes_to_draw_on, check, ink, is_dark, pyplot
+from amclust._plane import kind_of
+from amclust.plotting._base import axes_to_draw_on, check, ink, is_dark, plain_texts, pyplot
+from amclust.plotting._labels import NOISE_COLOUR, as_labels, is_noise
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
@@ -19,6 +22,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 # Above so many bars there is no room for their counts, or for all their numbers.
 MOST_COUNTS = MOST_NUMBERS = 30
+# Names that need more characters of room are set aslant.
+MOST_CHARACTERS = 50
 
 
 class SizesDisplay:
@@ -32,6 +37,12 @@ class SizesDisplay:
     sizes : ndarray of shape (n_clusters,)
         Number of rows in each cluster.
 
+    names : sequence of str, default=None
+        Names of the clusters; None: their numbers, from 0.
+
+    noise : int, default=0
+        Number of rows in no cluster.
+
     Attributes
     ----------
     ax_ : matplotlib Axes
@@ -41,7 +52,7 @@ class SizesDisplay:
         Figure they are in.
 
     bars_ : matplotlib BarContainer
-        A bar a cluster, from the left.
+        A bar a cluster, from the left; then a grey one for noise, where there is some.
 
     counts_ : list of matplotlib Text
         The sizes above the bars; none where there is no room.
@@ -57,8 +68,12 @@ class SizesDisplay:
     150
     """
 
-    def __init__(self, *, sizes: NDArray[Any]) -> None:
+    def __init__(
+        self, *, sizes: NDArray[Any], names: Sequence[str] | None = None, noise: int = 0
+    ) -> None:
         self.sizes = sizes
+        self.names = names
+        self.noise = noise
 
     @classmethod
     def from_estimator(
@@ -69,7 +84,7 @@ class SizesDisplay:
         Parameters
         ----------
         estimator : ClAM or ClAMSearch
-            A fitted estimator, or any other with `labels_` and `cluster_centers_`.
+            A fitted estimator, or any other with `labels_`. Negative ones are noise.
 
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             Rows to count; None: those of the fit.
@@ -87,9 +102,12 @@ class SizesDisplay:
         """
         pyplot(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
-        labels = estimator.labels_ if X is None else estimator.predict(X)
-        n_clusters = len(estimator.cluster_centers_)
-        return cls(sizes=np.bincount(labels, minlength=n_clusters)).plot(ax=ax, **kwargs)
+        if not hasattr(estimator, "labels_"):
+            msg = f"estimator must have labels_, which is not so of {kind_of(estimator)}."
+            raise TypeError(msg)
+        labels = as_labels(estimator.labels_ if X is None else estimator.predict(X))
+        n_clusters = len(getattr(estimator, "cluster_centers_", ()))
+        return cls._of(labels, n_clusters).plot(ax=ax, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -100,10 +118,12 @@ class SizesDisplay:
         Parameters
         ----------
         labels : array-like of shape (n_samples,)
-            Clusters of the rows, numbered from 0.
+            Clusters of the rows: whole numbers from 0, where negative ones are noise (-1 of
+            HDBSCAN), or anything else that names them, texts for example.
 
         n_clusters : int, default=None
-            How many there are, with those that have no rows; None: up to the last that has some.
+            How many numbered clusters there are, with those that have no rows; None: up to the
+            last that has some.
 
         ax : matplotlib Axes, default=None
             Axes to draw on; None: new ones.
@@ -119,15 +139,20 @@ class SizesDisplay:
         caller = f"{cls.__name__}.from_predictions"
         pyplot(caller)
         check(caller, CONSTRAINTS, n_clusters=n_clusters)
-        labels = np.asarray(labels)
-        if labels.ndim != 1 or labels.dtype.kind not in "iu" or labels.min(initial=0) < 0:
-            msg = (
-                "labels must be a list of whole numbers from 0, one for each row, got an array of "
-                f"shape {labels.shape} and type {labels.dtype}"
-            )
-            msg += f" with {labels.min()}." if labels.dtype.kind in "iu" and labels.size else "."
-            raise ValueError(msg)
-        return cls(sizes=np.bincount(labels, minlength=n_clusters or 0)).plot(ax=ax, **kwargs)
+        labels = as_labels(labels)
+        if n_clusters is not None and labels.dtype.kind not in "iu":
+            msg = "n_clusters is for labels that are whole numbers; clusters with names are counted"
+            raise ValueError(f"{msg}, got n_clusters={n_clusters}.")
+        return cls._of(labels, n_clusters or 0).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _of(cls, labels: NDArray[Any], n_clusters: int) -> SizesDisplay:
+        if labels.dtype.kind not in "iu":
+            names, sizes = np.unique(labels, return_counts=True)
+            return cls(sizes=sizes, names=[str(name) for name in names])
+        noise = is_noise(labels)
+        sizes = np.bincount(labels[~noise], minlength=n_clusters)
+        return cls(sizes=sizes, noise=int(noise.sum()))
 
     def plot(self, ax: Any = None, *, sort: bool = False, **kwargs: Any) -> SizesDisplay:
         """Draw the sizes.
@@ -138,7 +163,8 @@ class SizesDisplay:
             Axes to draw on; None: new ones.
 
         sort : bool, default=False
-            Whether the largest cluster comes first, instead of the one with number 0.
+            Whether the largest cluster comes first, instead of the one with number 0. Noise is
+            always the last.
 
         **kwargs : dict
             Keywords for the bars (`bar`).
@@ -150,27 +176,40 @@ class SizesDisplay:
         """
         check(f"{type(self).__name__}.plot", CONSTRAINTS, sort=sort)
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
-        k = len(self.sizes)
-        order = np.argsort(-self.sizes, kind="stable") if sort else np.arange(k)
-        styles = [cluster_styles(k, dark=is_dark(self.ax_))[m] for m in order]
-        look = {
-            "color": [style.colour for style in styles],
-            "hatch": [style.hatch for style in styles],
-            "edgecolor": ink(self.ax_),
-            "linewidth": 0.5,
-        }
-        self.bars_ = self.ax_.bar(np.arange(k), self.sizes[order], **{**look, **kwargs})
+        order = np.arange(len(self.sizes))
+        if sort:
+            order = np.argsort(-self.sizes, kind="stable")
+        names = plain_texts(order if self.names is None else [self.names[int(m)] for m in order])
+        styles = cluster_styles(len(order), dark=is_dark(self.ax_))
+        sizes, colours = self.sizes[order], [styles[m].colour for m in order]
+        hatches = [styles[m].hatch for m in order]
+        if self.noise:
+            sizes = np.r_[sizes, self.noise]
+            names, colours = [*names, "noise"], [*colours, NOISE_COLOUR]
+            hatches = [*hatches, ""]
+        k = len(sizes)
+        look = {"color": colours, "hatch": hatches, "edgecolor": ink(self.ax_), "linewidth": 0.5}
+        self.bars_ = self.ax_.bar(np.arange(k), sizes, **{**look, **kwargs})
         self.counts_ = []
         if k <= MOST_COUNTS:
             size = 8 if k > 15 else 9
             self.counts_ = self.ax_.bar_label(self.bars_, padding=2, fontsize=size)
             self.ax_.margins(y=0.08)
-        step = -(-k // MOST_NUMBERS)
-        self.ax_.set_xticks(np.arange(k)[::step], [str(m) for m in order[::step]])
-        self.ax_.tick_params(axis="x", labelsize=7 if k > 20 else 10)
+        self._name_bars(names)
         # A few bars are no wider than many.
         room = max(0.6, (4 - k) / 2)
         self.ax_.set_xlim(-room, k - 1 + room)
         self.ax_.set_xlabel("cluster")
         self.ax_.set_ylabel("rows")
         return self
+
+    def _name_bars(self, names: list[str]) -> None:
+        k = len(names)
+        step = -(-k // MOST_NUMBERS)
+        shown = [m for m in range(k) if m % step == 0 or (self.noise and m == k - 1)]
+        self.ax_.set_xticks(shown, [names[m] for m in shown])
+        self.ax_.tick_params(axis="x", labelsize=7 if k > 20 else 10)
+        longest = max((len(names[m]) for m in shown), default=0)
+        if longest > len("noise") and longest * len(shown) > MOST_CHARACTERS:
+            for text in self.ax_.get_xticklabels():
+                text.set(rotation=40, ha="right", rotation_mode="anchor")

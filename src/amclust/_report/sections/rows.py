@@ -19,7 +19,8 @@ COLUMNS_SHOWN = 15
 
 def unusual_section(subject: Subject, profiles: Profiles) -> str:
     """List the rows of most energy."""
-    median = float(np.median(subject.energy))
+    median = number(float(np.median(subject.energy)))
+    usual = f" Half of the rows have less than {median}." if subject.n_rows > 1 else ""
     listing = table(
         "The least typical rows",
         ("Row", "Cluster", "Energy", "Most unusual features"),
@@ -47,8 +48,8 @@ def unusual_section(subject: Subject, profiles: Profiles) -> str:
     )
     explanation = (
         "The energy of a row says how far it is from all memories: low where it is typical of a "
-        f"cluster, high where it fits none. Half of the rows have less than {number(median)}. "
-        "Those with the most are worth a look: they may be errors, or the most interesting rows of "
+        f"cluster, high where it fits none.{usual} "
+        "Rows with the most are worth a look: they may be errors, or the most interesting rows of "
         "all. Beside each are the features in which it differs most from the memory of its "
         f"cluster.{holes}"
     )

@@ -35,6 +35,7 @@ def runs_section(subject: Subject) -> str:
             for i in order[:RUNS_SHOWN]
         ],
         numeric=range(1, 6),
+        classes="compact",
     )
     unfinished = not runs["converged"][order[:RUNS_SHOWN]].all()
     note = '<p class="more">* stopped before it had converged</p>' if unfinished else ""

@@ -1,0 +1,28 @@
+"""Labels of any method: numbers of clusters, or their names, and noise."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Of rows that are in no cluster.
+NOISE_COLOUR = "0.6"
+
+
+def as_labels(labels: Any) -> NDArray[Any]:
+    """Return labels as an array that can be sorted: whole numbers, or else anything."""
+    labels = np.asarray(labels)
+    if labels.ndim != 1:
+        msg = f"labels must be a list, one for each row, got an array of shape {labels.shape}."
+        raise ValueError(msg)
+    if labels.dtype.kind == "O":
+        return labels.astype(int if all(isinstance(a, Integral) for a in labels) else str)
+    return labels
+
+
+def is_noise(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows are in no cluster: those with a negative whole number."""
+    return labels < 0 if labels.dtype.kind == "i" else np.zeros(len(labels), bool)
