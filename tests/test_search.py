@@ -540,8 +540,11 @@ def test_a_damaged_checkpoint_is_refused(damage, tmp_path):
         content[place] ^= 1
         made = {"empty": b"", "cut": content[:place], "bit": content, "text": b"config,loss\n"}
         path.write_bytes(made[damage])
-    with pytest.raises(ValueError, match="search.npz' is damaged, or no checkpoint.*Delete"):
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="search.npz' is not a checkpoint of a.*; name") as caught:
         make(checkpoint=path).fit(X)
+    assert not re.search("delete|pickle", str(caught.value), flags=re.IGNORECASE)
+    assert path.read_bytes() == before
 
 
 def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

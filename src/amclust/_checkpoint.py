@@ -100,9 +100,12 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, str], State]:
         zipfile.BadZipFile,
         zlib.error,
     ) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise
+        # It may be a file of the user's, named by mistake: no word of deleting it.
         msg = (
-            f"checkpoint={os.fspath(path)!r} is damaged, or no checkpoint of ClAMSearch ({error}). "
-            "Delete the file to begin anew, or name another."
+            f"checkpoint={os.fspath(path)!r} is not a checkpoint of a search, or it is damaged; "
+            "name another file."
         )
         raise ValueError(msg) from error
     return fingerprint, state
