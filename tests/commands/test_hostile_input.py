@@ -140,6 +140,32 @@ def test_a_table_may_be_filled_in_its_place(amclust, table, model):
     assert ",," not in table.read_text()
 
 
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_an_output_never_replaces_what_is_read(amclust, table, model, force):
+    learn = (table, "-k", 3, "--use", "width,height", *FAST)
+    commands = (
+        ("fit", *learn, "-o", "./table.csv"),
+        ("fit", *learn, "--labels", table),
+        ("report", *learn, "-o", table),
+        ("report", table, "--model", model, "-o", model),
+        ("predict", model, table, "-o", table),
+        ("predict", model, table, "--append", "-o", "as_table.csv"),
+        ("search", table, "-k", 3, "-o", table),
+        ("search", table, "-k", 3, "--results", table),
+        ("search", table, "-k", 3, "--checkpoint", table),
+    )
+    (table.parent / "as_table.csv").symlink_to(model)
+    before = table.read_bytes(), model.read_bytes()
+    for command in commands:
+        failed(amclust(*command, *force), "that is read, name another file")
+        assert (table.read_bytes(), model.read_bytes()) == before
+
+
+def test_a_table_may_be_extended_in_its_place(amclust, table, model):
+    assert amclust("predict", model, table, "--append", "-o", table, "--force").code == 0
+    assert table.read_text().startswith("id,width,height,note,label\n")
+
+
 def test_two_outputs_in_one_file(amclust, table):
     failed(amclust("fit", table, "-k", 2, "-o", "x.csv", "--labels", "./x.csv"), "same file")
 

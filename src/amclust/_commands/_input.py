@@ -180,9 +180,22 @@ def save(model: Any, arguments: argparse.Namespace, columns: Columns, rows: int)
     save_model(model, arguments.output, extra=extra, overwrite=arguments.force)
 
 
-def check_outputs(arguments: argparse.Namespace, *names: str, tables: tuple[str, ...] = ()) -> None:
-    """Refuse files that exist or cannot be written, before anything is computed."""
+def check_outputs(
+    arguments: argparse.Namespace,
+    *names: str,
+    tables: tuple[str, ...] = (),
+    in_place: bool = False,
+    continued: str | None = None,
+) -> None:
+    """Refuse files that exist or cannot be written, before anything is computed.
+
+    `in_place` allows the table read to be replaced, by itself with more in it. `continued` is the
+    output that goes on from what is there.
+    """
     seen: dict[str, str] = {}
+    read_from = {"model": getattr(arguments, "model", None)}
+    if not in_place:
+        read_from["table"] = getattr(arguments, "table", None)
     for name in names:
         path = getattr(arguments, name)
         if path is None or path == "-":
@@ -195,7 +208,11 @@ def check_outputs(arguments: argparse.Namespace, *names: str, tables: tuple[str,
         if os.path.isdir(path):
             msg = f"{option} {path}: it is a folder, give the name of a file"
             raise IsADirectoryError(msg)
-        if os.path.isfile(path) and not arguments.force:
+        for what, source in read_from.items():
+            if source and os.path.isfile(source) and _are_same(source, path):
+                msg = f"{option} {path}: this is the {what} that is read, name another file"
+                raise ValueError(msg)
+        if os.path.isfile(path) and not arguments.force and name != continued:
             msg = f"{option} {path}: the file exists; add --force to replace it"
             raise FileExistsError(msg)
         replaces_name = os.path.isfile(path) or not os.path.exists(path)  # not a device or pipe
@@ -210,3 +227,7 @@ def check_outputs(arguments: argparse.Namespace, *names: str, tables: tuple[str,
         if other != option:
             msg = f"{other} and {option} are the same file: {path}"
             raise ValueError(msg)
+
+
+def _are_same(one: str, other: str) -> bool:
+    return os.path.exists(other) and os.path.samefile(one, other)

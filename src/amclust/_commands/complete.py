@@ -72,7 +72,8 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     to_file = arguments.output not in (None, "-")
     if arguments.json and not to_file:
         parser.error("--json needs -o FILE: the table itself goes to standard output")
-    check_outputs(arguments, "output", tables=("output",))
+    arguments.model = models[0] if models else None
+    check_outputs(arguments, "output", tables=("output",), in_place=True)
     if models:
         parts = _with_file(arguments, models[0])
     else:
@@ -97,7 +98,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
             {
                 "command": "complete",
                 "table": arguments.table,
-                "model": models[0] if models else None,
+                "model": arguments.model,
                 "rows": rows,
                 "filled": cells,
                 "output": arguments.output,

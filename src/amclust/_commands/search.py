@@ -99,7 +99,8 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
 
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
-    check_outputs(arguments, "output", "results", tables=("results",))
+    outputs = ("output", "results", "checkpoint")
+    check_outputs(arguments, *outputs, tables=("results",), continued="checkpoint")
     frame = read(arguments)
     columns = choose_columns(arguments, frame)
     scale = None if arguments.scale == _options.NONE else arguments.scale
