@@ -64,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 when all went well, 1 after an error, 130 after Ctrl-C. Wrong arguments exit with 2.
+        0 when all went well, 1 after an error, 2 where an argument does not go with the table, 130
+        after Ctrl-C. Arguments that are wrong in themselves exit with 2.
     """
     _console.replace_closed_streams()
     arguments = build_parser().parse_args(argv)
@@ -83,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         _console.note(f"error: {_console.reason(error)}")
         _console.abandon_output()
-        return 1
+        return int(getattr(error, "exit_code", 1))
     return code
 
 

@@ -54,7 +54,7 @@ def failed(done, *words):
 @pytest.mark.parametrize("stream", [(), ("--stream", "--chunk-rows", "3")])
 def test_bad_tables(amclust, folder, content, words, stream):
     (folder / "t.csv").write_text(content)
-    done = amclust("fit", "t.csv", "-k", 2, *FAST, *stream, "-o", "m.amc", "--labels", "l.csv")
+    done = amclust("fit", "t.csv", "-k", 2, *(stream or FAST), "-o", "m.amc", "--labels", "l.csv")
     failed(done, *words)
     assert os.listdir() == ["t.csv"]
 
@@ -97,7 +97,7 @@ def test_an_empty_name_of_a_row(amclust, folder):
     lines[7] = "," + LINES[7]
     (folder / "t.csv").write_text("id,a,b\n" + "\n".join(lines))
     for stream in ((), ("--stream", "--chunk-rows", 3)):
-        done = amclust("fit", "t.csv", "-k", 2, "--id", "id", *FAST, *stream)
+        done = amclust("fit", "t.csv", "-k", 2, "--id", "id", *(stream or FAST))
         failed(done, "'id'", "row 8")
 
 
@@ -349,6 +349,14 @@ def test_without_pandas_the_extra_is_named(amclust, table, monkeypatch):
         (["fit", "t.csv", "-k", "3", "--chunk-rows", "0"], "--chunk-rows"),
         (["fit", "t.csv", "-k", "3", "--stream", "--chunk-rows", "2"], "as many rows"),
         (["fit", "t.csv", "-k", "3", "--decimal", "x"], "point or comma"),
+        (["fit", "t.csv", "-k", "3", "--set", "n_clusters=5"], "n_clusters has an option"),
+        (["fit", "t.csv", "-k", "3", "--set", "n_jobs=5"], "--threads"),
+        (["fit", "t.csv", "-k", "3", "--chunk-rows", "9"], "--chunk-rows: counts only with"),
+        (["fit", "t.csv", "-k", "3", "--passes", "1"], "--passes: counts only with --stream"),
+        (["fit", "t.csv", "-k", "3", "--stream", "--restarts", "5"], "only without --stream"),
+        (["fit", "t.csv", "-k", "3", "--stream", "--epochs", "5"], "only without --stream"),
+        (["predict", "m.amc", "t.csv", "--chunk-rows", "9"], "counts only with --stream"),
+        (["complete", "m.amc", "t.csv", "--chunk-rows", "9"], "counts only with --stream"),
         (["search", "t.csv", "-k", "auto"], "-k"),
         (["predict", "m.amc"], "table"),
         (["report", "t.csv"], "--model"),
@@ -361,3 +369,18 @@ def test_wrong_arguments(amclust, arguments, words):
     assert words in done.err
     assert done.err.startswith("usage: amclust ")
     assert f"amclust {arguments[0]}: error: " in done.err
+
+
+def test_options_that_do_not_go_with_the_format(amclust, table):
+    pd.read_csv(table).to_parquet("t.parquet")
+    pd.read_csv(table).to_excel("t.xlsx", index=False)
+    for name, *option in (
+        (table.name, "--sheet", "2"),
+        ("t.parquet", "--sheet", "2"),
+        ("t.parquet", "--delimiter", ";"),
+        ("t.parquet", "--encoding", "latin-1"),
+        ("t.xlsx", "--delimiter", ";"),
+    ):
+        done = amclust("fit", name, "-k", 3, *option)
+        assert done.code == 2
+        assert f"error: {' '.join(option)}: '{name}' is " in done.err

@@ -168,6 +168,11 @@ def name_of(arguments: argparse.Namespace) -> str:
     return "standard input" if arguments.table == "-" else os.path.basename(arguments.table)
 
 
+def is_pipe(path: str) -> bool:
+    """Whether a table can be read only once: standard input, a pipe or <(command)."""
+    return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
+
+
 def save(model: Any, arguments: argparse.Namespace, columns: Columns, rows: int) -> None:
     """Write a model with the columns it was fitted on."""
     from amclust._model_file import save_model
@@ -209,7 +214,7 @@ def check_outputs(
             msg = f"{option} {path}: it is a folder, give the name of a file"
             raise IsADirectoryError(msg)
         for what, source in read_from.items():
-            if source and os.path.isfile(source) and _are_same(source, path):
+            if source and not is_pipe(source) and _are_same(source, path):
                 msg = f"{option} {path}: this is the {what} that is read, name another file"
                 raise ValueError(msg)
         if os.path.isfile(path) and not arguments.force and name != continued:
@@ -230,4 +235,4 @@ def check_outputs(
 
 
 def _are_same(one: str, other: str) -> bool:
-    return os.path.exists(other) and os.path.samefile(one, other)
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)

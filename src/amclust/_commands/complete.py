@@ -69,6 +69,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         parser.error("the model file has its number of clusters: leave out -k, or the file")
     if not models and arguments.stream:
         parser.error("--stream needs a model file, which amclust fit --stream makes")
+    _options.check_stream(parser, arguments)
     to_file = arguments.output not in (None, "-")
     if arguments.json and not to_file:
         parser.error("--json needs -o FILE: the table itself goes to standard output")
