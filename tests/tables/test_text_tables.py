@@ -2,12 +2,13 @@
 
 import gzip
 import os
+import time
 import warnings
 
 import numpy as np
 import pytest
 
-from amclust._tables import Columns, TableError, TableWarning, read_chunks, read_table
+from amclust._tables import Columns, TableError, TableWarning, _text, read_chunks, read_table
 
 NAN = float("nan")
 
@@ -323,3 +324,23 @@ def test_nothing_is_warned_of_a_good_table(save):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         numbers(save("a,b\n1,2\n3,\n"))
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 2])
+def test_nobody_reads_on_after_an_error(save, monkeypatch, chunk_rows):
+    """Arrow reads ahead in a thread, which aborted the process if it ended meanwhile."""
+    path, reads, decode = save("a,b\n1,2,3\n" + 2_000_000 * "1,2\n"), [], _text._Blocks._decode
+
+    def slowly(self):
+        reads.append(time.sleep(0.01))
+        return decode(self)
+
+    monkeypatch.setattr(_text._Blocks, "_decode", slowly)
+    with pytest.raises(TableError, match="3 cells"):
+        if chunk_rows is None:
+            read_table(path)
+        else:
+            read_chunks(path, chunk_rows=chunk_rows).first()
+    count = len(reads)
+    time.sleep(0.05)
+    assert len(reads) == count
