@@ -226,7 +226,9 @@ def test_the_index_of_pandas_and_r_is_not_clustered(save, text):
 
 
 def test_names_of_rows_as_r_writes_them(save):
-    frame = read_table(save("a,b\nfirst,1,2\nsecond,3,4\n"))
+    path = save("a,b\nfirst,1,2\nsecond,3,4\n")
+    with pytest.warns(TableWarning, match="2 column names above 3 cells.*names of the rows"):
+        frame = read_table(path)
     assert list(frame.columns) == ["Unnamed: 0", "a", "b"]
     assert Columns.choose(frame, id="Unnamed: 0").matrix(frame).to_numpy().tolist() == [
         [1, 2],
@@ -326,8 +328,8 @@ def test_nothing_is_warned_of_a_good_table(save):
         numbers(save("a,b\n1,2\n3,\n"))
 
 
-@pytest.mark.parametrize("chunk_rows", [None, 2])
-def test_nobody_reads_on_after_an_error(save, monkeypatch, chunk_rows):
+@pytest.mark.parametrize("read", [read_table, lambda path: read_chunks(path, chunk_rows=2).first()])
+def test_nobody_reads_on_after_an_error(save, monkeypatch, read):
     """Arrow reads ahead in a thread, which aborted the process if it ended meanwhile."""
     path, reads, decode = save("a,b\n1,2,3\n" + 2_000_000 * "1,2\n"), [], _text._Blocks._decode
 
@@ -337,10 +339,7 @@ def test_nobody_reads_on_after_an_error(save, monkeypatch, chunk_rows):
 
     monkeypatch.setattr(_text._Blocks, "_decode", slowly)
     with pytest.raises(TableError, match="3 cells"):
-        if chunk_rows is None:
-            read_table(path)
-        else:
-            read_chunks(path, chunk_rows=chunk_rows).first()
+        read(path)
     count = len(reads)
     time.sleep(0.05)
     assert len(reads) == count
