@@ -13,6 +13,7 @@ import pytest
 from clear_groups import FAST, rows
 
 import amclust as package
+from amclust._tables import TableWriter
 from amclust.cli import main
 
 LINES = [f"{a:.3f},{b:.3f}" for a, b in rows(20)[0]]
@@ -269,9 +270,13 @@ def test_names_that_talk_to_the_terminal_are_shown_as_text(amclust, folder):
 # --- interrupts and mistakes --------------------------------------------------------------------
 
 
-def test_an_interrupt_leaves_nothing(amclust, table, monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_an_interrupt_leaves_nothing(amclust, table, number, code, word):
     """While a long fit goes on; the signal comes as it does from a terminal."""
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
     timer.daemon = True
     before = sorted(os.listdir())
     timer.start()
@@ -280,9 +285,31 @@ def test_an_interrupt_leaves_nothing(amclust, table, monkeypatch):
         *("--set", "early_stopping=false", "-o", "m.amc", "--labels", "l.csv", "-q"),
     )
     timer.cancel()
-    assert done.code == 130
-    assert done.err == "amclust: interrupted\n"
+    assert done.code == code
+    assert done.err == f"amclust: {word}\n"
     assert sorted(os.listdir()) == before
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_termination_while_writing_leaves_no_part(amclust, table, model, monkeypatch):
+    write = TableWriter.write
+
+    def terminated(self, frame):
+        write(self, frame)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = sorted(os.listdir())
+    monkeypatch.setattr(TableWriter, "write", terminated)
+    assert amclust("predict", model, table, "-o", "l.csv").code == 143
+    assert sorted(os.listdir()) == before
+
+
+def test_a_thread_may_run_a_command(model, capsys):
+    codes = []
+    thread = threading.Thread(target=lambda: codes.append(main(["info", str(model)])))
+    thread.start()
+    thread.join(timeout=20)
+    assert codes == [0]
 
 
 def test_a_kill_while_writing_leaves_the_old_file(table, model):
