@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import threading
 
 import numpy as np
@@ -118,6 +120,16 @@ def test_a_column_with_a_comma_in_its_name(amclust, folder):
     pd.DataFrame(rows()[0], columns=["a,b", "c"]).to_csv("t.csv", index=False)
     done = amclust("fit", "t.csv", "-k", 3, "--use", "a,b", "--use", "c", *FAST, "--json")
     assert done.json()["features"] == ["a,b", "c"]
+    done = amclust("fit", "t.csv", "-k", 3, "--use", '"a,b", c', *FAST, "--json")
+    assert done.json()["features"] == ["a,b", "c"]
+
+
+def test_the_advice_about_a_name_with_a_comma_can_be_followed(amclust, folder):
+    frame = pd.DataFrame(rows()[0], columns=["a", "b"]).assign(**{"c,d": "x", "e": "y"})
+    frame.to_csv("t.csv", index=False)
+    advice = re.search(r"--drop ('[^']*')", amclust("fit", "t.csv", "-k", 3).err).group(1)
+    done = amclust("fit", "t.csv", "-k", 3, "--drop", *shlex.split(advice), *FAST, "--json")
+    assert done.json()["features"] == ["a", "b"]
 
 
 def test_one_hot(amclust, table):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 import warnings
@@ -66,10 +67,13 @@ def _spelling(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _names(values: list[str] | None, known: list[str]) -> list[str] | None:
-    """Split names at commas, except where a name has one itself."""
+    """Split names at commas, except where a name is in quotes or the table's has one itself."""
     if values is None:
         return None
-    parts = [[value] if value in known else value.split(",") for value in values]
+    parts = [
+        [value] if value in known else next(csv.reader([value], skipinitialspace=True), [])
+        for value in values
+    ]
     return [name if name in known else name.strip() for part in parts for name in part]
 
 

@@ -77,7 +77,7 @@ def epilog(examples: str, more: str = "") -> str:
         f"examples, which run in this order in an empty folder:{shown}\n\n{more}"
         "exit codes:\n"
         "  0 fine, 1 the work failed (a table, a model, the disk), 2 wrong arguments,\n"
-        "  130 stopped by Ctrl-C"
+        "  130 stopped by Ctrl-C, 143 by SIGTERM"
     )
 
 
@@ -96,7 +96,9 @@ def add_table(parser: Parser, *, nargs: str | None = None, note: str = "") -> No
 def add_columns(parser: Parser, note: str = "") -> None:
     """Add the choice of columns."""
     group = parser.add_argument_group(
-        "columns", f"Names are separated by commas; an option can be given again for more.{note}"
+        "columns",
+        "Names are separated by commas. Quote names with commas, as --use '\"a,1\",c', or give the\n"
+        f"option again for more; --use=-x for names that begin with a dash.{note}",
     )
     group.add_argument("--use", metavar="NAMES", action="append", help="only these columns")
     group.add_argument("--drop", metavar="NAMES", action="append", help="all but these columns")
