@@ -6,6 +6,7 @@ import math
 import os
 import pickle
 import re
+import stat
 import sys
 from pathlib import Path
 
@@ -454,7 +455,7 @@ def test_a_search_without_a_seed_goes_on_with_what_it_drew():
 # --- checkpoints ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [2, 4, 6])
+@pytest.mark.parametrize("number", [1, 2, 4, 6])
 def test_a_search_goes_on_in_another_process(number, tmp_path):
     X, whole = table(), make().fit(table())
     path = tmp_path / "search.npz"
@@ -539,8 +540,11 @@ def test_a_damaged_checkpoint_is_refused(damage, tmp_path):
         content[place] ^= 1
         made = {"empty": b"", "cut": content[:place], "bit": content, "text": b"config,loss\n"}
         path.write_bytes(made[damage])
-    with pytest.raises(ValueError, match="search.npz' is damaged, or no checkpoint.*Delete"):
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="search.npz' is not a checkpoint of a.*; name") as caught:
         make(checkpoint=path).fit(X)
+    assert not re.search("delete|pickle", str(caught.value), flags=re.IGNORECASE)
+    assert path.read_bytes() == before
 
 
 def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -558,6 +562,20 @@ def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         make(checkpoint=path).fit(X)
     assert [file.name for file in tmp_path.iterdir()] == ["kept.npz"]
     assert (tmp_path / "kept.npz").read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs permissions as POSIX has them")
+def test_a_checkpoint_has_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "other").touch()
+    make(checkpoint=tmp_path / "search.npz").fit(table())
+    modes = {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    assert len(modes) == 1
+
+
+def test_a_search_that_fails_at_once_leaves_no_checkpoint(tmp_path):
+    with interrupted_in_call(1, MemoryError), pytest.raises(MemoryError):
+        make(checkpoint=tmp_path / "search.npz").fit(table())
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_checkpoint_needs_a_folder(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import zipfile
 import zlib
 from numbers import Real
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from amclust._files import atomic_write
 from amclust._search import TABLE_DTYPE, State
 from amclust._validation import as_numbers
 
@@ -63,15 +63,8 @@ def save(path: str | os.PathLike[str], fingerprint: dict[str, str], state: State
         "best": np.array(state.best),
     }
     arrays |= _pack([*state.records.values(), state.best_record])
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_write(path, overwrite=True) as file:
+        np.savez(file, **arrays)
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, str], State]:
@@ -107,9 +100,12 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, str], State]:
         zipfile.BadZipFile,
         zlib.error,
     ) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise
+        # It may be a file of the user's, named by mistake: no word of deleting it.
         msg = (
-            f"checkpoint={os.fspath(path)!r} is damaged, or no checkpoint of ClAMSearch ({error}). "
-            "Delete the file to begin anew, or name another."
+            f"checkpoint={os.fspath(path)!r} is not a checkpoint of a search, or it is damaged; "
+            "name another file."
         )
         raise ValueError(msg) from error
     return fingerprint, state

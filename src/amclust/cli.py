@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
 from amclust._commands import (
     _console,
@@ -30,8 +34,8 @@ amclust predict wine.amc wine.csv -o labels.csv
 amclust complete wine.amc wine.csv -o filled.csv
 amclust report wine.csv --model wine.amc -o report.html
 """
-# As shells report a program that was stopped by Ctrl-C, or whose reader went away (| head).
-INTERRUPTED, READER_GONE = 130, 141
+# As shells report a program stopped by Ctrl-C, whose reader went away (| head), or that was ended.
+INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -53,6 +57,28 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, after which there is the same to clean up as after Ctrl-C."""
+
+
+@contextlib.contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Raise `Terminated` at SIGTERM, unless somebody else takes care of it."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def stop(*_: object) -> NoReturn:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
@@ -64,14 +90,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 when all went well, 1 after an error, 130 after Ctrl-C. Wrong arguments exit with 2.
+        0 when all went well, 1 after an error, 2 where an argument does not go with the table, 130
+        after Ctrl-C, 143 after SIGTERM. Arguments that are wrong in themselves exit with 2.
     """
     _console.replace_closed_streams()
     arguments = build_parser().parse_args(argv)
     try:
-        with _console.plain_warnings():
+        with _console.plain_warnings(), _termination_as_interrupt():
             code = int(arguments.run(arguments))
         sys.stdout.flush()
+    except Terminated:
+        _console.note("terminated")
+        return TERMINATED
     except KeyboardInterrupt:
         _console.note("interrupted")
         return INTERRUPTED
@@ -83,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         _console.note(f"error: {_console.reason(error)}")
         _console.abandon_output()
-        return 1
+        return int(getattr(error, "exit_code", 1))
     return code
 
 

@@ -450,8 +450,9 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             bar.done = int(search.state.runs["epochs"].sum())
         try:
             search.run(bar, on_step)
-        except BaseException:
-            if len(search.state.judged):
+        except BaseException as error:
+            # An interrupt keeps even the seeds drawn; what fails at once would fail again.
+            if len(search.state.judged) or isinstance(error, KeyboardInterrupt):
                 self._unfinished = fingerprint, search.state
                 save()
                 finish(self.verbose, "ClAMSearch: stopped; another fit goes on from here")

@@ -1,11 +1,15 @@
 """amclust fit: the same as ClAM.fit, from files to files."""
 
 import json
+import os
+import re
+import shlex
+import threading
 
 import numpy as np
 import pandas as pd
 import pytest
-from clear_groups import FAST, rows
+from clear_groups import FAST, FAST_STREAM, rows
 
 import amclust as package
 from amclust import ClAM
@@ -116,6 +120,16 @@ def test_a_column_with_a_comma_in_its_name(amclust, folder):
     pd.DataFrame(rows()[0], columns=["a,b", "c"]).to_csv("t.csv", index=False)
     done = amclust("fit", "t.csv", "-k", 3, "--use", "a,b", "--use", "c", *FAST, "--json")
     assert done.json()["features"] == ["a,b", "c"]
+    done = amclust("fit", "t.csv", "-k", 3, "--use", '"a,b", c', *FAST, "--json")
+    assert done.json()["features"] == ["a,b", "c"]
+
+
+def test_the_advice_about_a_name_with_a_comma_can_be_followed(amclust, folder):
+    frame = pd.DataFrame(rows()[0], columns=["a", "b"]).assign(**{"c,d": "x", "e": "y"})
+    frame.to_csv("t.csv", index=False)
+    advice = re.search(r"--drop ('[^']*')", amclust("fit", "t.csv", "-k", 3).err).group(1)
+    done = amclust("fit", "t.csv", "-k", 3, "--drop", *shlex.split(advice), *FAST, "--json")
+    assert done.json()["features"] == ["a", "b"]
 
 
 def test_one_hot(amclust, table):
@@ -139,7 +153,7 @@ def test_a_stream_is_partial_fit_over_its_pieces(amclust, folder, passes, suffix
         pd.DataFrame(X, columns=["a", "b"]).to_parquet("t.parquet")
     else:
         pd.DataFrame(X, columns=["a", "b"]).to_csv(f"t.{suffix}", index=False)
-    options = ("-k", 3, "--stream", "--chunk-rows", 20, "--passes", passes, *FAST)
+    options = ("-k", 3, "--stream", "--chunk-rows", 20, "--passes", passes, *FAST_STREAM)
     done = amclust("fit", f"t.{suffix}", *options, "-o", "m.amc", "--labels", "l.csv")
     assert done.code == 0, done.err
     expected = ClAM(3, random_state=0)
@@ -159,14 +173,18 @@ def test_a_stream_says_what_it_has_seen(amclust, table):
     done = amclust("fit", table, "-k", 3, *COLUMNS, *options)
     assert "40 rows, 2 features, 2 missing cells" in done.out
     assert "2 passes" in done.out
-    assert "last piece" in done.out
+    assert "share" not in done.out
     done = amclust("fit", table, "-k", 3, *COLUMNS, *options, "--labels", "l.csv", "--json", "-q")
     assert sum(done.json()["sizes"]) == 40
+    done = amclust("fit", table, "-k", 3, *COLUMNS, *options, "-o", "m.amc", "--json", "-q")
+    assert done.json()["sizes"] is None  # the model knows those of the last piece
+    assert amclust("info", "m.amc", "--json").json()["sizes"] is None
+    assert "share" not in amclust("info", "m.amc").out
 
 
 def test_a_stream_from_standard_input(amclust, table):
     content = table.read_bytes()
-    options = ("-k", 3, *COLUMNS, "--stream", "--chunk-rows", 20, *FAST)
+    options = ("-k", 3, *COLUMNS, "--stream", "--chunk-rows", 20, *FAST_STREAM)
     assert amclust("fit", "-", *options, "-o", "m.amc", stdin=content).code == 0
     assert amclust("fit", table, *options, "-o", "n.amc").code == 0
     one, other = package.load("m.amc"), package.load("n.amc")
@@ -175,6 +193,25 @@ def test_a_stream_from_standard_input(amclust, table):
         done = amclust("fit", "-", *options, *more, stdin=content)
         assert done.code == 2
         assert "only once" in done.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("stream", [(), ("--stream", "--chunk-rows", 20)])
+def test_a_pipe_with_a_name(amclust, table, stream):
+    """As <(command) in a shell."""
+    content = table.read_bytes()
+    os.mkfifo("pipe.csv")
+    options = ("-k", 3, *COLUMNS, *stream, *(FAST_STREAM if stream else FAST))
+    writer = threading.Thread(target=(table.parent / "pipe.csv").write_bytes, args=(content,))
+    writer.start()
+    done = amclust("fit", "pipe.csv", *options, "-o", "m.amc")
+    writer.join(timeout=10)
+    assert done == (0, "", "")
+    amclust("fit", table, *options, "-o", "n.amc")
+    one, other = package.load("m.amc"), package.load("n.amc")
+    np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)
+    if stream:
+        assert "only once" in amclust("fit", "pipe.csv", *options, "--passes", 2).err
 
 
 def test_warnings_are_plain_lines(amclust, table):

@@ -13,6 +13,7 @@ import pytest
 from clear_groups import FAST, rows
 
 import amclust as package
+from amclust._tables import TableWriter
 from amclust.cli import main
 
 LINES = [f"{a:.3f},{b:.3f}" for a, b in rows(20)[0]]
@@ -54,7 +55,7 @@ def failed(done, *words):
 @pytest.mark.parametrize("stream", [(), ("--stream", "--chunk-rows", "3")])
 def test_bad_tables(amclust, folder, content, words, stream):
     (folder / "t.csv").write_text(content)
-    done = amclust("fit", "t.csv", "-k", 2, *FAST, *stream, "-o", "m.amc", "--labels", "l.csv")
+    done = amclust("fit", "t.csv", "-k", 2, *(stream or FAST), "-o", "m.amc", "--labels", "l.csv")
     failed(done, *words)
     assert os.listdir() == ["t.csv"]
 
@@ -97,7 +98,7 @@ def test_an_empty_name_of_a_row(amclust, folder):
     lines[7] = "," + LINES[7]
     (folder / "t.csv").write_text("id,a,b\n" + "\n".join(lines))
     for stream in ((), ("--stream", "--chunk-rows", 3)):
-        done = amclust("fit", "t.csv", "-k", 2, "--id", "id", *FAST, *stream)
+        done = amclust("fit", "t.csv", "-k", 2, "--id", "id", *(stream or FAST))
         failed(done, "'id'", "row 8")
 
 
@@ -138,6 +139,32 @@ def test_a_table_may_be_filled_in_its_place(amclust, table, model):
         done = amclust("complete", model, table, "-o", table, "--force", *stream)
         assert done.code == 0, done.err
     assert ",," not in table.read_text()
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_an_output_never_replaces_what_is_read(amclust, table, model, force):
+    learn = (table, "-k", 3, "--use", "width,height", *FAST)
+    commands = (
+        ("fit", *learn, "-o", "./table.csv"),
+        ("fit", *learn, "--labels", table),
+        ("report", *learn, "-o", table),
+        ("report", table, "--model", model, "-o", model),
+        ("predict", model, table, "-o", table),
+        ("predict", model, table, "--append", "-o", "as_table.csv"),
+        ("search", table, "-k", 3, "-o", table),
+        ("search", table, "-k", 3, "--results", table),
+        ("search", table, "-k", 3, "--checkpoint", table),
+    )
+    (table.parent / "as_table.csv").symlink_to(model)
+    before = table.read_bytes(), model.read_bytes()
+    for command in commands:
+        failed(amclust(*command, *force), "that is read, name another file")
+        assert (table.read_bytes(), model.read_bytes()) == before
+
+
+def test_a_table_may_be_extended_in_its_place(amclust, table, model):
+    assert amclust("predict", model, table, "--append", "-o", table, "--force").code == 0
+    assert table.read_text().startswith("id,width,height,note,label\n")
 
 
 def test_two_outputs_in_one_file(amclust, table):
@@ -243,9 +270,13 @@ def test_names_that_talk_to_the_terminal_are_shown_as_text(amclust, folder):
 # --- interrupts and mistakes --------------------------------------------------------------------
 
 
-def test_an_interrupt_leaves_nothing(amclust, table, monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "code", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_an_interrupt_leaves_nothing(amclust, table, number, code, word):
     """While a long fit goes on; the signal comes as it does from a terminal."""
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
     timer.daemon = True
     before = sorted(os.listdir())
     timer.start()
@@ -254,9 +285,31 @@ def test_an_interrupt_leaves_nothing(amclust, table, monkeypatch):
         *("--set", "early_stopping=false", "-o", "m.amc", "--labels", "l.csv", "-q"),
     )
     timer.cancel()
-    assert done.code == 130
-    assert done.err == "amclust: interrupted\n"
+    assert done.code == code
+    assert done.err == f"amclust: {word}\n"
     assert sorted(os.listdir()) == before
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_termination_while_writing_leaves_no_part(amclust, table, model, monkeypatch):
+    write = TableWriter.write
+
+    def terminated(self, frame):
+        write(self, frame)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = sorted(os.listdir())
+    monkeypatch.setattr(TableWriter, "write", terminated)
+    assert amclust("predict", model, table, "-o", "l.csv").code == 143
+    assert sorted(os.listdir()) == before
+
+
+def test_a_thread_may_run_a_command(model, capsys):
+    codes = []
+    thread = threading.Thread(target=lambda: codes.append(main(["info", str(model)])))
+    thread.start()
+    thread.join(timeout=20)
+    assert codes == [0]
 
 
 def test_a_kill_while_writing_leaves_the_old_file(table, model):
@@ -323,6 +376,14 @@ def test_without_pandas_the_extra_is_named(amclust, table, monkeypatch):
         (["fit", "t.csv", "-k", "3", "--chunk-rows", "0"], "--chunk-rows"),
         (["fit", "t.csv", "-k", "3", "--stream", "--chunk-rows", "2"], "as many rows"),
         (["fit", "t.csv", "-k", "3", "--decimal", "x"], "point or comma"),
+        (["fit", "t.csv", "-k", "3", "--set", "n_clusters=5"], "n_clusters has an option"),
+        (["fit", "t.csv", "-k", "3", "--set", "n_jobs=5"], "--threads"),
+        (["fit", "t.csv", "-k", "3", "--chunk-rows", "9"], "--chunk-rows: counts only with"),
+        (["fit", "t.csv", "-k", "3", "--passes", "1"], "--passes: counts only with --stream"),
+        (["fit", "t.csv", "-k", "3", "--stream", "--restarts", "5"], "only without --stream"),
+        (["fit", "t.csv", "-k", "3", "--stream", "--epochs", "5"], "only without --stream"),
+        (["predict", "m.amc", "t.csv", "--chunk-rows", "9"], "counts only with --stream"),
+        (["complete", "m.amc", "t.csv", "--chunk-rows", "9"], "counts only with --stream"),
         (["search", "t.csv", "-k", "auto"], "-k"),
         (["predict", "m.amc"], "table"),
         (["report", "t.csv"], "--model"),
@@ -335,3 +396,18 @@ def test_wrong_arguments(amclust, arguments, words):
     assert words in done.err
     assert done.err.startswith("usage: amclust ")
     assert f"amclust {arguments[0]}: error: " in done.err
+
+
+def test_options_that_do_not_go_with_the_format(amclust, table):
+    pd.read_csv(table).to_parquet("t.parquet")
+    pd.read_csv(table).to_excel("t.xlsx", index=False)
+    for name, *option in (
+        (table.name, "--sheet", "2"),
+        ("t.parquet", "--sheet", "2"),
+        ("t.parquet", "--delimiter", ";"),
+        ("t.parquet", "--encoding", "latin-1"),
+        ("t.xlsx", "--delimiter", ";"),
+    ):
+        done = amclust("fit", name, "-k", 3, *option)
+        assert done.code == 2
+        assert f"error: {' '.join(option)}: '{name}' is " in done.err

@@ -51,16 +51,27 @@ def test_search_goes_on_from_a_checkpoint(amclust, table):
     assert "another search" in done.err
 
 
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("checkpoint", [True, False])
 def test_an_interrupted_search_says_how_to_go_on(amclust, table, monkeypatch, checkpoint):
-    def interrupted(self, X):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(package.ClAMSearch, "fit", interrupted)
     more = ("--checkpoint", "s.npz") if checkpoint else ()
-    done = amclust("search", table, "-k", 3, *COLUMNS, *more)
+    with monkeypatch.context() as patch:
+        patch.setattr(package._native, "train", interrupted)  # in the first call
+        done = amclust("search", table, "-k", 3, *COLUMNS, *SEARCH, *more)
     assert done.code == 130
     assert ("goes on from s.npz" if checkpoint else "--checkpoint FILE") in done.err
+    if checkpoint:
+        assert amclust("search", table, "-k", 3, *COLUMNS, *SEARCH, *more).code == 0
+
+
+def test_a_search_interrupted_before_it_began_says_so(amclust, table, monkeypatch):
+    monkeypatch.setattr(package.ClAMSearch, "fit", interrupted)
+    done = amclust("search", table, "-k", 3, *COLUMNS, "--checkpoint", "s.npz")
+    assert done.code == 130
+    assert "nothing was kept yet" in done.err
 
 
 def test_report_of_a_fit_and_of_a_model(amclust, table, model):

@@ -2,12 +2,13 @@
 
 import gzip
 import os
+import time
 import warnings
 
 import numpy as np
 import pytest
 
-from amclust._tables import Columns, TableError, TableWarning, read_chunks, read_table
+from amclust._tables import Columns, TableError, TableWarning, _text, read_chunks, read_table
 
 NAN = float("nan")
 
@@ -225,7 +226,9 @@ def test_the_index_of_pandas_and_r_is_not_clustered(save, text):
 
 
 def test_names_of_rows_as_r_writes_them(save):
-    frame = read_table(save("a,b\nfirst,1,2\nsecond,3,4\n"))
+    path = save("a,b\nfirst,1,2\nsecond,3,4\n")
+    with pytest.warns(TableWarning, match="2 column names above 3 cells.*names of the rows"):
+        frame = read_table(path)
     assert list(frame.columns) == ["Unnamed: 0", "a", "b"]
     assert Columns.choose(frame, id="Unnamed: 0").matrix(frame).to_numpy().tolist() == [
         [1, 2],
@@ -323,3 +326,20 @@ def test_nothing_is_warned_of_a_good_table(save):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         numbers(save("a,b\n1,2\n3,\n"))
+
+
+@pytest.mark.parametrize("read", [read_table, lambda path: read_chunks(path, chunk_rows=2).first()])
+def test_nobody_reads_on_after_an_error(save, monkeypatch, read):
+    """Arrow reads ahead in a thread, which aborted the process if it ended meanwhile."""
+    path, reads, decode = save("a,b\n1,2,3\n" + 2_000_000 * "1,2\n"), [], _text._Blocks._decode
+
+    def slowly(self):
+        reads.append(time.sleep(0.01))
+        return decode(self)
+
+    monkeypatch.setattr(_text._Blocks, "_decode", slowly)
+    with pytest.raises(TableError, match="3 cells"):
+        read(path)
+    count = len(reads)
+    time.sleep(0.05)
+    assert len(reads) == count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 import warnings
@@ -66,10 +67,13 @@ def _spelling(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _names(values: list[str] | None, known: list[str]) -> list[str] | None:
-    """Split names at commas, except where a name has one itself."""
+    """Split names at commas, except where a name is in quotes or the table's has one itself."""
     if values is None:
         return None
-    parts = [[value] if value in known else value.split(",") for value in values]
+    parts = [
+        [value] if value in known else next(csv.reader([value], skipinitialspace=True), [])
+        for value in values
+    ]
     return [name if name in known else name.strip() for part in parts for name in part]
 
 
@@ -168,6 +172,11 @@ def name_of(arguments: argparse.Namespace) -> str:
     return "standard input" if arguments.table == "-" else os.path.basename(arguments.table)
 
 
+def is_pipe(path: str) -> bool:
+    """Whether a table can be read only once: standard input, a pipe or <(command)."""
+    return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
+
+
 def save(model: Any, arguments: argparse.Namespace, columns: Columns, rows: int) -> None:
     """Write a model with the columns it was fitted on."""
     from amclust._model_file import save_model
@@ -180,9 +189,22 @@ def save(model: Any, arguments: argparse.Namespace, columns: Columns, rows: int)
     save_model(model, arguments.output, extra=extra, overwrite=arguments.force)
 
 
-def check_outputs(arguments: argparse.Namespace, *names: str, tables: tuple[str, ...] = ()) -> None:
-    """Refuse files that exist or cannot be written, before anything is computed."""
+def check_outputs(
+    arguments: argparse.Namespace,
+    *names: str,
+    tables: tuple[str, ...] = (),
+    in_place: bool = False,
+    continued: str | None = None,
+) -> None:
+    """Refuse files that exist or cannot be written, before anything is computed.
+
+    `in_place` allows the table read to be replaced, by itself with more in it. `continued` is the
+    output that goes on from what is there.
+    """
     seen: dict[str, str] = {}
+    read_from = {"model": getattr(arguments, "model", None)}
+    if not in_place:
+        read_from["table"] = getattr(arguments, "table", None)
     for name in names:
         path = getattr(arguments, name)
         if path is None or path == "-":
@@ -195,7 +217,11 @@ def check_outputs(arguments: argparse.Namespace, *names: str, tables: tuple[str,
         if os.path.isdir(path):
             msg = f"{option} {path}: it is a folder, give the name of a file"
             raise IsADirectoryError(msg)
-        if os.path.isfile(path) and not arguments.force:
+        for what, source in read_from.items():
+            if source and not is_pipe(source) and _are_same(source, path):
+                msg = f"{option} {path}: this is the {what} that is read, name another file"
+                raise ValueError(msg)
+        if os.path.isfile(path) and not arguments.force and name != continued:
             msg = f"{option} {path}: the file exists; add --force to replace it"
             raise FileExistsError(msg)
         replaces_name = os.path.isfile(path) or not os.path.exists(path)  # not a device or pipe
@@ -210,3 +236,7 @@ def check_outputs(arguments: argparse.Namespace, *names: str, tables: tuple[str,
         if other != option:
             msg = f"{other} and {option} are the same file: {path}"
             raise ValueError(msg)
+
+
+def _are_same(one: str, other: str) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)

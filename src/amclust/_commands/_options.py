@@ -22,6 +22,22 @@ KNOWN_COLUMNS = (
 MARKS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}
 # Of --scale and --weights: what ClAM calls None.
 NONE = "none"
+# Rows of a piece with --stream, and ClAM's restarts and epochs. They are no defaults of argparse:
+# those who give one of these where it does not count are told.
+CHUNK_ROWS, RESTARTS, EPOCHS = 16_384, 10, 200
+# Parameters of ClAM that have an option of their own, which --set could contradict.
+OWN_OPTIONS = {
+    "n_clusters": "-k",
+    "objective": "--objective",
+    "metric": "--metric",
+    "scale": "--scale",
+    "beta": "--beta",
+    "weights": "--weights",
+    "n_init": "--restarts",
+    "max_epochs": "--epochs",
+    "random_state": "--seed",
+    "n_jobs": "--threads",
+}
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -61,7 +77,7 @@ def epilog(examples: str, more: str = "") -> str:
         f"examples, which run in this order in an empty folder:{shown}\n\n{more}"
         "exit codes:\n"
         "  0 fine, 1 the work failed (a table, a model, the disk), 2 wrong arguments,\n"
-        "  130 stopped by Ctrl-C"
+        "  130 stopped by Ctrl-C, 143 by SIGTERM"
     )
 
 
@@ -80,7 +96,9 @@ def add_table(parser: Parser, *, nargs: str | None = None, note: str = "") -> No
 def add_columns(parser: Parser, note: str = "") -> None:
     """Add the choice of columns."""
     group = parser.add_argument_group(
-        "columns", f"Names are separated by commas; an option can be given again for more.{note}"
+        "columns",
+        "Names are separated by commas. Quote names with commas, as --use '\"a,1\",c', or give the\n"
+        f"option again for more; --use=-x for names that begin with a dash.{note}",
     )
     group.add_argument("--use", metavar="NAMES", action="append", help="only these columns")
     group.add_argument("--drop", metavar="NAMES", action="append", help="all but these columns")
@@ -126,9 +144,18 @@ def add_stream(parser: Parser, what: str) -> None:
         "--chunk-rows",
         metavar="N",
         type=positive,
-        default=16_384,
-        help="rows of a piece with --stream (default: %(default)s)",
+        help=f"rows of a piece with --stream (default: {CHUNK_ROWS})",
     )
+
+
+def check_stream(parser: Parser, arguments: argparse.Namespace) -> None:
+    """Refuse options that count only with --stream, or only without."""
+    with_stream, without = ("chunk_rows", "passes"), ("restarts", "epochs")
+    for name in without if arguments.stream else with_stream:
+        if getattr(arguments, name, None) is not None:
+            word = "without" if arguments.stream else "with"
+            parser.error(f"argument --{name.replace('_', '-')}: counts only {word} --stream")
+    arguments.chunk_rows = arguments.chunk_rows or CHUNK_ROWS
 
 
 def add_clusters(parser: Parser, *, required: bool = True, auto: bool = True) -> None:
@@ -165,11 +192,9 @@ def add_model(parser: Parser) -> None:
         default=None,
         help="of the memories: none, learn, or a number each, as 1,2,1 (default: none)",
     )
+    group.add_argument("--restarts", metavar="N", type=positive, help=f"default: {RESTARTS}")
     group.add_argument(
-        "--restarts", metavar="N", type=positive, default=10, help="default: %(default)s"
-    )
-    group.add_argument(
-        "--epochs", metavar="N", type=positive, default=200, help="of a restart (default: 200)"
+        "--epochs", metavar="N", type=positive, help=f"of a restart (default: {EPOCHS})"
     )
     group.add_argument(
         "--set",
@@ -237,8 +262,8 @@ def model_of(arguments: argparse.Namespace, parser: Parser) -> Any:
         "scale": None if arguments.scale == NONE else arguments.scale,
         "beta": arguments.beta,
         "weights": arguments.weights,
-        "n_init": arguments.restarts,
-        "max_epochs": arguments.epochs,
+        "n_init": arguments.restarts or RESTARTS,
+        "max_epochs": arguments.epochs or EPOCHS,
         "random_state": arguments.seed,
         "n_jobs": arguments.threads,
         "verbose": 0 if arguments.quiet else 1,
@@ -249,6 +274,8 @@ def model_of(arguments: argparse.Namespace, parser: Parser) -> Any:
             parser.error(
                 f"argument --set: ClAM has no parameter {name!r}; it has {', '.join(known)}"
             )
+        if name in OWN_OPTIONS:
+            parser.error(f"argument --set: {name} has an option of its own, {OWN_OPTIONS[name]}")
         parameters[name] = value
     model = ClAM(**parameters)
     try:

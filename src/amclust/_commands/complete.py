@@ -69,10 +69,12 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         parser.error("the model file has its number of clusters: leave out -k, or the file")
     if not models and arguments.stream:
         parser.error("--stream needs a model file, which amclust fit --stream makes")
+    _options.check_stream(parser, arguments)
     to_file = arguments.output not in (None, "-")
     if arguments.json and not to_file:
         parser.error("--json needs -o FILE: the table itself goes to standard output")
-    check_outputs(arguments, "output", tables=("output",))
+    arguments.model = models[0] if models else None
+    check_outputs(arguments, "output", tables=("output",), in_place=True)
     if models:
         parts = _with_file(arguments, models[0])
     else:
@@ -97,7 +99,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
             {
                 "command": "complete",
                 "table": arguments.table,
-                "model": models[0] if models else None,
+                "model": arguments.model,
                 "rows": rows,
                 "filled": cells,
                 "output": arguments.output,

@@ -14,6 +14,7 @@ from amclust._commands._input import (
     check_outputs,
     choose_columns,
     count_missing,
+    is_pipe,
     matrix_of,
     read,
     read_in_chunks,
@@ -55,13 +56,12 @@ def add(commands: _options.Commands) -> None:
     _options.add_stream(
         parser,
         "read a table that does not fit into memory piece by piece, as partial_fit does: a single "
-        "run, in which restarts and epochs do not count",
+        "run, without restarts and epochs; sizes are counted only for --labels",
     )
     parser.add_argument(
         "--passes",
         metavar="N",
         type=_options.positive,
-        default=1,
         help="times to go through the table with --stream (default: 1)",
     )
     _options.add_words(parser, KEYS)
@@ -75,8 +75,10 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     model = _options.model_of(arguments, parser)
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
-    if arguments.stream and arguments.table == "-" and (arguments.passes > 1 or arguments.labels):
-        parser.error("standard input can be read only once: no --passes and no --labels with it")
+    _options.check_stream(parser, arguments)
+    arguments.passes = arguments.passes or 1
+    if arguments.stream and (arguments.passes > 1 or arguments.labels) and is_pipe(arguments.table):
+        parser.error("a pipe can be read only once: no --passes and no --labels with --stream")
     fewest = arguments.clusters if isinstance(arguments.clusters, int) else 1
     if arguments.stream and arguments.chunk_rows < fewest:
         parser.error("argument --chunk-rows: a piece needs as many rows as there are clusters")
@@ -85,7 +87,8 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     seen = learn(arguments, model)
     if arguments.output:
         save(model, arguments, seen.columns, seen.rows)
-    sizes = cluster_sizes(model.labels_, model.n_clusters_)
+    # Those of a stream are known only after another look at all rows, for the labels.
+    sizes = None if arguments.stream else cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.labels:
         sizes = _write_labels(arguments, model, seen)
     if arguments.json:
@@ -168,10 +171,9 @@ def _say(arguments: argparse.Namespace, model: Any, seen: Seen, sizes: Any) -> N
         )
     else:
         say_quality(model)
-    say()
-    say_sizes(sizes)
-    if arguments.stream and not arguments.labels:
-        say("(rows of the last piece; --labels counts them all)")
+    if sizes is not None:
+        say()
+        say_sizes(sizes)
     if arguments.output or arguments.labels:
         say()
     if arguments.labels:

@@ -49,9 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
     model, extra, header = load(arguments.model)
     features = header["feature_names"]
     size = os.path.getsize(arguments.model)
-    sizes = cluster_sizes(model.labels_, model.n_clusters_)
     parameters = model.get_params()
     source = extra.get("source")
+    sizes = cluster_sizes(model.labels_, model.n_clusters_)
+    if isinstance(source, dict) and source.get("rows") != sizes.sum():
+        sizes = None  # the labels of a model that was streamed are those of its last piece
     if arguments.json:
         say_json(
             {
@@ -76,8 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"fitted on {source.get('table')}: {count(int(source.get('rows', 0)), 'row')}{named}")
     say_quality(model)
     say()
-    say_sizes(sizes)
-    say()
+    if sizes is not None:
+        say_sizes(sizes)
+        say()
     defaults = ClAM().get_params()
     changed = {name: v for name, v in parameters.items() if not _same(v, defaults[name])}
     say(

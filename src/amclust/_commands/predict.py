@@ -59,7 +59,8 @@ def add(commands: _options.Commands) -> None:
 
 def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     """Label the rows of a table."""
-    check_outputs(arguments, "output", tables=("output",))
+    check_outputs(arguments, "output", tables=("output",), in_place=arguments.append)
+    _options.check_stream(parser, arguments)
     to_file = arguments.output not in (None, "-")
     if arguments.json and arguments.output == "-":
         parser.error("--json and -o - would both go to standard output")

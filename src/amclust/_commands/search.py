@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from functools import partial
 from typing import Any
 
@@ -98,7 +99,8 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
 
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
-    check_outputs(arguments, "output", "results", tables=("results",))
+    outputs = ("output", "results", "checkpoint")
+    check_outputs(arguments, *outputs, tables=("results",), continued="checkpoint")
     frame = read(arguments)
     columns = choose_columns(arguments, frame)
     scale = None if arguments.scale == _options.NONE else arguments.scale
@@ -118,11 +120,12 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     try:
         search.fit(matrix_of(columns, frame))
     except KeyboardInterrupt:
-        note(
-            f"the same command goes on from {arguments.checkpoint}"
-            if arguments.checkpoint
-            else "with --checkpoint FILE the same command could have gone on from here"
-        )
+        if not arguments.checkpoint:
+            note("with --checkpoint FILE the same command could have gone on from here")
+        elif os.path.exists(arguments.checkpoint):
+            note(f"the same command goes on from {arguments.checkpoint}")
+        else:
+            note(f"nothing was kept yet in {arguments.checkpoint}")
         raise
     model = search.best_estimator_
     if arguments.output:

@@ -142,6 +142,12 @@ def _read_header(
             return [*names, f"Unnamed: {len(names)}"], True
         if _are_row_names([row[0] for row in rows]):
             # R writes no name above the names of rows.
+            msg = (
+                f"{source} has {len(names)} column names above {len(names) + 1} cells in every "
+                "row: the first cells are taken for the names of the rows, as R writes them "
+                "(column 'Unnamed: 0'); if a name is missing elsewhere, add it"
+            )
+            warnings.warn(msg, TableWarning, stacklevel=2)
             return names_of_header(["", *first], source, surely_header=surely_header), False
     return names, widths == {len(names)} and len(names) > 1 and empty_ends and not first[-1].strip()
 

@@ -10,6 +10,13 @@ class TableError(ValueError):
     """A table that cannot be read, written or clustered; the message says what to do about it."""
 
 
+class TableOptionError(TableError):
+    """An option that does not go with the table's format."""
+
+    exit_code = 2
+    """Of the command line: the arguments are wrong, not the table."""
+
+
 class TableWarning(UserWarning):
     """Something about a table that was guessed, and how to say it instead."""
 

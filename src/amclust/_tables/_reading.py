@@ -18,7 +18,7 @@ from amclust._tables._binary import (
     parquet_batches,
 )
 from amclust._tables._dialect import DELIMITER
-from amclust._tables._errors import TableError
+from amclust._tables._errors import TableError, TableOptionError
 from amclust._tables._formats import TITLES, damage_named
 from amclust._tables._sources import OpenSource, name_of, open_source
 from amclust._tables._text import TextOptions, text_batches
@@ -206,6 +206,7 @@ def _batches(
     opened: OpenSource, options: TextOptions, sheet: str | None, *, rows: int, whole: bool
 ) -> Iterator[pa.Table]:
     stream, name = opened.stream, opened.name
+    _refuse_foreign_options(opened, options, sheet)
     if opened.format in ("csv", "tsv"):
         prefer = "\t" if opened.format == "tsv" else None
         yield from text_batches(stream, name, options, prefer=prefer, whole=whole)
@@ -224,6 +225,15 @@ def _batches(
         for table in batches:
             if table.num_rows:
                 yield _with_plain_text(table)
+
+
+def _refuse_foreign_options(opened: OpenSource, options: TextOptions, sheet: str | None) -> None:
+    given = {"delimiter": options.delimiter, "encoding": options.encoding, "sheet": sheet}
+    for option, value in given.items():
+        fitting = ("xlsx",) if option == "sheet" else ("csv", "tsv")
+        if value is not None and opened.format not in fitting:
+            msg = f"--{option} {value}: {opened.name} is {TITLES[opened.format]}, which has none"
+            raise TableOptionError(msg)
 
 
 def _with_plain_text(table: pa.Table) -> pa.Table:

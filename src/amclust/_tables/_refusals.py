@@ -42,9 +42,14 @@ def _describe(reason: str, columns: Mapping[str, Refusal], first_row: int, *, fi
     if fitted and "{names}" in advice:
         advice = "only numbers and empty cells can be there"
     # As on the command line, where commas separate names.
-    names = shlex.quote(",".join(columns)) if len(columns) <= _SHOWN else "NAMES"
+    names = shlex.quote(",".join(map(_quoted, columns))) if len(columns) <= _SHOWN else "NAMES"
     advice = advice.format(names=names, mark=_mark(next(iter(columns.values())).examples[0]))
     return f"{noun} {', '.join(places)} {verb} {what}: {advice}"
+
+
+def _quoted(name: str) -> str:
+    """Return a name as one types it in a list with commas."""
+    return '"' + name.replace('"', '""') + '"' if "," in name or name.startswith('"') else name
 
 
 def _mark(cell: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
@@ -28,6 +29,8 @@ _WHOLE_BLOCK = 1 << 23
 _HEAD = 1 << 20
 # A header of 100,000 columns fits.
 _LARGEST_HEAD = 1 << 26
+# Seconds without a read that tell the end of reading ahead, and most seconds to wait for it.
+_QUIET, _PATIENCE = 0.2, 2.0
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,25 @@ class _Blocks(io.RawIOBase):
         self.lines = 0
         self.quotes = 0
         self.error: Exception | None = None
+        self._stopped = False
+        self._reads = self._reads_done = self._empty_reads = 0
+
+    def stop(self) -> None:
+        """Let there be no more to read, and wait until nobody reads.
+
+        Arrow reads ahead in a thread, which may not be in the middle of Python when Python ends.
+        It stops after the second empty read (the first ends the block before), or has stopped
+        where it is far ahead.
+        """
+        self._stopped = True
+        end = time.monotonic() + _PATIENCE
+        seen, quiet_until = -1, 0.0
+        while self._empty_reads < 2 and (now := time.monotonic()) < end:
+            if seen != self._reads or self._reads != self._reads_done:
+                seen, quiet_until = self._reads, now + _QUIET
+            elif now > quiet_until:
+                return
+            time.sleep(0.001)
 
     def skip(self, characters: int) -> None:
         """Leave out the header."""
@@ -112,7 +134,15 @@ class _Blocks(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        target = memoryview(buffer).cast("B")
+        self._reads += 1
+        try:
+            count = 0 if self._stopped else self._read_into(memoryview(buffer).cast("B"))
+        finally:
+            self._reads_done += 1
+        self._empty_reads += not count
+        return count
+
+    def _read_into(self, target: memoryview) -> int:
         try:
             while not len(self._left) and not self._ended:
                 self._left = memoryview(self._check(self._decode()))
@@ -163,6 +193,16 @@ class _RaggedRow(Exception):  # noqa: N818
 
 
 def _parse(blocks: _Blocks, source: str, dialect: Dialect, block_size: int) -> Iterator[pa.Table]:
+    try:
+        yield from _parse_all(blocks, source, dialect, block_size)
+    except BaseException:  # also where the caller wants no more
+        blocks.stop()
+        raise
+
+
+def _parse_all(
+    blocks: _Blocks, source: str, dialect: Dialect, block_size: int
+) -> Iterator[pa.Table]:
     ragged: list[pa.csv.InvalidRow] = []
 
     def refuse(row: pa.csv.InvalidRow) -> str:
