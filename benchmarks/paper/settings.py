@@ -88,7 +88,7 @@ FULL = Settings(
         "fashion_mnist": 100,
     },
     kmeans_restarts={"fashion_mnist": 20},
-    update_intervals={"usps_test": 6, "fashion_mnist": 3},
+    update_intervals={"yale": 6, "usps_test": 6, "fashion_mnist": 3},
     dcec_epochs={"yale": 400, "usps_test": 100, "fashion_mnist": 20},
 )
 
