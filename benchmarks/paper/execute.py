@@ -65,8 +65,6 @@ def perform(run: Run, settings: Settings) -> Record:
     unfinished = Unfinished(records.unfinished(run, definition))
     with threadpool_limits(None if experiment.alone else 1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # What spectral clustering says about narrow kernels.
-        warnings.filterwarnings("ignore", module="sklearn.manifold")
         results = experiment.perform(run, settings, unfinished)
     record = Record(run, definition, _environment(), unfinished.seconds, results)
     records.put(record)

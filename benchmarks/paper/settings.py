@@ -8,6 +8,8 @@ from pathlib import Path
 
 from benchmarks.folders import DATA, RESULTS
 
+LARGE = "fashion_mnist"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -40,7 +42,9 @@ class Settings:
     honest_fits : int
         Fits of every method, for one seed of the honest protocol.
     seeds : int
-        Seeds of the honest protocol and of ClAM's default.
+        Seeds of the honest protocol, of ClAM's default and of the toys.
+    large_honest_fits, large_seeds : int
+        The same for Fashion-MNIST.
     timing_repeats : int
         How often a timing is repeated.
     curve_restarts : int
@@ -63,9 +67,17 @@ class Settings:
     dcec_epochs: Mapping[str, int] = field(default_factory=dict)
     honest_fits: int = 50
     seeds: int = 10
+    large_honest_fits: int = 10
+    large_seeds: int = 3
     timing_repeats: int = 3
     curve_restarts: int = 5
     sample_rows: int = 10_000
+
+    def honest_budget(self, name: str) -> tuple[int, int]:
+        """Give the fits for a seed and the seeds of the honest protocol on a set."""
+        if name == LARGE:
+            return self.large_honest_fits, self.large_seeds
+        return self.honest_fits, self.seeds
 
     @property
     def page(self) -> str:
@@ -88,7 +100,7 @@ FULL = Settings(
         "fashion_mnist": 100,
     },
     kmeans_restarts={"fashion_mnist": 20},
-    update_intervals={"usps_test": 6, "fashion_mnist": 3},
+    update_intervals={"yale": 6, "usps_test": 6, "fashion_mnist": 3},
     dcec_epochs={"yale": 400, "usps_test": 100, "fashion_mnist": 20},
 )
 
@@ -105,6 +117,8 @@ QUICK = Settings(
     dcec_epochs=dict.fromkeys(_SETS, 1),
     honest_fits=3,
     seeds=2,
+    large_honest_fits=1,
+    large_seeds=2,
     timing_repeats=1,
     curve_restarts=1,
     sample_rows=1_000,

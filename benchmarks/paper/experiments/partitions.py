@@ -47,7 +47,7 @@ class Partitions:
             for name in names:
                 for method in methods:
                     if METHODS[method].covers(name):
-                        seeds = range(_seeds(METHODS[method], protocol, settings))
+                        seeds = range(_seeds(METHODS[method], name, protocol, settings))
                         yield from (Run(self.name, name, method, protocol, s) for s in seeds)
 
     def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
@@ -160,10 +160,11 @@ def _judged_rows(rows: int, most: int) -> IntArray:
     return np.sort(np.random.default_rng(0).permutation(rows)[:most])
 
 
-def _seeds(method: Method, protocol: str, settings: Settings) -> int:
+def _seeds(method: Method, name: str, protocol: str, settings: Settings) -> int:
     if protocol == "paper" or not method.seeded:
         return 1
-    return min(settings.seeds, method.honest_seeds or settings.seeds)
+    seeds = settings.honest_budget(name)[1]
+    return min(seeds, method.honest_seeds or seeds)
 
 
 def _configs(run: Run, settings: Settings) -> list[Config]:

@@ -20,14 +20,16 @@ def draw(view: View) -> Figure | None:
         return None
     records.sort(key=lambda record: order.get(record.run.set, len(order)))
     rows = -(-len(records) // _COLUMNS)
-    figure = Figure(figsize=(12, 2.7 * rows), layout="constrained")
+    figure = Figure(figsize=(12, 2.9 * rows), layout="constrained")
     panels = figure.subplots(rows, _COLUMNS, squeeze=False).flat
     for ax, record in zip(panels, records, strict=False):
         results = record.results
         EntropyDisplay(
             entropy=unpack_array(results["entropy"]), n_clusters=results["n_clusters"]
         ).plot(ax=ax)
-        ax.set_title(f"{sets.title(record.run.set)}, β = {results['beta']:g}", fontsize=9)
+        title = f"{sets.title(record.run.set)}, β = {results['beta']:g}"
+        ax.set_title(title, fontsize=9, loc="left", pad=16)
+        ax.set_xlabel(f"entropy (at most log {results['n_clusters']})")
     for ax in list(figure.axes)[len(records) :]:
         ax.set_axis_off()
     return figure

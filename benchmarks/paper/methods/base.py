@@ -85,7 +85,7 @@ def draw_configs(method: Method, name: str, settings: Settings, seed: int) -> li
     """
     grid = method.single_configs(name, settings)
     generator = np.random.default_rng(seed)
-    count = method.honest_fits or settings.honest_fits
+    count = method.honest_fits or settings.honest_budget(name)[0]
     if not method.seeded:
         count = min(count, len(grid))
     rounds = -(-count // len(grid))
