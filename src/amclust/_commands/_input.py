@@ -8,6 +8,7 @@ import csv
 import os
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,34 @@ if TYPE_CHECKING:
     from amclust._model_file import ModelFile
     from amclust._tables import Chunks, Columns
 
+# Seconds of reading after which people want to know what is going on.
+PATIENCE = 1.0
+
 
 def read(arguments: argparse.Namespace) -> Any:
     """Read the whole table."""
     from amclust._tables import read_table
 
-    return read_table(arguments.table, sheet=arguments.sheet, **_reading(arguments))
+    with _waiting(arguments):
+        return read_table(arguments.table, sheet=arguments.sheet, **_reading(arguments))
+
+
+@contextlib.contextmanager
+def _waiting(arguments: argparse.Namespace) -> Iterator[None]:
+    """Say on a terminal what takes so long."""
+    if arguments.quiet or not sys.stderr.isatty():
+        yield
+        return
+    line = ProgressLine()
+    timer = threading.Timer(PATIENCE, line.show, [f"amclust: reading {name_of(arguments)}"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        line.clear()
 
 
 def read_in_chunks(arguments: argparse.Namespace) -> Chunks:
@@ -167,7 +190,8 @@ def pieces(arguments: argparse.Namespace, saved: ModelFile) -> Iterator[tuple[Co
         done += len(frame)
         if not quiet and line.is_due():
             line.show(f"amclust: {done:,} rows")
-    line.clear()
+    if not quiet:
+        line.clear()
 
 
 def check_order(parser: argparse.ArgumentParser, model: str, table: str) -> None:
