@@ -98,12 +98,18 @@ def read_sealed(
             raise damaged(path, f"{type(error).__name__}: {error}") from error
 
 
+def begins_a_model(beginning: bytes) -> bool:
+    """Whether a file that begins so is a model file, damaged or not."""
+    name = HEADER.encode("ascii")
+    return beginning.startswith(b"PK\x03\x04") and beginning[:BEGINNING].endswith(name)
+
+
 def _check_seal(file: IO[bytes], path: StrPath) -> int:
     """Refuse what is no model file, or one of which any byte changed; return the size."""
     beginning = file.read(BEGINNING)
-    if not (beginning.startswith(b"PK\x03\x04") and beginning.endswith(HEADER.encode("ascii"))):
-        found = "it is empty" if not beginning else "it begins otherwise"
-        msg = f"{os.fspath(path)} is not a model file of amclust: {found}."
+    if not begins_a_model(beginning):
+        found = ": it is empty" if not beginning else ", as amclust fit -o and ClAM.save write them"
+        msg = f"{os.fspath(path)} is not a model file of amclust{found}."
         raise ModelFileError(msg)
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - SEAL_LENGTH))

@@ -9,6 +9,7 @@ import pytest
 
 from amclust import _tables
 from amclust._commands import _options
+from amclust._tables import _cells
 from amclust.cli import COMMANDS, build_parser
 
 NAMES = [command.__name__.rpartition(".")[2] for command in COMMANDS]
@@ -71,8 +72,14 @@ def test_help_is_short_of_nothing(amclust, name):
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_formats_are_those_of_tables():
+def test_formats_and_missing_cells_are_those_of_tables():
     assert _options.FORMATS == _tables.FORMATS
+    shown = {"", *_options.MISSING}
+    assert shown < set(_cells.MISSING)
+    assert all(
+        "#IND" in mark or "#QNAN" in mark or mark == "#N/A N/A"
+        for mark in (set(_cells.MISSING) - shown)
+    )
 
 
 def test_all_commands_are_listed(amclust):

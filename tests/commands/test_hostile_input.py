@@ -38,7 +38,10 @@ def failed(done, *words):
     [
         ("", ["empty"]),
         ("a,b\n", ["no rows"]),
-        ("a,b\n1,2\n", ["n_clusters=2"]),
+        ("a,b\n1,2\n", ["-k 2: the ", " has only 1 distinct row"]),
+        ("# of 2024\na,b\n" + "\n".join(LINES), ["2 cells", "#", "remove them"]),
+        (lines_with("# more"), ["1 cell", "#", "remove them"]),
+        ("a,b\n" + "%\n".join(LINES) + "%\n", ["'b'", "strip the %"]),
         (lines_with("1,2,3"), ["3 cells", "2 columns"]),
         (lines_with("1"), ["1 cell", "2 columns"]),
         ("a,a\n" + "\n".join(LINES), ["repeated", "'a'"]),
@@ -113,6 +116,7 @@ def test_missing_files_and_folders(amclust, table, model):
     failed(amclust("info", "none.amc"), "none.amc")
     failed(amclust("predict", model, table, "-o", "nowhere/l.csv"), "nowhere")
     failed(amclust("predict", model, table, "-o", "."), "folder")
+    failed(amclust("predict", model, table, "-o", "/dev/stdout"), "--output - for standard output")
 
 
 def test_an_existing_output_stays_unless_forced(amclust, table, model):
@@ -228,6 +232,19 @@ def test_a_damaged_model(amclust, table, model):
         failed(amclust(*command), "damaged")
     failed(amclust("report", table, "--model", model, "-o", "r.html"), "damaged")
     failed(amclust("predict", table, table), "not a model file")
+
+
+def test_a_table_before_its_model(amclust, table, model):
+    for command in ("predict", "complete"):
+        done = amclust(command, table, model)
+        assert done.code == 2
+        assert "the model comes first, then the table" in done.err
+
+
+def test_more_clusters_than_rows(amclust, table):
+    for command in ("fit", "search", "complete"):
+        done = amclust(command, table, "-k", 41, "--use", "width,height", "-q")
+        failed(done, "-k 41: the table has only 40 distinct rows")
 
 
 def test_a_model_of_the_future(amclust, table, model):

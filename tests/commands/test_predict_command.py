@@ -1,5 +1,8 @@
 """amclust predict and complete: what a model file says about a table."""
 
+import sys
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +10,8 @@ from clear_groups import FAST, rows
 
 import amclust as package
 from amclust import ClAM
+from amclust._commands import _input
+from amclust._tables import read_table
 
 COLUMNS = ("--id", "id", "--drop", "note")
 
@@ -142,6 +147,34 @@ def test_models_of_python_are_understood(amclust, folder):
     assert done.code == 1
     assert "fitted on 2 columns" in done.err
     assert "--use" in done.err
+
+
+@pytest.mark.parametrize("command", ["predict", "complete"])
+def test_progress_on_a_terminal(amclust, table, model, monkeypatch, command):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    options = (model, table, "-o", "o.csv", "--force")
+    done = amclust(command, *options, "--stream", "--chunk-rows", 20)
+    assert "amclust: 20 rows" in done.err
+    assert done.err.endswith("\r\x1b[K")
+    assert amclust(command, *options, "--stream", "--chunk-rows", 20, "-q").err == ""
+
+
+def test_slow_reading_is_told_on_a_terminal(amclust, table, model, monkeypatch):
+    def slowly(*args, **options):
+        told.wait(timeout=10)
+        return read_table(*args, **options)
+
+    def show(self, text):
+        shown.append(text)
+        told.set()
+
+    told, shown = threading.Event(), []
+    monkeypatch.setattr("amclust._tables.read_table", slowly)
+    monkeypatch.setattr(_input, "PATIENCE", 0.0)
+    monkeypatch.setattr(_input.ProgressLine, "show", show)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert amclust("predict", model, table).code == 0
+    assert shown[0] == "amclust: reading table.csv"
 
 
 # --- complete -----------------------------------------------------------------------------------

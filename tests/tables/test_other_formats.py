@@ -155,6 +155,8 @@ def test_a_declared_format_is_held_to(save):
         (b"\x28\xb5\x2f\xfd\0", "zstd"),
         (b"SQLite format 3\0", "SQLite"),
         (b"\n <!DOCTYPE html>\n<html>", "web page"),
+        (b'[{"a": 1}, {"a": 2}]', "JSON, which is not read"),
+        (b'{\n  "a": [1, 2]\n}', "JSON, which is not read"),
         (b"\x80\x04\x95\x10", "pickle"),
         (b"PK\x03\x04" + b"\0" * 100, "damaged or cut short"),
     ],

@@ -3,25 +3,51 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import os
+import re
 import sys
+import threading
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from amclust._commands._console import count
 from amclust._progress import ProgressLine
 
 if TYPE_CHECKING:
     from amclust._model_file import ModelFile
     from amclust._tables import Chunks, Columns
 
+# Seconds of reading after which people want to know what is going on.
+PATIENCE = 1.0
+
 
 def read(arguments: argparse.Namespace) -> Any:
     """Read the whole table."""
     from amclust._tables import read_table
 
-    return read_table(arguments.table, sheet=arguments.sheet, **_reading(arguments))
+    with _waiting(arguments):
+        return read_table(arguments.table, sheet=arguments.sheet, **_reading(arguments))
+
+
+@contextlib.contextmanager
+def _waiting(arguments: argparse.Namespace) -> Iterator[None]:
+    """Say on a terminal what takes so long."""
+    if arguments.quiet or not sys.stderr.isatty():
+        yield
+        return
+    line = ProgressLine()
+    timer = threading.Timer(PATIENCE, line.show, [f"amclust: reading {name_of(arguments)}"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        line.clear()
 
 
 def read_in_chunks(arguments: argparse.Namespace) -> Chunks:
@@ -110,6 +136,20 @@ def _tell_unused(arguments: argparse.Namespace) -> None:
         warnings.warn(msg, UserWarning, stacklevel=3)
 
 
+def learn(fit: Callable[[Any], Any], X: Any, what: str = "the table") -> Any:
+    """Fit; where there are too many clusters, say so in words of the command line."""
+    try:
+        return fit(X)
+    except ValueError as error:
+        found = re.match(r"n_clusters=(\d+) must be .* rows of X, which is (\d+) ", str(error))
+        if found is None:
+            raise
+        rest = str(error).partition("). ")[2]
+        rows = count(int(found[2]), "distinct row")
+        msg = f"-k {found[1]}: {what} has only {rows}. {rest}".strip(" .")
+        raise ValueError(msg) from error
+
+
 def matrix_of(columns: Columns, frame: Any, first_row: int = 0) -> Any:
     """Return the numbers of a frame; refuse a row without any."""
     from amclust._tables import TableError
@@ -150,7 +190,23 @@ def pieces(arguments: argparse.Namespace, saved: ModelFile) -> Iterator[tuple[Co
         done += len(frame)
         if not quiet and line.is_due():
             line.show(f"amclust: {done:,} rows")
-    line.clear()
+    if not quiet:
+        line.clear()
+
+
+def check_order(parser: argparse.ArgumentParser, model: str, table: str) -> None:
+    """Exit with 2 where the table stands before the model."""
+    from amclust._model_zip import BEGINNING, begins_a_model
+
+    def is_model(path: str) -> bool:
+        if not os.path.isfile(path):
+            return False
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            return begins_a_model(file.read(BEGINNING))
+        return False
+
+    if is_model(table) and not is_model(model):
+        parser.error(f"{table} is a model file: the model comes first, then the table")
 
 
 def load(path: str) -> ModelFile:
@@ -210,6 +266,9 @@ def check_outputs(
         if path is None or path == "-":
             continue
         option = f"--{name.replace('_', '-')}"
+        if path in ("/dev/stdout", "/dev/fd/1"):
+            msg = f"{option} {path}: give {option} - for standard output"
+            raise ValueError(msg)
         folder = os.path.dirname(path) or "."
         if not os.path.isdir(folder):
             msg = f"{option} {path}: there is no folder {folder}"

@@ -14,10 +14,18 @@ Commands = Any  # argparse's own type for it is private
 WIDTH = 79  # of a help text
 # Of tables; those of `amclust._tables`, which takes long to import.
 FORMATS = ("csv", "tsv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx")
+# Cells that count as missing in text, besides empty ones and those of old C libraries (1.#IND).
+MISSING = (
+    *("NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
+    *("NULL", "null", "None", "?", "-"),
+)
 # For commands that read a model file, which knows the names of its columns.
 KNOWN_COLUMNS = (
     "\nA model file has its columns: only --id counts, unless it was made without names."
 )
+READING = f"""Found out from the file where not given; .txt is read as CSV, .npz if it has one
+array, and JSON not at all. Missing cells are empty or one of
+{textwrap.fill(" ".join(MISSING), WIDTH - 4)}"""
 # Marks in numbers, by names that need no quotes in a shell.
 MARKS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}
 # Of --scale and --weights: what ClAM calls None.
@@ -97,8 +105,8 @@ def add_columns(parser: Parser, note: str = "") -> None:
     """Add the choice of columns."""
     group = parser.add_argument_group(
         "columns",
-        "Names are separated by commas. Quote names with commas, as --use '\"a,1\",c', or give the\n"
-        f"option again for more; --use=-x for names that begin with a dash.{note}",
+        "Names are separated by commas. Quote names with commas, as in '\"a,1\",c', or\n"
+        f"give the option again; --use=-x for names that begin with a dash.{note}",
     )
     group.add_argument("--use", metavar="NAMES", action="append", help="only these columns")
     group.add_argument("--drop", metavar="NAMES", action="append", help="all but these columns")
@@ -113,7 +121,7 @@ def add_columns(parser: Parser, note: str = "") -> None:
 
 def add_reading(parser: Parser) -> None:
     """Add how to read a table."""
-    group = parser.add_argument_group("reading", "Found out from the file where not given.")
+    group = parser.add_argument_group("reading", READING)
     group.add_argument(
         "--format", metavar="NAME", choices=FORMATS, help=f"one of {', '.join(FORMATS)}"
     )

@@ -12,9 +12,11 @@ from amclust._commands._answers import write_frames
 from amclust._commands._console import count, say, say_json
 from amclust._commands._input import (
     as_fitted,
+    check_order,
     check_outputs,
     choose_columns,
     count_missing,
+    learn,
     load,
     matrix_of,
     pieces,
@@ -36,7 +38,9 @@ def add(commands: _options.Commands) -> None:
         "complete",
         "fill the missing cells of a table",
         "Fill the missing cells of a table with what a model recalls from the other cells of their "
-        "row; all other cells stay as they are. The model is given, or fitted to the same table.",
+        "row; all other cells stay as they are. The model is given, or fitted to the same table. "
+        "Text files are written in UTF-8, with the delimiter that was read, lines that end in \\n "
+        "and quotes only where needed.",
         usage="model.amc table [options]\n       amclust complete table -k K [options]",
         examples=EXAMPLES,
     )
@@ -46,7 +50,7 @@ def add(commands: _options.Commands) -> None:
         metavar="[model.amc] table",
         help="model file and table, or the table alone with -k; - is standard input",
     )
-    _options.add_output(parser, "write the filled table here (default: standard output)")
+    _options.add_output(parser, "write the filled table here (default: -, standard output)")
     _options.add_clusters(parser, required=False)
     _options.add_stream(parser, "read and write piece by piece; needs a model file")
     _options.add_words(
@@ -70,6 +74,8 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     if not models and arguments.stream:
         parser.error("--stream needs a model file, which amclust fit --stream makes")
     _options.check_stream(parser, arguments)
+    if models:
+        check_order(parser, models[0], arguments.table)
     to_file = arguments.output not in (None, "-")
     if arguments.json and not to_file:
         parser.error("--json needs -o FILE: the table itself goes to standard output")
@@ -120,4 +126,4 @@ def _with_fit(arguments: argparse.Namespace, model: Any) -> Iterator[tuple[Any, 
     frame = read(arguments)
     columns = choose_columns(arguments, frame)
     X = matrix_of(columns, frame)
-    yield columns, frame, X, model.fit(X)
+    yield columns, frame, X, learn(model.fit, X)

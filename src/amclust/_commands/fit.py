@@ -15,6 +15,7 @@ from amclust._commands._input import (
     choose_columns,
     count_missing,
     is_pipe,
+    learn,
     matrix_of,
     read,
     read_in_chunks,
@@ -52,7 +53,9 @@ def add(commands: _options.Commands) -> None:
     )
     _options.add_clusters(parser)
     _options.add_output(parser, "write the model here (model.amc, say)")
-    parser.add_argument("--labels", metavar="FILE", help="write the cluster of every row here")
+    parser.add_argument(
+        "--labels", metavar="FILE", help="write the cluster of every row here; - is standard output"
+    )
     _options.add_stream(
         parser,
         "read a table that does not fit into memory piece by piece, as partial_fit does: a single "
@@ -83,8 +86,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     if arguments.stream and arguments.chunk_rows < fewest:
         parser.error("argument --chunk-rows: a piece needs as many rows as there are clusters")
     check_outputs(arguments, "output", "labels", tables=("labels",))
-    learn = _learn_from_stream if arguments.stream else _learn_from_all
-    seen = learn(arguments, model)
+    seen = (_learn_from_stream if arguments.stream else _learn_from_all)(arguments, model)
     if arguments.output:
         save(model, arguments, seen.columns, seen.rows)
     # Those of a stream are known only after another look at all rows, for the labels.
@@ -122,7 +124,7 @@ def _learn_from_all(arguments: argparse.Namespace, model: Any) -> Seen:
     frame = read(arguments)
     columns = choose_columns(arguments, frame)
     X = matrix_of(columns, frame)
-    model.fit(X)
+    learn(model.fit, X)
     return Seen([frame], columns, len(frame), count_missing(columns, X))
 
 
@@ -137,7 +139,7 @@ def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
         for frame in chunks:
             X = matrix_of(columns, frame, first_row=rows)
             columns.ids(frame, first_row=rows)
-            model.partial_fit(X)
+            learn(model.partial_fit, X, "the first piece")
             rows += len(frame)
             missing += count_missing(columns, X)
             if not arguments.quiet and line.is_due():

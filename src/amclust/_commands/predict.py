@@ -10,7 +10,7 @@ from typing import Any
 from amclust._commands import _options
 from amclust._commands._answers import answer_frame, write_frames
 from amclust._commands._console import count, say, say_json
-from amclust._commands._input import as_fitted, check_outputs, load, pieces
+from amclust._commands._input import as_fitted, check_order, check_outputs, load, pieces
 from amclust._commands._summary import cluster_sizes, say_sizes
 
 EXAMPLES = """
@@ -48,7 +48,7 @@ def add(commands: _options.Commands) -> None:
     group.add_argument(
         "--prefix", metavar="TEXT", default="", help="put this before the names of new columns"
     )
-    _options.add_output(parser, "write the labels here (default: standard output)")
+    _options.add_output(parser, "write the labels here (default: -, standard output, as CSV)")
     _options.add_stream(parser, "read and write piece by piece")
     _options.add_words(
         parser, "command, table, model, rows, sizes, output; without -o also columns"
@@ -61,6 +61,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     """Label the rows of a table."""
     check_outputs(arguments, "output", tables=("output",), in_place=arguments.append)
     _options.check_stream(parser, arguments)
+    check_order(parser, arguments.model, arguments.table)
     to_file = arguments.output not in (None, "-")
     if arguments.json and arguments.output == "-":
         parser.error("--json and -o - would both go to standard output")

@@ -14,6 +14,7 @@ from amclust._commands._input import (
     check_outputs,
     choose_columns,
     columns_of,
+    learn,
     load,
     matrix_of,
     name_of,
@@ -68,7 +69,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         frame = read(arguments)
         columns = choose_columns(arguments, frame)
         X = matrix_of(columns, frame)
-        model.fit(X)
+        learn(model.fit, X)
     else:
         saved = load(arguments.model)
         model, frame = saved.model, read(arguments)

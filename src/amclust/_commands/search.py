@@ -11,7 +11,7 @@ import numpy as np
 
 from amclust._commands import _options
 from amclust._commands._console import count, note, say, say_json, say_table
-from amclust._commands._input import check_outputs, choose_columns, matrix_of, read, save
+from amclust._commands._input import check_outputs, choose_columns, learn, matrix_of, read, save
 from amclust._commands._summary import cluster_sizes, describe, say_sizes
 
 EXAMPLES = """
@@ -57,7 +57,9 @@ def add(commands: _options.Commands) -> None:
         metavar="FILE",
         help="keep the search here; if it exists, the search goes on from there",
     )
-    parser.add_argument("--results", metavar="FILE", help="write all runs here, as a table")
+    parser.add_argument(
+        "--results", metavar="FILE", help="write all runs here, as a table; - is standard output"
+    )
     parser.add_argument(
         "--top",
         metavar="N",
@@ -118,7 +120,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         verbose=0 if arguments.quiet else 1,
     )
     try:
-        search.fit(matrix_of(columns, frame))
+        learn(search.fit, matrix_of(columns, frame))
     except KeyboardInterrupt:
         if not arguments.checkpoint:
             note("with --checkpoint FILE the same command could have gone on from here")

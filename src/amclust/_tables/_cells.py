@@ -260,6 +260,8 @@ def _refuse_text(
         reason = "thousands"
     elif all_match(_DATE):
         reason = "date"
+    elif all_match(rf"{NUMBER} ?%"):
+        reason = "percent"
     else:
         reason = "text among numbers" if pc.any(numeric).as_py() else "text"
     return _refuse(reason, column, offending)

@@ -63,6 +63,10 @@ _FOREIGN = {
     b"\x80\x05\x95": "a Python pickle; write the table as Parquet",
     b"<!doctype html": "a web page, not a table",
     b"<html": "a web page, not a table",
+    **dict.fromkeys(
+        (b'{"', b"{\n", b"{\r", b"[{", b"[[", b"[\n", b"[\r"),
+        "JSON, which is not read; write the table as CSV or Parquet",
+    ),
 }
 
 

@@ -83,6 +83,7 @@ _WORDS = {
         "infinite values, or larger than a float can be",
         "replace them with numbers, or with empty cells if they are unknown",
     ),
+    "percent": ("numbers with a percent sign", "strip the % from the cells"),
     "decimal comma": ("decimal commas", "say --decimal comma"),
     "comma": (
         "commas, either decimal ones or between groups of three digits",

@@ -300,6 +300,8 @@ def _raise_ragged(
         if row.actual_columns > row.expected_columns
         else ""
     )
+    if row.text.startswith("#") or dialect.names[0].startswith("#"):
+        advice = "; lines of comments, with # at their beginning, are not left out: remove them"
     msg = (
         f"{source}, {place}: {words}, but the table has {row.expected_columns:,} columns: "
         f"{shortened(row.text, 60)}{advice}"
