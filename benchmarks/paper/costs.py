@@ -21,7 +21,7 @@ def _costs(*seconds: float) -> dict[str, float]:
 
 
 _CLAM = _costs(0.009, 0.022, 0.08, 0.26, 0.8, 0.16, 0.19, 0.18, 0.75, 12.0)
-_DEC = _costs(0.07, 0.2, 0.15, 1.0, 1.5, 0.15, 0.6, 0.2, 0.5, 30.0)
+_DEC = _costs(0.08, 0.6, 0.15, 2.0, 2.0, 0.4, 0.8, 0.7, 0.6, 30.0)
 # A single run of the method; see `Method.weight` for what a configuration counts.
 FIT_SECONDS: dict[str, dict[str, float]] = {
     "kmeans": _costs(0.003, 0.002, 0.004, 0.007, 0.008, 0.005, 0.007, 0.003, 0.026, 4.0),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.folders import DATA, RESULTS
+from benchmarks.paper.published import EMBEDDED_GRID
 
 LARGE = "fashion_mnist"
 
@@ -35,6 +36,8 @@ class Settings:
         ``n_init`` of k-means under the paper's protocol, where it is not the paper's 1000.
     update_intervals : mapping of str to int
         How many of the paper's sixteen update intervals DCEC is run with.
+    dec_updates : int
+        Batches that DEC may train on.
     dcec_updates : int
         Batches that DCEC may train on after its autoencoder (the paper allows 20,000).
     dcec_epochs : mapping of str to int
@@ -63,6 +66,7 @@ class Settings:
     epochs: int = 200
     kmeans_restarts: Mapping[str, int] = field(default_factory=dict)
     update_intervals: Mapping[str, int] = field(default_factory=dict)
+    dec_updates: int = EMBEDDED_GRID["updates"]
     dcec_updates: int = 1_200
     dcec_epochs: Mapping[str, int] = field(default_factory=dict)
     honest_fits: int = 50
@@ -113,6 +117,7 @@ QUICK = Settings(
     epochs=20,
     kmeans_restarts=dict.fromkeys(_SETS, 10) | {"fashion_mnist": 1},
     update_intervals=dict.fromkeys(_SETS, 1),
+    dec_updates=100,
     dcec_updates=20,
     dcec_epochs=dict.fromkeys(_SETS, 1),
     honest_fits=3,

@@ -16,13 +16,15 @@ from amclust import ClAM
 from benchmarks.data import FloatArray, IntArray, Table
 from benchmarks.paper.experiments.base import Unfinished
 from benchmarks.paper.methods.dec import DEC, DEC_RANDOM
+from benchmarks.paper.methods.embedded import training
+from benchmarks.paper.published import EMBEDDED_GRID
 from benchmarks.paper.runs import Run
 from benchmarks.paper.settings import Settings
 from benchmarks.paper.toys import TOYS, draw
 from benchmarks.quality.cells import pack_labels
 
 _LLOYD_RESTARTS = 1000
-_UPDATE_INTERVAL = 10
+_DEC = {"update_interval": 10, "updates": EMBEDDED_GRID["updates"]}
 # In 2-D half of the coordinates is one.
 _PAPER = {"objective": "completion", "mask_prob": 0.5, "n_steps": 10, "step_size": 0.1}
 
@@ -53,23 +55,19 @@ def _clam(table: Table, seed: int, parameters: dict[str, Any]) -> Found:
 
 
 def _dec(table: Table, seed: int, parameters: dict[str, Any]) -> Found:
-    interval = parameters["update_interval"]
-    fitted = DEC.fitted(table.features, table.n_clusters, interval, seed)
+    fitted = DEC.fitted(table.features, table.n_clusters, training(**parameters), seed)
     return Found(fitted.labels, fitted.centers.numpy())
 
 
 def _dec_random(table: Table, seed: int, parameters: dict[str, Any]) -> Found:
-    interval = parameters["update_interval"]
-    fitted = DEC_RANDOM.fitted(table.features, table.n_clusters, interval, seed)
+    fitted = DEC_RANDOM.fitted(table.features, table.n_clusters, training(**parameters), seed)
     return Found(fitted.labels, fitted.centers.numpy())
 
 
 TOY_METHODS = {
     "kmeans": ToyMethod("Lloyd", {"n_init": _LLOYD_RESTARTS}, _lloyd),
-    "dec": ToyMethod("DEC", {"update_interval": _UPDATE_INTERVAL}, _dec),
-    "dec-random": ToyMethod(
-        "DEC, random seeds", {"update_interval": _UPDATE_INTERVAL}, _dec_random
-    ),
+    "dec": ToyMethod("DEC", _DEC, _dec),
+    "dec-random": ToyMethod("DEC, random seeds", _DEC, _dec_random),
     "clam": ToyMethod("ClAM", {"scale": None}, _clam),
     "clam-unmasked": ToyMethod(
         "ClAM, no masking", {"scale": None, "objective": "reconstruction"}, _clam

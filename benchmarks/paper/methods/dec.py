@@ -13,6 +13,7 @@ from benchmarks.data import FloatArray, IntArray, Table
 from benchmarks.deep.baselines import dec
 from benchmarks.deep.baselines.fitted import K_MEANS_RESTARTS, Fitted
 from benchmarks.deep.pretrained import Autoencoder
+from benchmarks.deep.settings import Settings as DeepSettings
 from benchmarks.paper.methods.base import Config, PlainMethod, product
 from benchmarks.paper.methods.embedded import UPDATE_INTERVALS, one_thread, training
 from benchmarks.paper.settings import Settings
@@ -31,7 +32,9 @@ class DECMethod(PlainMethod):
         return settings.sample_rows
 
     def fixed(self, settings: Settings) -> Config:
-        return {**training(1).as_json(), "update_interval": None, "centers": self.first_centers}
+        values = training(1, settings.dec_updates).as_json()
+        names = ("batch_size", "updates", "tolerance")
+        return {**{name: values[name] for name in names}, "centers": self.first_centers}
 
     def paper_configs(self, name: str, settings: Settings) -> list[Config]:
         return product(update_interval=UPDATE_INTERVALS)
@@ -40,14 +43,17 @@ class DECMethod(PlainMethod):
         return product(update_interval=UPDATE_INTERVALS)
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
-        return self.fitted(table.features, table.n_clusters, config["update_interval"], seed).labels
+        deep = training(config["update_interval"], settings.dec_updates)
+        return self.fitted(table.features, table.n_clusters, deep, seed).labels
 
-    def fitted(self, features: FloatArray, n_clusters: int, interval: int, seed: int) -> Fitted:
+    def fitted(
+        self, features: FloatArray, n_clusters: int, deep: DeepSettings, seed: int
+    ) -> Fitted:
         """Cluster rows, centres included in what is given back."""
         rows = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32))
         unchanged = Autoencoder(nn.Identity(), nn.Identity())
         with one_thread():
-            return self.run(unchanged, rows, n_clusters, seed, training(interval))
+            return self.run(unchanged, rows, n_clusters, seed, deep)
 
 
 DEC = DECMethod("dec", "DEC", dec.dec, f"k-means, {K_MEANS_RESTARTS} restarts")

@@ -13,7 +13,7 @@ from benchmarks.paper.published import EMBEDDED_GRID
 UPDATE_INTERVALS: tuple[int, ...] = EMBEDDED_GRID["update_interval"]
 
 
-def training(update_interval: int, updates: int = EMBEDDED_GRID["updates"]) -> DeepSettings:
+def training(update_interval: int, updates: int) -> DeepSettings:
     """Give the settings of the deep benchmark that say what the paper says."""
     return DeepSettings(
         batch_size=EMBEDDED_GRID["batch_size"],
