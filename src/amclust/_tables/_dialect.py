@@ -143,9 +143,9 @@ def _read_header(
         if _are_row_names([row[0] for row in rows]):
             # R writes no name above the names of rows.
             msg = (
-                f"{source} has {len(names)} column names above {len(names) + 1} cells in every "
-                "row: the first cells are taken for the names of the rows, as R writes them "
-                "(column 'Unnamed: 0'); if a name is missing elsewhere, add it"
+                f"the header of {source} has one name less than its rows have cells ({len(names)} "
+                f"and {len(names) + 1}): the first cells are taken for the names of the rows, as R "
+                "writes them (column 'Unnamed: 0'); if another name is missing, add it"
             )
             warnings.warn(msg, TableWarning, stacklevel=2)
             return names_of_header(["", *first], source, surely_header=surely_header), False

@@ -29,8 +29,9 @@ _WHOLE_BLOCK = 1 << 23
 _HEAD = 1 << 20
 # A header of 100,000 columns fits.
 _LARGEST_HEAD = 1 << 26
-# Seconds without a read that tell the end of reading ahead, and most seconds to wait for it.
-_QUIET, _PATIENCE = 0.2, 2.0
+# Seconds without a read that tell the end of reading ahead, most seconds to wait for it, and those
+# that Arrow's threads get in any case.
+_QUIET, _PATIENCE, _LETTING_GO = 0.2, 2.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ class _Blocks(io.RawIOBase):
         where it is far ahead.
         """
         self._stopped = True
+        # Its threads may also be about to let go of what is Python's.
+        time.sleep(_LETTING_GO)
         end = time.monotonic() + _PATIENCE
         seen, quiet_until = -1, 0.0
         while self._empty_reads < 2 and (now := time.monotonic()) < end:
