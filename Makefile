@@ -31,7 +31,7 @@ help: ## list the targets
 EXTRAS_demo := plot,table
 EXTRAS_test := test,torch,plot
 EXTRAS_lint := dev
-EXTRAS_bench := bench,torch
+EXTRAS_bench := bench,torch,plot
 EXTRAS_docs := docs,torch
 INSTALLS := $(addprefix $(STAMPS)/,demo test lint bench docs)
 

@@ -7,15 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.folders import DATA
-from benchmarks.paper import cli, published
+from benchmarks.paper import cli, networks, published, sets, toys
 from benchmarks.paper.execute import execute, missing
 from benchmarks.paper.experiments import EXPERIMENTS
+from benchmarks.paper.experiments.toys import TOY_METHODS
 from benchmarks.paper.methods import METHODS
 from benchmarks.paper.methods.base import draw_configs
+from benchmarks.paper.packing import pack_array, unpack_array
 from benchmarks.paper.runs import Record, Records, Run
 from benchmarks.paper.settings import FULL, QUICK
 from benchmarks.protocol import PROTOCOLS
 from benchmarks.quality.cells import unpack_labels
+from numpy.testing import assert_allclose
+from sklearn.cluster import SpectralClustering
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import scale
 
@@ -259,6 +263,59 @@ def test_variants_of_clam_have_the_same_draws():
     assert plain == weighted
     assert [config["beta"] for config in plain] == [config["beta"] for config in unmasked]
     assert "mask_prob" not in unmasked[0]
+
+
+def test_a_failed_run_leaves_the_others_alone(done, tmp_path, monkeypatch):
+    def failing(*arguments):
+        raise ValueError("no")
+
+    monkeypatch.setattr(METHODS["agglomerative"].__class__, "fit", failing)
+    settings = replace(done, folder=tmp_path)
+    runs = [Run("partitions", "zoo", name, "paper") for name in ("agglomerative", "clam")]
+    failure, record = execute(runs, settings, jobs=1)
+    assert failure == (runs[0], "ValueError: no")
+    assert record.run == runs[1]
+
+
+def test_spectral_clustering_is_that_of_scikit_learn(done):
+    table = sets.load("zoo", done.data_dir)
+    for gamma in (0.001, 0.01):
+        config = {"affinity": "rbf", "gamma": gamma, "assign_labels": "kmeans", "n_init": 10}
+        ours = METHODS["spectral"].fit(table, config, 0, done)
+        theirs = SpectralClustering(7, **config, random_state=0).fit_predict(table.features)
+        assert adjusted_rand_score(ours, theirs) == 1.0
+
+
+# --- toys and given networks ----------------------------------------------------------------------
+
+
+def test_toys_are_where_the_sum_of_squares_is_wrong():
+    table = toys.draw("two-stripes", 0).table
+    few = {"kmeans": {"n_init": 20}, "clam": {"scale": None, "n_init": 50}}
+    found = {name: TOY_METHODS[name].fit(table, 0, few[name]).labels for name in few}
+    agreement = {name: adjusted_rand_score(table.classes, found[name]) for name in few}
+    assert agreement["kmeans"] < 0.1
+    assert agreement["clam"] == 1.0
+
+
+def test_outliers_are_marked_and_the_rest_is_the_clean_toy():
+    clean, noisy = toys.draw("clean", 3), toys.draw("noisy", 3)
+    assert clean.inliers.all()
+    assert (~noisy.inliers).sum() == toys.TOYS["noisy"].outliers
+    assert_allclose(noisy.table.features[noisy.inliers], clean.table.features)
+
+
+def test_given_networks_keep_their_memories():
+    memories = np.array(networks.MEMORIES["five-memories"])
+    model = networks.given_network(memories, 20.0)
+    assert_allclose(model.cluster_centers_, memories, atol=1e-6)
+    assert model.beta_ == pytest.approx(20.0)
+
+
+def test_arrays_survive_packing():
+    values = np.linspace(-3, 3, 24).reshape(2, 3, 4)
+    packed = json.loads(json.dumps(pack_array(values)))
+    assert_allclose(unpack_array(packed), values, atol=2e-3)
 
 
 # --- the page -------------------------------------------------------------------------------------

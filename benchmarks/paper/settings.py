@@ -36,6 +36,8 @@ class Settings:
         ``n_init`` of k-means under the paper's protocol, where it is not the paper's 1000.
     update_intervals : mapping of str to int
         How many of the paper's sixteen update intervals DCEC is run with.
+    dec_intervals : int
+        How many DEC is run with.
     dec_updates : int
         Batches that DEC may train on.
     dcec_updates : int
@@ -66,6 +68,7 @@ class Settings:
     epochs: int = 200
     kmeans_restarts: Mapping[str, int] = field(default_factory=dict)
     update_intervals: Mapping[str, int] = field(default_factory=dict)
+    dec_intervals: int = len(EMBEDDED_GRID["update_interval"])
     dec_updates: int = EMBEDDED_GRID["updates"]
     dcec_updates: int = 1_200
     dcec_epochs: Mapping[str, int] = field(default_factory=dict)
@@ -117,6 +120,7 @@ QUICK = Settings(
     epochs=20,
     kmeans_restarts=dict.fromkeys(_SETS, 10) | {"fashion_mnist": 1},
     update_intervals=dict.fromkeys(_SETS, 1),
+    dec_intervals=2,
     dec_updates=100,
     dcec_updates=20,
     dcec_epochs=dict.fromkeys(_SETS, 1),

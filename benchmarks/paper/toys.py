@@ -1,9 +1,10 @@
 """The toys: elongated clusters side by side, with and without outliers.
 
 The paper shows pictures of its toys and does not say how they were drawn. Here clusters are
-stripes of normal points, a few times as long as the distance between them, turned by 30 degrees.
-Around twice that length the sum of squares begins to prefer a cut across the stripes, while
-the silhouette still prefers the stripes themselves.
+stripes of normal points, some times as long as the distance between them, turned by 30 degrees.
+From about twice that distance on the sum of squares prefers a cut across the stripes, while the
+silhouette prefers the stripes themselves up to a little more: the lengths are chosen in between.
+Points are spread evenly over the quantiles, so that every drawing has the length it should have.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import norm
 
 from benchmarks.data import BoolArray, FloatArray, IntArray, Table
 
@@ -47,8 +49,8 @@ class Drawn(NamedTuple):
 
 
 TOYS = {
-    "two-stripes": Toy("two clusters", 2, 150, 2.5),
-    "three-stripes": Toy("three elongated clusters", 3, 120, 2.3),
+    "two-stripes": Toy("two clusters", 2, 150, 2.25),
+    "three-stripes": Toy("three elongated clusters", 3, 120, 2.2),
     "clean": Toy("without outliers", 2, 150, 2.0),
     "noisy": Toy("with outliers", 2, 150, 2.0, outliers=20),
 }
@@ -70,7 +72,8 @@ def draw(name: str, seed: int) -> Drawn:
 
 
 def _stripe(generator: np.random.Generator, toy: Toy, height: int) -> FloatArray:
-    along = generator.normal(0.0, toy.length * _UNIFORM_DEVIATION, toy.rows)
+    quantiles = (np.arange(toy.rows) + generator.uniform(size=toy.rows)) / toy.rows
+    along = norm.ppf(quantiles) * toy.length * _UNIFORM_DEVIATION
     across = height + generator.normal(0.0, _WIDTH, toy.rows)
     return np.column_stack([along, across])
 

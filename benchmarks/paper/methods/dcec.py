@@ -14,7 +14,12 @@ from benchmarks.deep.pretrained import Shelf
 from benchmarks.deep.sets import Images
 from benchmarks.deep.settings import Settings as DeepSettings
 from benchmarks.paper.methods.base import Config, PlainMethod, product
-from benchmarks.paper.methods.embedded import UPDATE_INTERVALS, one_thread, training
+from benchmarks.paper.methods.embedded import (
+    UPDATE_INTERVALS,
+    one_thread,
+    some_intervals,
+    training,
+)
 from benchmarks.paper.sets import IMAGES, load_raw
 from benchmarks.paper.settings import Settings
 
@@ -60,10 +65,7 @@ class DCECMethod(PlainMethod):
 
 
 def _intervals(name: str, settings: Settings) -> tuple[int, ...]:
-    """Take so many of the paper's intervals, the shortest and the longest among them."""
-    count = settings.update_intervals.get(name, len(UPDATE_INTERVALS))
-    picks = np.linspace(0, len(UPDATE_INTERVALS) - 1, count).round().astype(int)
-    return tuple(UPDATE_INTERVALS[pick] for pick in picks)
+    return some_intervals(settings.update_intervals.get(name, len(UPDATE_INTERVALS)))
 
 
 def _deep_settings(name: str, interval: int, settings: Settings) -> DeepSettings:

@@ -15,7 +15,7 @@ from benchmarks.deep.baselines.fitted import K_MEANS_RESTARTS, Fitted
 from benchmarks.deep.pretrained import Autoencoder
 from benchmarks.deep.settings import Settings as DeepSettings
 from benchmarks.paper.methods.base import Config, PlainMethod, product
-from benchmarks.paper.methods.embedded import UPDATE_INTERVALS, one_thread, training
+from benchmarks.paper.methods.embedded import one_thread, some_intervals, training
 from benchmarks.paper.settings import Settings
 
 
@@ -37,10 +37,10 @@ class DECMethod(PlainMethod):
         return {**{name: values[name] for name in names}, "centers": self.first_centers}
 
     def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        return product(update_interval=UPDATE_INTERVALS)
+        return product(update_interval=some_intervals(settings.dec_intervals))
 
     def single_configs(self, name: str, settings: Settings) -> list[Config]:
-        return product(update_interval=UPDATE_INTERVALS)
+        return product(update_interval=some_intervals(settings.dec_intervals))
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
         deep = training(config["update_interval"], settings.dec_updates)

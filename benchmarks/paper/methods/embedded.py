@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 
 from benchmarks.deep.settings import Settings as DeepSettings
 from benchmarks.paper.published import EMBEDDED_GRID
 
 UPDATE_INTERVALS: tuple[int, ...] = EMBEDDED_GRID["update_interval"]
+
+
+def some_intervals(count: int) -> tuple[int, ...]:
+    """Take so many of the paper's intervals, the shortest and the longest among them."""
+    picks = np.linspace(0, len(UPDATE_INTERVALS) - 1, count).round().astype(int)
+    return tuple(UPDATE_INTERVALS[pick] for pick in picks)
 
 
 def training(update_interval: int, updates: int) -> DeepSettings:

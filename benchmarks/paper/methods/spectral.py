@@ -7,7 +7,9 @@ affinity; k-means or the discretization of scikit-learn follows.
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
 from functools import lru_cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +63,9 @@ class SpectralMethod(PlainMethod):
             model = KMeans(table.n_clusters, n_init=config["n_init"], random_state=seed)
             return model.fit_predict(maps)
         try:
-            return discretize(maps, random_state=seed)
+            # It prints when it tries again.
+            with redirect_stdout(StringIO()):
+                return discretize(maps, random_state=seed)
         except np.linalg.LinAlgError as error:
             raise FitError(str(error)) from error
 

@@ -12,6 +12,8 @@ from benchmarks.quality.grids import mean_and_deviation, number
 
 NOT_DEFINED = "—"
 BREAK = "<br>"
+# Where no partition has a silhouette.
+ONE_CLUSTER = "one cluster"
 
 
 def beside_paper(ours: str, paper: float | None, digits: int = 3) -> str:
@@ -19,22 +21,36 @@ def beside_paper(ours: str, paper: float | None, digits: int = 3) -> str:
     return ours if paper is None else f"{ours}{BREAK}*{number(paper, digits)}*"
 
 
-def with_living(found: dict[str, Any] | None, n_clusters: int | None) -> str:
-    """Write a silhouette and the number of living clusters."""
-    if found is None:
+def with_living(record: Record | None, rule: str) -> str:
+    """Write the silhouette of what a rule chose, and its number of living clusters."""
+    if record is None:
         return NOT_RUN
-    return f"{number(found['silhouette'])} ({found['living']}/{n_clusters})"
+    found: dict[str, Any] | None = record.results[rule]
+    if found is None:
+        return ONE_CLUSTER
+    return f"{number(found['silhouette'])} ({found['living']}/{record.results['n_clusters']})"
 
 
 def over_seeds(records: Sequence[Record], quantity: str, digits: int = 3) -> str:
     """Write the mean ± standard deviation over the seeds."""
-    values = [record.results["living"][quantity] for record in records]
-    return mean_and_deviation(values, digits) if values else NOT_RUN
+    if not records:
+        return NOT_RUN
+    values = [found[quantity] for found in _defined(records)]
+    return mean_and_deviation(values, digits) if values else ONE_CLUSTER
 
 
 def living_over_seeds(records: Sequence[Record]) -> str:
     """Write the mean number of living clusters over the seeds, and how many were asked for."""
-    if not records:
+    found = _defined(records)
+    if not found:
         return ""
-    living = fmean(record.results["living"]["living"] for record in records)
-    return f" ({living:.3g}/{records[0].results['n_clusters']})"
+    living = fmean(one["living"] for one in found)
+    text = f"{living:.3g}/{records[0].results['n_clusters']}"
+    if len(found) < len(records):
+        text += f", {len(records) - len(found)} seeds with {ONE_CLUSTER}"
+    return f" ({text})"
+
+
+def _defined(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Leave out the seeds for which every partition was a single cluster."""
+    return [record.results["living"] for record in records if record.results["living"]]

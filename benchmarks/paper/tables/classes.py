@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.paper import sets
 from benchmarks.paper.methods import METHODS, PROTOCOL_METHODS
 from benchmarks.paper.published import ARI, NMI, Row
-from benchmarks.paper.tables.cells import NOT_DEFINED, beside_paper, over_seeds
+from benchmarks.paper.tables.cells import NOT_DEFINED, ONE_CLUSTER, beside_paper, over_seeds
 from benchmarks.paper.view import NOT_RUN, View, published
 from benchmarks.quality.grids import Grid, number
 
@@ -30,7 +30,9 @@ def _grid(view: View, title: str, quantity: str, paper: dict[str, Row]) -> Grid:
             return over_seeds(view.partitions(name, method, "default"), quantity)
         chosen, living = (view.chosen(name, method, rule) for rule in ("best", "living"))
         if chosen is None or living is None:
-            return beside_paper(NOT_RUN, published(paper, name, method))
+            ran = view.one("partitions", name, method, "paper") is not None
+            text = ONE_CLUSTER if ran else NOT_RUN
+            return beside_paper(text, published(paper, name, method))
         ours = number(chosen[quantity])
         if chosen["index"] != living["index"]:
             ours += f" ({number(living[quantity])})"

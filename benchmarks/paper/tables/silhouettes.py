@@ -54,10 +54,7 @@ def honest_protocol(view: View) -> Grid:
 
 
 def _chosen(view: View, name: str, method: str, rule: str) -> str:
-    record = view.one("partitions", name, method, "paper")
-    if record is None:
-        return with_living(None, None)
-    return with_living(record.results[rule], record.results["n_clusters"])
+    return with_living(view.one("partitions", name, method, "paper"), rule)
 
 
 def _columns(methods: Sequence[str]) -> list[str]:
