@@ -27,6 +27,7 @@ def finding(table: str, name: str, method: str) -> str:
         (table, "", method),
         ("", name, ""),
         ("", "", method),
+        (table, "", ""),
     ):
         if key in FINDINGS:
             return FINDINGS[key]
