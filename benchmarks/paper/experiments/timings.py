@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from amclust import ClAM
+from amclust.datasets import DATASETS
 from benchmarks.data import IntArray, Table
 from benchmarks.paper import sets
 from benchmarks.paper.experiments.base import Unfinished
@@ -38,7 +39,7 @@ class Timings:
                 yield Run(self.name, name, "both", "paper")
 
     def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
-        k = _table(run.set, settings).n_clusters
+        k = DATASETS[run.set].n_classes
         return {
             "made": not sets.is_at_hand(run.set, settings.data_dir),
             "rows": _rows(settings),
