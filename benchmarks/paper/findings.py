@@ -19,8 +19,8 @@ FINDINGS: dict[tuple[str, str, str], str] = {
         "0.661 and ARI 0.651, which are the paper's: there it did not take collapsed partitions"
     ),
     ("", "ecoli", "clam"): (
-        "the best of all has dead clusters: nearly all rows in one. The best with 8 living ones has "
-        "silhouette 0.360, NMI 0.680 and ARI 0.727, above the paper's"
+        "the best of all has dead clusters: nearly all rows in one. The best with 8 living ones "
+        "has silhouette 0.360, NMI 0.680 and ARI 0.727, above the paper's"
     ),
     ("noise", "", ""): "the toy is ours, the paper does not say how its own was drawn",
 }

@@ -13,7 +13,7 @@ from benchmarks.paper.view import View
 # As in the paper's drawing, in units of its grid over ten.
 _MEMORIES = np.array([[0.35, 0.55], [1.15, 0.35], [2.45, 0.75]])
 _POINT = np.array([0.8, 1.5])
-_BETA, _N_STEPS, _STEP_SIZE = 3.0, 20, 0.25
+_BETA, _N_STEPS, _STEP_SIZE = 5.0, 20, 0.25
 
 
 def draw(view: View) -> Figure:
