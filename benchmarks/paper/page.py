@@ -132,8 +132,8 @@ Our own drawings too, the same for every method. Lloyd has the lowest sum of squ
 restarts, ClAM the best silhouette of 100; Lloyd chosen by the silhouette of 100 shows what the
 choice alone does. The stripes are just so long that the sum of squares and the silhouette disagree:
 a little shorter and Lloyd is right too, a little longer and ClAM is wrong too. They were tuned
-until it was so: about 40 lengths, counts and offsets were looked at, a first choice failed on some of ten
-drawings, and ten restarts of ClAM are too few. These are illustrations, not evidence.
+until it was so: about 40 lengths, counts and offsets were looked at, a first choice failed on
+some of ten drawings, and ten restarts of ClAM are too few. These are illustrations, not evidence.
 """
 
 _DEPARTURES = """\
