@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
-from sklearn.cluster import KMeans
 from sklearn.metrics import (
     adjusted_rand_score,
     normalized_mutual_info_score,
     silhouette_score,
 )
+
+from amclust._k_means import k_means_restarts
 
 # Sets that come with scikit-learn, and how their columns are scaled: pixels share their units.
 BUNDLED: dict[str, tuple[Callable[..., Any], str | None]] = {
@@ -39,8 +40,7 @@ class Outcome(NamedTuple):
 
 def best_k_means(X: NDArray[Any], n_clusters: int, restarts: int, seed: int) -> NDArray[np.int32]:
     """Return the labels of the restart with the best silhouette: the rule that ClAM uses too."""
-    seeds = np.random.RandomState(seed).randint(2**31 - 1, size=restarts)
-    labelings = [KMeans(n_clusters, n_init=1, random_state=int(s)).fit(X).labels_ for s in seeds]
+    labelings = [run.labels_ for run in k_means_restarts(X, n_clusters, restarts, seed)]
     best: NDArray[np.int32] = max(labelings, key=lambda labels: silhouette_of(X, labels))
     return best
 

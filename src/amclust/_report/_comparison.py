@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from amclust import _native
 from amclust._config import n_threads
+from amclust._k_means import k_means_restarts
 from amclust._report._subject import Subject
 
 # A model of a thousand restarts is compared with this many at most.
@@ -41,8 +39,7 @@ def compare_with_k_means(subject: Subject) -> Comparison | None:
     if n_clusters < 2 or len(rows) < n_clusters:
         return None
     restarts = min(len(subject.model.runs_), MOST_RESTARTS)
-    seeds = np.random.RandomState(subject.random_state).randint(2**31 - 1, size=restarts)
-    fitted = [_k_means(rows, n_clusters, int(seed)) for seed in seeds]
+    fitted = k_means_restarts(rows, n_clusters, restarts, subject.random_state)
     labels = subject.labels[subject.sample]
     candidates = np.stack([labels, *(run.labels_ for run in fitted)])
     silhouettes = _silhouettes(subject, candidates)
@@ -60,12 +57,6 @@ def compare_with_k_means(subject: Subject) -> Comparison | None:
         float(adjusted_rand_score(labels, chosen)),
         chosen,
     )
-
-
-def _k_means(rows: NDArray[np.float32], n_clusters: int, seed: int) -> KMeans:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows)
 
 
 def _silhouettes(subject: Subject, labels: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from amclust import _native
 from amclust._config import n_threads
+from amclust._k_means import k_means_restarts
 from amclust._plane import completed
 from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
 from amclust.selection import ClAMSearch
@@ -94,8 +95,6 @@ def k_means_silhouettes(
     search: ClAMSearch, X: Any, numbers: list[int], restarts: int
 ) -> dict[int, float]:
     """Return the best silhouette of k-means for each number of clusters."""
-    from sklearn.cluster import KMeans
-
     model = search.best_estimator_
     X = model._validate(X)
     data, threads = model._dataset(X), n_threads(model.n_jobs)
@@ -103,10 +102,9 @@ def k_means_silhouettes(
     judged = np.arange(len(rows))
     if len(judged) > EXACT_SILHOUETTE_ROWS:
         judged = np.sort(np.random.default_rng(0).permutation(judged)[:SAMPLED_SILHOUETTE_ROWS])
-    seeds = np.random.RandomState(0).randint(2**31 - 1, size=restarts)
     best = {}
     for k in numbers:
-        runs = [KMeans(k, n_init=1, random_state=int(seed)).fit(rows).labels_ for seed in seeds]
+        runs = [run.labels_ for run in k_means_restarts(rows, k, restarts, 0)]
         labels = np.stack(runs)[:, judged].astype(np.int32)
         best[k] = float(_native.silhouette(data, judged, None, labels, k, threads).max())
     return best
