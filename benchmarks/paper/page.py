@@ -100,9 +100,8 @@ Every method has {s.honest_fits} single fits for each of {s.seeds} seeds, with p
 its grid, and the best silhouette among the partitions with k living clusters is taken (with most
 living clusters, where none has k). Agglomerative clustering has no seeds and fewer configurations.
 ClAM's default is `ClAM(k)` without any search. Mean ± standard deviation over the seeds, the mean
-number of living clusters in brackets. Fashion-MNIST has {s.large_honest_fits} fits and
-{s.large_seeds} seeds, for all methods; DCEC, a fit of which takes minutes, has one fit and at most
-three seeds.
+number of living clusters in brackets. Large sets have fewer fits and seeds, for all methods (see
+"How much was run"); DCEC, a fit of which takes minutes, has one fit and at most three seeds.
 """
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from benchmarks.folders import DATA, RESULTS
 from benchmarks.paper.published import EMBEDDED_GRID
 
-LARGE = "fashion_mnist"
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -29,15 +27,13 @@ class Settings:
     clam_runs : mapping of str to int
         Runs of ClAM under the paper's protocol, each with hyperparameters drawn from its grid.
     published_restarts : int
-        Runs with the best hyperparameters of the paper, before those.
+        Runs with the best hyperparameters of the paper, before those; a tenth of them at most.
     epochs : int
         Of a run of ClAM.
     kmeans_restarts : mapping of str to int
         ``n_init`` of k-means under the paper's protocol, where it is not the paper's 1000.
-    update_intervals : mapping of str to int
-        How many of the paper's sixteen update intervals DCEC is run with.
-    dec_intervals : int
-        How many DEC is run with.
+    dec_intervals, dcec_intervals : mapping of str to int
+        How many of the paper's sixteen update intervals DEC and DCEC are run with, if not all.
     dec_updates : int
         Batches that DEC may train on.
     dcec_updates : int
@@ -48,8 +44,8 @@ class Settings:
         Fits of every method, for one seed of the honest protocol.
     seeds : int
         Seeds of the honest protocol, of ClAM's default and of the toys.
-    large_honest_fits, large_seeds : int
-        The same for Fashion-MNIST.
+    fewer_honest : mapping of str to (int, int)
+        Fits and seeds of the sets that are too large for so many.
     timing_repeats : int
         How often a timing is repeated.
     curve_restarts : int
@@ -67,24 +63,21 @@ class Settings:
     published_restarts: int = 10
     epochs: int = 200
     kmeans_restarts: Mapping[str, int] = field(default_factory=dict)
-    update_intervals: Mapping[str, int] = field(default_factory=dict)
-    dec_intervals: int = len(EMBEDDED_GRID["update_interval"])
+    dec_intervals: Mapping[str, int] = field(default_factory=dict)
+    dcec_intervals: Mapping[str, int] = field(default_factory=dict)
     dec_updates: int = EMBEDDED_GRID["updates"]
     dcec_updates: int = 1_200
     dcec_epochs: Mapping[str, int] = field(default_factory=dict)
-    honest_fits: int = 50
+    honest_fits: int = 25
     seeds: int = 10
-    large_honest_fits: int = 10
-    large_seeds: int = 3
+    fewer_honest: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     timing_repeats: int = 3
     curve_restarts: int = 5
     sample_rows: int = 10_000
 
     def honest_budget(self, name: str) -> tuple[int, int]:
         """Give the fits for a seed and the seeds of the honest protocol on a set."""
-        if name == LARGE:
-            return self.large_honest_fits, self.large_seeds
-        return self.honest_fits, self.seeds
+        return self.fewer_honest.get(name, (self.honest_fits, self.seeds))
 
     @property
     def page(self) -> str:
@@ -96,19 +89,27 @@ FULL = Settings(
     clam_runs={
         "zoo": 3000,
         "ecoli": 3000,
-        "movement_libras": 3000,
-        "yale": 2000,
-        "gcm": 400,
-        "nci9": 600,
-        "mice_protein": 3000,
-        "ctg": 3000,
-        "segment": 3000,
-        "usps_test": 1500,
-        "fashion_mnist": 100,
+        "movement_libras": 1000,
+        "yale": 300,
+        "gcm": 50,
+        "nci9": 100,
+        "mice_protein": 500,
+        "ctg": 400,
+        "segment": 400,
+        "usps_test": 150,
+        "fashion_mnist": 20,
     },
     kmeans_restarts={"fashion_mnist": 20},
-    update_intervals={"yale": 6, "usps_test": 6, "fashion_mnist": 3},
+    dec_intervals={"fashion_mnist": 4},
+    dcec_intervals={"yale": 2, "usps_test": 2, "fashion_mnist": 2},
     dcec_epochs={"yale": 400, "usps_test": 100, "fashion_mnist": 20},
+    fewer_honest={
+        "yale": (25, 5),
+        "gcm": (25, 5),
+        "nci9": (25, 5),
+        "usps_test": (25, 5),
+        "fashion_mnist": (3, 3),
+    },
 )
 
 _SETS = tuple(FULL.clam_runs)
@@ -119,15 +120,14 @@ QUICK = Settings(
     published_restarts=2,
     epochs=20,
     kmeans_restarts=dict.fromkeys(_SETS, 10) | {"fashion_mnist": 1},
-    update_intervals=dict.fromkeys(_SETS, 1),
-    dec_intervals=2,
+    dec_intervals=dict.fromkeys(_SETS, 2),
+    dcec_intervals=dict.fromkeys(_SETS, 1),
     dec_updates=100,
     dcec_updates=20,
     dcec_epochs=dict.fromkeys(_SETS, 1),
     honest_fits=3,
     seeds=2,
-    large_honest_fits=1,
-    large_seeds=2,
+    fewer_honest={"fashion_mnist": (1, 2)},
     timing_repeats=1,
     curve_restarts=1,
     sample_rows=1_000,

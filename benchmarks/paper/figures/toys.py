@@ -10,20 +10,19 @@ from matplotlib.figure import Figure
 
 from amclust._colours import cluster_colours
 from benchmarks.data import FloatArray, IntArray
-from benchmarks.paper.experiments.toys import TOY_METHODS
+from benchmarks.paper.experiments.toys import FIRST_SEED, TOY_METHODS
 from benchmarks.paper.toys import TOYS, Drawn
 from benchmarks.paper.toys import draw as draw_toy
 from benchmarks.paper.view import View
 from benchmarks.quality.cells import unpack_labels
 
 _METHODS = ("kmeans", "dec", "clam")
-_SEED = 0
 
 
 def draw(view: View, names: Sequence[str]) -> Figure | None:
     """A row a toy: the truth and three methods, on the first drawing."""
     records = {
-        (name, method): view.one("toys", name, method, "toy", _SEED)
+        (name, method): view.one("toys", name, method, "toy", FIRST_SEED)
         for name in names
         for method in _METHODS
     }
@@ -32,7 +31,7 @@ def draw(view: View, names: Sequence[str]) -> Figure | None:
     figure = Figure(figsize=(11, 2.3 * len(names)), layout="constrained")
     panels = figure.subplots(len(names), 4, squeeze=False)
     for row, name in zip(panels, names, strict=True):
-        toy = draw_toy(name, _SEED)
+        toy = draw_toy(name, FIRST_SEED)
         _panel(row[0], toy, toy.table.classes, None)
         row[0].set_title("truth" if len(names) == 1 else f"truth, {TOYS[name].title}")
         for ax, method in zip(row[1:], _METHODS, strict=True):

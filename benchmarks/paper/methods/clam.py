@@ -53,13 +53,14 @@ class ClAMMethod(PlainMethod):
 
     def paper_configs(self, name: str, settings: Settings) -> list[Config]:
         best = BEST_HYPERPARAMETERS[paper_set(name)]._asdict()
+        drawn = _draw(settings.clam_runs[name], inits=("auto", "normal"))
+        restarts = min(settings.published_restarts, max(1, len(drawn) // 10))
         published = [
             {**best, "beta": best["beta"] * factor, "init": init}
             for factor in (1.0, 0.5)
             for init in ("auto", "normal")
-            for _ in range(settings.published_restarts)
+            for _ in range(restarts)
         ]
-        drawn = _draw(settings.clam_runs[name], inits=("auto", "normal"))
         return [self._without_masks(config) for config in [*published, *drawn]]
 
     def single_configs(self, name: str, settings: Settings) -> list[Config]:

@@ -14,12 +14,7 @@ from benchmarks.deep.pretrained import Shelf
 from benchmarks.deep.sets import Images
 from benchmarks.deep.settings import Settings as DeepSettings
 from benchmarks.paper.methods.base import Config, PlainMethod, product
-from benchmarks.paper.methods.embedded import (
-    UPDATE_INTERVALS,
-    one_thread,
-    some_intervals,
-    training,
-)
+from benchmarks.paper.methods.embedded import one_thread, some_intervals, training
 from benchmarks.paper.sets import IMAGES, load_raw
 from benchmarks.paper.settings import Settings
 
@@ -47,12 +42,12 @@ class DCECMethod(PlainMethod):
         return {**values, "autoencoder_epochs": dict(settings.dcec_epochs)}
 
     def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        return product(update_interval=_intervals(name, settings), autoencoder=[0])
+        intervals = some_intervals(settings.dcec_intervals.get(name))
+        return product(update_interval=intervals, autoencoder=[0])
 
     def single_configs(self, name: str, settings: Settings) -> list[Config]:
-        return product(
-            update_interval=_intervals(name, settings), autoencoder=range(self.honest_seeds)
-        )
+        intervals = some_intervals(settings.dcec_intervals.get(name))
+        return product(update_interval=intervals, autoencoder=range(self.honest_seeds))
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
         images = _images(table.name, settings.data_dir, self.rows(table.name, settings))
@@ -62,10 +57,6 @@ class DCECMethod(PlainMethod):
             pretrained = shelf.pretrained(_KIND, images, config["autoencoder"], deep).copy()
             rows = torch.from_numpy(images.features)
             return dcec(pretrained, rows, table.n_clusters, seed, deep).labels
-
-
-def _intervals(name: str, settings: Settings) -> tuple[int, ...]:
-    return some_intervals(settings.update_intervals.get(name, len(UPDATE_INTERVALS)))
 
 
 def _deep_settings(name: str, interval: int, settings: Settings) -> DeepSettings:

@@ -37,10 +37,10 @@ class DECMethod(PlainMethod):
         return {**{name: values[name] for name in names}, "centers": self.first_centers}
 
     def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        return product(update_interval=some_intervals(settings.dec_intervals))
+        return product(update_interval=some_intervals(settings.dec_intervals.get(name)))
 
     def single_configs(self, name: str, settings: Settings) -> list[Config]:
-        return product(update_interval=some_intervals(settings.dec_intervals))
+        return self.paper_configs(name, settings)
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
         deep = training(config["update_interval"], settings.dec_updates)

@@ -14,9 +14,10 @@ from benchmarks.paper.published import EMBEDDED_GRID
 UPDATE_INTERVALS: tuple[int, ...] = EMBEDDED_GRID["update_interval"]
 
 
-def some_intervals(count: int) -> tuple[int, ...]:
+def some_intervals(count: int | None) -> tuple[int, ...]:
     """Take so many of the paper's intervals, the shortest and the longest among them."""
-    picks = np.linspace(0, len(UPDATE_INTERVALS) - 1, count).round().astype(int)
+    picks = np.linspace(0, len(UPDATE_INTERVALS) - 1, count or len(UPDATE_INTERVALS))
+    picks = picks.round().astype(int)
     return tuple(UPDATE_INTERVALS[pick] for pick in picks)
 
 
