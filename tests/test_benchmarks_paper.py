@@ -8,17 +8,23 @@ import numpy as np
 import pytest
 from benchmarks.folders import DATA
 from benchmarks.paper import cli, networks, published, sets, toys
+from benchmarks.paper.cli import PAGE
 from benchmarks.paper.execute import execute, missing
 from benchmarks.paper.experiments import EXPERIMENTS
 from benchmarks.paper.experiments.toys import TOY_METHODS
+from benchmarks.paper.figures import FIGURES
+from benchmarks.paper.findings import UNEXPLAINED
 from benchmarks.paper.methods import METHODS
 from benchmarks.paper.methods.base import draw_configs
 from benchmarks.paper.packing import pack_array, unpack_array
 from benchmarks.paper.runs import Record, Records, Run
 from benchmarks.paper.settings import FULL, QUICK
+from benchmarks.paper.tables import ablations
+from benchmarks.paper.view import NOT_RUN, View
 from benchmarks.protocol import PROTOCOLS
 from benchmarks.quality.cells import unpack_labels
 from numpy.testing import assert_allclose
+from scipy.stats import ttest_1samp
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import scale
@@ -336,3 +342,53 @@ def test_the_plan_runs_nothing(data_dir, tmp_path, capsys):
     assert cli.main(arguments) == 0
     assert "hours" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_table_and_figure_names_a_command_that_runs_something(tmp_path, capsys):
+    page = PAGE.read_text(encoding="utf-8")
+    commands = re.findall(r"`python -m benchmarks\.paper ([^`]*--experiments[^`]*)`", page)
+    assert len(commands) > len(FIGURES)
+    for command in set(commands):
+        assert cli.main(["--plan", "--quick", "--folder", str(tmp_path), *command.split()]) == 0
+        assert not re.search(r"\b0 runs to do", capsys.readouterr().out), command
+
+
+def test_the_page_in_the_documentation_has_no_gap():
+    page = PAGE.read_text(encoding="utf-8")
+    assert NOT_RUN not in page.lower()
+    assert UNEXPLAINED not in page
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page)
+    assert len(pictures) == len(FIGURES)
+    assert all((PAGE.parent / picture).is_file() for picture in pictures)
+
+
+def test_every_cell_of_the_page_is_traced_to_a_commit():
+    commits = {record.environment["commit"] for record in View(FULL).all()}
+    assert commits
+    assert all(re.fullmatch("[0-9a-f]{7,}", commit) for commit in commits), commits
+
+
+# --- ablations ------------------------------------------------------------------------------------
+
+
+def test_an_effect_has_the_interval_of_student():
+    differences = [0.1, 0.3, 0.2, 0.2]
+    found = ablations.effect(differences)
+    low, high = ttest_1samp(differences, 0.0).confidence_interval(0.95)
+    assert found.mean - found.half_width == pytest.approx(low)
+    assert found.mean + found.half_width == pytest.approx(high)
+    assert found.is_clear
+    assert str(found).startswith("**+0.200 ± ")
+    assert not ablations.effect([-0.1, 0.1, 0.05]).is_clear
+    assert ablations.effect([0.1]) is None
+
+
+def test_effects_are_those_of_the_same_seeds(done):
+    view = View(done)
+    found = ablations.effect_on(view, "zoo", "masking", "nmi")
+    with_it, without = (
+        [record.results["living"]["nmi"] for record in view.partitions("zoo", name, "honest")]
+        for name in ("clam", "clam-unmasked")
+    )
+    assert found.count == len(with_it) == done.seeds
+    assert found.mean == pytest.approx(np.mean(with_it) - np.mean(without))

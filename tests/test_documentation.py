@@ -110,14 +110,16 @@ def test_the_api_page_lists_nothing_else():
         ("cluster_number", "number_of_clusters.md"),
         ("recipe.cli", "recipe.md"),
         ("deep.cli", "deep.md"),
+        ("paper.cli", "paper.md"),
     ],
 )
 def test_a_page_of_results_is_what_its_command_writes(module, page, tmp_path):
-    if module == "deep.cli":
+    if module in ("deep.cli", "paper.cli"):
         pytest.importorskip("torch")
     copy = tmp_path / page
     copy.write_bytes((DOCS / page).read_bytes())
-    arguments = [*(["--page-only"] if module == "recipe.cli" else []), "--page", str(copy)]
+    only = ["--page-only"] if module in ("recipe.cli", "paper.cli") else []
+    arguments = [*only, "--page", str(copy)]
     assert importlib.import_module(f"benchmarks.{module}").main(arguments) == 0
     assert copy.read_text(encoding="utf-8") == (DOCS / page).read_text(encoding="utf-8")
 

@@ -27,6 +27,10 @@ CASES = {
     "case-3": (((1.0, 0.5), (2.75, 0.9), (2.75, 0.1)), (2.1, 0.5)),
     "case-3-apart": (((1.0, 0.5), (2.2, 1.4), (2.2, -0.4)), (2.1, 0.5)),
 }
+# The drawing of the attractor dynamics, in units of its grid over ten: memories, and a point.
+DYNAMICS = (((0.35, 0.55), (1.15, 0.35), (2.45, 0.75)), (0.8, 1.5))
+DYNAMICS_BETA, DYNAMICS_STEPS, DYNAMICS_STEP_SIZE = 5.0, 20, 0.25
+
 # Long enough for the dynamics to settle.
 LONG, SMALL_STEP = 1000, 0.1
 

@@ -6,9 +6,11 @@ from collections import Counter
 from pathlib import Path
 
 from amclust._files import atomic_write
-from benchmarks.paper.figures import FIGURES, FigureInfo
+from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.settings import Settings
 from benchmarks.paper.tables import (
+    ablations,
+    budgets,
     classes,
     departures,
     efficiency,
@@ -17,9 +19,12 @@ from benchmarks.paper.tables import (
     targets,
     toys,
 )
-from benchmarks.paper.view import NOT_RUN, View
+from benchmarks.paper.view import NOT_RUN, Origin, View
 from benchmarks.quality.grids import Grid
 from benchmarks.store import write_text
+
+_BY_PAPER = Origin("partitions", protocols=("paper",))
+_BY_HONEST = Origin("partitions", protocols=("honest", "default"))
 
 
 def write_page(path: Path, settings: Settings) -> None:
@@ -36,24 +41,36 @@ def write_page(path: Path, settings: Settings) -> None:
     parts = [
         _introduction(settings),
         _section(targets.targets(view), _TARGETS),
-        _section(silhouettes.paper_protocol(view), _PAPER_PROTOCOL),
-        _section(silhouettes.paper_protocol_living(view)),
-        _section(silhouettes.honest_protocol(view), _HONEST_PROTOCOL.format(s=settings)),
-        _section(classes.nmi(view), _CLASSES),
-        _section(classes.ari(view)),
-        _section(similarity.similarity(view), _SIMILARITY),
-        _section(efficiency.efficiency(view), _EFFICIENCY),
-        _section(toys.noise(view), _NOISE),
-        _section(toys.elongated(view), _TOYS),
-        *(_figure(path, name, info, view) for name, info in FIGURES.items()),
+        _section(silhouettes.paper_protocol(view), _PAPER_PROTOCOL, _made(view, _BY_PAPER)),
+        _section(silhouettes.paper_protocol_living(view), made=_made(view, _BY_PAPER)),
+        _section(
+            silhouettes.honest_protocol(view),
+            _HONEST_PROTOCOL.format(s=settings),
+            _made(view, _BY_HONEST),
+        ),
+        _section(
+            ablations.ablations(view),
+            f"{_ABLATIONS}\n{ablations.verdict(view)}\n",
+            _made(view, _BY_HONEST),
+        ),
+        _figure(path, "ablations", view),
+        _section(classes.nmi(view), _CLASSES, _made(view, _BY_PAPER)),
+        _section(classes.ari(view), made=_made(view, _BY_PAPER)),
+        _section(similarity.similarity(view), _SIMILARITY, _made(view, _BY_PAPER)),
+        _section(efficiency.efficiency(view), _EFFICIENCY, _made(view, Origin("timings"))),
+        _section(toys.noise(view), _NOISE, _made(view, Origin("toys"))),
+        _section(toys.elongated(view), _TOYS, _made(view, Origin("toys"))),
+        *(_figure(path, name, view) for name in FIGURES if name != "ablations"),
         _section(departures.departures(view), _DEPARTURES),
+        _section(budgets.budgets(view), _BUDGETS.format(s=settings)),
         _origins(view),
     ]
     write_text(path, "\n".join(parts))
 
 
-def _figure(page: Path, name: str, info: FigureInfo, view: View) -> str:
+def _figure(page: Path, name: str, view: View) -> str:
     """Draw a figure beside the page; say so where its records are missing."""
+    info = FIGURES[name]
     figure = info.draw(view)
     if figure is None:
         return f"## Figure: {info.title}\n\n{NOT_RUN.capitalize()}.\n"
@@ -63,7 +80,8 @@ def _figure(page: Path, name: str, info: FigureInfo, view: View) -> str:
     with atomic_write(picture, overwrite=True) as file:
         figure.savefig(file, format="png", dpi=110, metadata={"Software": None})
     link = picture.relative_to(page.parent).as_posix()
-    return f"## Figure: {info.title}\n\n![{info.title}]({link})\n\n{info.caption}\n"
+    made = _made(view, info.origin)
+    return f"## Figure: {info.title}\n\n![{info.title}]({link})\n\n{info.caption}\n\n{made}\n"
 
 
 def _introduction(settings: Settings) -> str:
@@ -116,8 +134,10 @@ the rows.
 """
 
 _EFFICIENCY = """\
-k-means with 1000 restarts and ClAM with 10 restarts of 200 epochs, in turn, on all cores and with
-nothing else running; medians. ClAM's epochs are parts of 16,384 rows where a set has more.
+k-means with 1000 restarts and ClAM with 10, in turn, on all cores and with nothing else running;
+medians. As published, ClAM runs 200 epochs with the paper's best hyperparameters; its default is
+`ClAM(k)`, and stops when its loss no longer falls. Its epochs are parts of 16,384 rows where a set
+has more.
 """
 
 _NOISE = """\
@@ -140,8 +160,44 @@ Cells of tables 1, 2 and 5 where our figure and the paper's differ; living clust
 """
 
 
-def _section(grid: Grid, text: str = "") -> str:
-    return "\n".join([f"## {grid.title}\n", *([text] if text else []), f"{grid.as_markdown()}\n"])
+_ABLATIONS = """\
+What it adds to complete hidden entries ("masking": ClAM less ClAM that sees all of them), and what
+it adds to learn a weight for every feature ("learned weights": weighted ClAM less ClAM). All
+variants have the same draws of hyperparameters and the same seeds, so the differences are those of
+pairs; honest protocol. Mean and 95 % interval over the seeds, and in the last line over the sets;
+bold where the interval leaves out zero.
+"""
+
+_BUDGETS = """\
+Under the paper's protocol a cell is the best of so many fits: the whole grid for k-means, spectral
+and agglomerative clustering. ClAM's fits, the same for its two variants, are drawn from its grid,
+which has far more, after some with the paper's best hyperparameters; each is one run of {s.epochs}
+epochs. DEC and DCEC have as many update intervals of the paper's sixteen. The paper allows DCEC
+20,000 updates; here it has {s.dcec_updates:,}. Silhouettes are taken of {s.sample_rows:,} rows at
+most, always the same, and methods whose cost grows with the square of the rows are given a sample.
+`python -m benchmarks.paper --plan` says what a full run takes.
+"""
+
+
+def _section(grid: Grid, text: str = "", made: str = "") -> str:
+    parts = (f"## {grid.title}\n", text, f"{grid.as_markdown()}\n", made and f"{made}\n")
+    return "\n".join(part for part in parts if part)
+
+
+def _made(view: View, origin: Origin) -> str:
+    """Say which command made the records, at which commits, and in how many hours."""
+    records = [
+        record
+        for run, record in view.records(origin.experiment).items()
+        if not origin.protocols or run.protocol in origin.protocols
+        if not origin.methods or run.method in origin.methods
+    ]
+    if not records:
+        return ""
+    commits = ", ".join(sorted({record.environment["commit"] for record in records}))
+    hours = sum(record.seconds for record in records) / 3600
+    command = f"python -m benchmarks.paper {origin.options}"
+    return f"*{len(records)} runs, {hours:.2f} core-hours: `{command}` at commit {commits}.*"
 
 
 def _origins(view: View) -> str:

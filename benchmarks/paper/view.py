@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.paper import sets
 from benchmarks.paper.published import Row
@@ -12,6 +12,32 @@ from benchmarks.paper.runs import Record, Records, Run
 from benchmarks.paper.settings import Settings
 
 NOT_RUN = "not run"
+
+
+class Origin(NamedTuple):
+    """Which records a table or figure is made of; empty: all.
+
+    Attributes
+    ----------
+    experiment : str
+        A key of `benchmarks.paper.experiments.EXPERIMENTS`.
+    protocols, methods : tuple of str
+        As in the runs.
+    """
+
+    experiment: str
+    protocols: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> str:
+        """Write it as options of the command line."""
+        parts = {
+            "--experiments": (self.experiment,),
+            "--protocols": self.protocols,
+            "--methods": self.methods,
+        }
+        return " ".join(f"{name} {' '.join(values)}" for name, values in parts.items() if values)
 
 
 class View:

@@ -10,29 +10,26 @@ from benchmarks.paper.figures.arrows import draw_pulls, name_memories, pulls
 from benchmarks.paper.networks import given_network
 from benchmarks.paper.view import View
 
-# As in the paper's drawing, in units of its grid over ten.
-_MEMORIES = np.array([[0.35, 0.55], [1.15, 0.35], [2.45, 0.75]])
-_POINT = np.array([0.8, 1.5])
-_BETA, _N_STEPS, _STEP_SIZE = 5.0, 20, 0.25
 
-
-def draw(view: View) -> Figure:
+def draw(view: View) -> Figure | None:
     """Two panels: one step, and all of them."""
-    model = given_network(_MEMORIES, _BETA, _N_STEPS, _STEP_SIZE)
-    end, path = model.recall(_POINT[None], return_trajectory=True)
+    record = view.one("networks", "three-and-a-point", "dynamics", "given")
+    if record is None:
+        return None
+    asked, found = record.definition, record.results
+    memories, point = np.array(asked["memories"]), np.array(asked["point"])
+    steps, step_size = asked["n_steps"], asked["step_size"]
+    model = given_network(memories, asked["betas"][0], steps, step_size)
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     one, all_steps = figure.subplots(1, 2)
-    draw_pulls(one, model, _POINT)
-    first = _POINT + _STEP_SIZE * pulls(model, _POINT).sum(axis=0)
+    draw_pulls(one, model, point)
+    first = point + step_size * pulls(model, point).sum(axis=0)
     one.scatter(*first, s=40, facecolors="white", edgecolors="black", zorder=6)
-    one.set_title(f"pulls, and the first step (α = {_STEP_SIZE})")
-    colours = cluster_colours(len(_MEMORIES))
-    all_steps.scatter(*_MEMORIES.T, s=110, c=colours, zorder=3)
-    name_memories(all_steps, _MEMORIES)
-    all_steps.plot(*path[:, 0].T, "o-", c="black", ms=3, lw=1)
-    reached = int(np.linalg.norm(_MEMORIES - end[0], axis=1).argmin())
-    distance = np.linalg.norm(_MEMORIES[reached] - end[0])
-    all_steps.set_title(f"{_N_STEPS} steps: {distance:.2f} from ρ{reached + 1}")
+    one.set_title(f"pulls, and the first step (α = {step_size})")
+    all_steps.scatter(*memories.T, s=110, c=cluster_colours(len(memories)), zorder=3)
+    name_memories(all_steps, memories)
+    all_steps.plot(*np.array(found["path"]).T, "o-", c="black", ms=3, lw=1)
+    all_steps.set_title(f"{steps} steps: {found['distance']:.2f} from ρ{found['falls_to'] + 1}")
     for ax in (one, all_steps):
         ax.set(xlim=(0, 2.7), ylim=(0, 1.8), xticks=[], yticks=[], aspect="equal")
     return figure

@@ -6,72 +6,61 @@ from statistics import median
 from typing import Any
 
 from benchmarks.paper import sets
+from benchmarks.paper.experiments.timings import DEFAULT, KMEANS, PUBLISHED, TITLES
 from benchmarks.paper.published import EFFICIENCY
 from benchmarks.paper.runs import Record
-from benchmarks.paper.tables.cells import beside_paper
+from benchmarks.paper.tables.cells import NOT_DEFINED, beside_paper
 from benchmarks.paper.view import NOT_RUN, View
 from benchmarks.printing import amount
 from benchmarks.quality.grids import Grid, number
 from benchmarks.timing import median_ratio
 
-_COLUMNS = (
-    "",
-    "k-means, silhouette",
-    "ClAM, silhouette",
-    "k-means, seconds",
-    "ClAM, seconds",
-    "ClAM / k-means",
-)
+_COLUMNS = ("", "", "silhouette", "seconds", "of k-means' time")
 
 
 def efficiency(view: View) -> Grid:
-    """A row a set; the silhouette of made data says nothing, so it is left out."""
-    rows = [_row(name, view.one("timings", name, "both", "paper")) for name in sets.TIMED_SETS]
+    """A row for each set and method, the paper's numbers below those that it has."""
+    rows = [row for name in sets.TIMED_SETS for row in _rows(view, name)]
     return Grid("Table 4: efficiency", _COLUMNS, rows)
 
 
-def ratio(record: Record) -> float:
-    """Give ClAM's seconds over those of k-means, the median of pairs."""
-    ours, theirs = (
-        [one["seconds"] for one in record.results[method]] for method in ("clam", "kmeans")
-    )
+def ratio(record: Record, method: str = DEFAULT) -> float:
+    """Give a variant's seconds over those of k-means, the median of pairs."""
+    ours, theirs = ([one["seconds"] for one in record.results[name]] for name in (method, KMEANS))
     return median_ratio(ours, theirs)
 
 
-def _row(name: str, record: Record | None) -> list[str]:
-    paper = EFFICIENCY[name]
-    paper_ratio = paper.clam_seconds / paper.kmeans_seconds
+def _rows(view: View, name: str) -> list[list[str]]:
+    record = view.one("timings", name, "all", "paper")
     title = sets.title(name)
     if record is None:
-        return [
-            title,
-            beside_paper(NOT_RUN, paper.kmeans_silhouette),
-            beside_paper(NOT_RUN, paper.clam_silhouette),
-            beside_paper(NOT_RUN, paper.kmeans_seconds, 0),
-            beside_paper(NOT_RUN, paper.clam_seconds, 0),
-            beside_paper(NOT_RUN, paper_ratio, 1),
-        ]
-    definition = record.definition
-    if definition["made"]:
+        return [[title, NOT_RUN, NOT_RUN, NOT_RUN, NOT_RUN]]
+    if record.definition["made"]:
         title += " (made data of this shape)"
-    k_means, clam = record.results["kmeans"], record.results["clam"]
-    timed, all_restarts = definition["kmeans"]["timed"], definition["kmeans"]["n_init"]
-    scaled = f" ({timed} of {all_restarts} restarts, scaled up)" if timed < all_restarts else ""
-    return [
-        title,
-        beside_paper(_silhouette(k_means, definition), paper.kmeans_silhouette),
-        beside_paper(_silhouette(clam, definition), paper.clam_silhouette),
-        beside_paper(_seconds(k_means) + scaled, paper.kmeans_seconds, 0),
-        beside_paper(_seconds(clam), paper.clam_seconds, 0),
-        beside_paper(f"{ratio(record):.2g}", paper_ratio, 1),
-    ]
+    return [[title if method == KMEANS else "", *_cells(name, method, record)] for method in TITLES]
+
+
+def _cells(name: str, method: str, record: Record) -> list[str]:
+    paper, found = EFFICIENCY[name], record.results[method]
+    score = _silhouette(found, record.definition)
+    seconds = amount(median(row["seconds"] for row in found))
+    relative = NOT_DEFINED if method == KMEANS else f"{ratio(record, method):.2g}"
+    if method == KMEANS:
+        timed, all_restarts = (record.definition[KMEANS][key] for key in ("timed", "n_init"))
+        if timed < all_restarts:
+            seconds += f" ({timed} of {all_restarts} restarts, scaled up)"
+        score = beside_paper(score, paper.kmeans_silhouette)
+        seconds = beside_paper(seconds, paper.kmeans_seconds, 0)
+    if method == PUBLISHED:
+        score = beside_paper(score, paper.clam_silhouette)
+        seconds = beside_paper(seconds, paper.clam_seconds, 0)
+        relative = beside_paper(relative, paper.clam_seconds / paper.kmeans_seconds, 1)
+    return [TITLES[method], score, seconds, relative]
 
 
 def _silhouette(rows: list[dict[str, Any]], definition: dict[str, Any]) -> str:
+    """Write the median and the living clusters; a silhouette of made data says nothing."""
+    living = f" ({min(row['living'] for row in rows)} living)"
     if definition["made"]:
-        return "made data"
-    return number(median(row["silhouette"] for row in rows))
-
-
-def _seconds(rows: list[dict[str, Any]]) -> str:
-    return amount(median(row["seconds"] for row in rows))
+        return f"{NOT_DEFINED}{living}"
+    return number(median(row["silhouette"] for row in rows)) + living
