@@ -38,7 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     settings = _settings(options)
-    page = options.page or (settings.folder / "paper.md" if settings.quick else PAGE)
+    # The page of the documentation is that of the records that are committed.
+    page = options.page or (
+        PAGE if settings.folder == FULL.folder else settings.folder / "paper.md"
+    )
     if options.page_only:
         write_page(page, settings)
         say(f"page in {page}")
@@ -113,8 +116,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--fresh", action="store_true", help="run also what has a record")
     parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="(default: docs/paper.md)")
-    parser.add_argument("--folder", type=Path, help="of the records (default: of the budget)")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="(default: docs/paper.md; paper.md beside the records with --quick or --folder)",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="of the records; an empty one runs all anew (default: those that are committed)",
+    )
     parser.add_argument(
         "--data-dir",
         type=Path,

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from amclust._files import atomic_write
+from benchmarks.folders import REPOSITORY
 from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.settings import Settings
 from benchmarks.paper.tables import (
@@ -94,13 +95,22 @@ def _introduction(settings: Settings) -> str:
     return f"""\
 # The paper's tables and figures
 
-Written by `{settings.page}` from the records in `benchmarks/results/{settings.folder.name}/`, one
-file a run with its parameters, seeds, versions and seconds. `python -m benchmarks.paper
---page-only` writes the page anew without running anything.
-{quick}
-"Not run" is a run that has no record yet. The paper is Saha, Krotov, Zaki and Ram, ICML 2023; its
-numbers are in italics. Every feature is standardised and k is the number of classes.
-"""
+The evaluation of Saha, Krotov, Zaki and Ram, "End-to-end differentiable clustering with
+associative memories" (ICML 2023), run anew. Their numbers are in italics, below or beside ours.
+Every feature is standardised and k is the number of classes. GCM is not to be had: NCI9, gene
+expressions too, stands in for it and has no published number.
+
+Written by `{settings.page}` from the records in `{_shown(settings.folder)}`, one file a run with
+its parameters, seeds, versions and seconds, so that a cell can be traced to its runs. `make paper` runs what has no record; `make paper PAPER_ARGS="--folder mine"` runs everything
+anew, and goes on where it was interrupted; `python -m benchmarks.paper --page-only` runs nothing.
+{quick}"""
+
+
+def _shown(folder: Path) -> str:
+    """Write a folder of this repository without the way to it."""
+    folder = folder.resolve()
+    inside = folder.is_relative_to(REPOSITORY)
+    return f"{folder.relative_to(REPOSITORY) if inside else folder}/"
 
 
 _TARGETS = """\
