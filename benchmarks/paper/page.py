@@ -101,8 +101,9 @@ Every feature is standardised and k is the number of classes. GCM is not to be h
 expressions too, stands in for it and has no published number.
 
 Written by `{settings.page}` from the records in `{_shown(settings.folder)}`, one file a run with
-its parameters, seeds, versions and seconds, so that a cell can be traced to its runs. `make paper` runs what has no record; `make paper PAPER_ARGS="--folder mine"` runs everything
-anew, and goes on where it was interrupted; `python -m benchmarks.paper --page-only` runs nothing.
+its parameters, seeds, versions and seconds, so that a cell can be traced to its runs. `make paper`
+runs what has no record; `make paper PAPER_ARGS="--folder mine"` runs everything anew, and goes on
+where it was interrupted; `python -m benchmarks.paper --page-only` runs nothing.
 {quick}"""
 
 
