@@ -17,6 +17,7 @@ from benchmarks.paper.tables import (
     efficiency,
     silhouettes,
     similarity,
+    summary,
     targets,
     toys,
 )
@@ -41,6 +42,7 @@ def write_page(path: Path, settings: Settings) -> None:
     view = View(settings)
     parts = [
         _introduction(settings),
+        f"## In short\n\n{summary.summary(view)}\n",
         _section(targets.targets(view), _TARGETS),
         _section(silhouettes.paper_protocol(view), _PAPER_PROTOCOL, _made(view, _BY_PAPER)),
         _section(silhouettes.paper_protocol_living(view), made=_made(view, _BY_PAPER)),

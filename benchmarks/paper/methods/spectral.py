@@ -63,8 +63,8 @@ class SpectralMethod(PlainMethod):
             model = KMeans(table.n_clusters, n_init=config["n_init"], random_state=seed)
             return model.fit_predict(maps)
         try:
-            # It prints when it tries again.
-            with redirect_stdout(StringIO()):
+            # It prints when it tries again, and divides by zero before it does.
+            with redirect_stdout(StringIO()), np.errstate(all="ignore"):
                 return discretize(maps, random_state=seed)
         except np.linalg.LinAlgError as error:
             raise FitError(str(error)) from error

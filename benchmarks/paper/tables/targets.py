@@ -16,7 +16,7 @@ from benchmarks.printing import line_cells
 from benchmarks.quality.grids import Grid
 from benchmarks.records import Line, Target
 
-_CLOSE = 0.01
+CLOSE = 0.01
 _SETS_TO_REACH = 8
 _SAME_DATA = ("zoo", "ecoli", "movement_libras", "mice_protein", "ctg", "segment")
 _RATIOS = dict.fromkeys(("zoo", "ecoli", "movement_libras", "yale"), 0.1) | {
@@ -57,7 +57,7 @@ def _same_data(view: View, name: str) -> Line:
         peer_name="the paper's",
         value=round(abs(ours - paper), 4),
         ratio=nan,
-        target=Target("difference", "<=", _CLOSE),
+        target=Target("difference", "<=", CLOSE),
         note="" if chosen else NOT_RUN,
     )
 
@@ -68,7 +68,7 @@ def _reached_sets(view: View) -> Line:
         chosen, paper = view.chosen(name, "clam"), row["clam"]
         if chosen is not None and paper is not None:
             ran.append(name)
-            if chosen["silhouette"] >= paper - _CLOSE:
+            if chosen["silhouette"] >= paper - CLOSE:
                 reached.append(name)
     return Line(
         what="ClAM under the paper's protocol: sets at the paper's silhouette",
