@@ -331,7 +331,9 @@ def test_the_page_has_what_was_run_and_says_what_was_not(done):
     page = (done.folder / "paper.md").read_text(encoding="utf-8")
     chosen = Records(done.folder).get(Run("partitions", "zoo", "kmeans", "paper")).results["best"]
     row = next(line for line in page.splitlines() if line.startswith("| Zoo |"))
-    assert row.startswith(f"| Zoo | {chosen['silhouette']:.3f} ({chosen['living']}/7)<br>*0.374*")
+    assert row.startswith(
+        f"| Zoo | {chosen['silhouette']:.3f} <small>({chosen['living']}/7)</small><br>*0.374*"
+    )
     row = next(line for line in page.splitlines() if line.startswith("| Ecoli |"))
     assert row.startswith("| Ecoli | not run<br>*0.262*")
     assert "GCM (stand-in: NCI9)" in page
@@ -390,5 +392,5 @@ def test_effects_are_those_of_the_same_seeds(done):
         [record.results["living"]["nmi"] for record in view.partitions("zoo", name, "honest")]
         for name in ("clam", "clam-unmasked")
     )
-    assert found.count == len(with_it) == done.seeds
+    assert found.pairs == len(with_it) == done.seeds
     assert found.mean == pytest.approx(np.mean(with_it) - np.mean(without))

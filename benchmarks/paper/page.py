@@ -95,6 +95,10 @@ def _introduction(settings: Settings) -> str:
         else ""
     )
     return f"""\
+---
+html_theme.sidebar_secondary.remove: true
+---
+
 # The paper's tables and figures
 
 The evaluation of Saha, Krotov, Zaki and Ram, "End-to-end differentiable clustering with

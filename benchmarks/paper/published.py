@@ -6,8 +6,9 @@ paper has no number: DCEC needs images. A test compares all of this with the pap
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.protocol import Protocol
 
@@ -209,8 +210,8 @@ BEST_HYPERPARAMETERS = {
 }
 
 # ClAM's grid is `ClAMSearch(space="paper")`.
-KMEANS_GRID = MappingProxyType({"init": ("k-means++", "random"), "n_init": 1000})
-SPECTRAL_GRID = MappingProxyType(
+KMEANS_GRID: Mapping[str, Any] = MappingProxyType({"init": ("k-means++", "random"), "n_init": 1000})
+SPECTRAL_GRID: Mapping[str, Any] = MappingProxyType(
     {
         "gamma": (0.001, 0.01, 0.05, 0.1, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0),
         "n_neighbors": (10, 15, 20, 50),
@@ -218,13 +219,13 @@ SPECTRAL_GRID = MappingProxyType(
         "n_init": 1000,
     }
 )
-AGGLOMERATIVE_GRID = MappingProxyType(
+AGGLOMERATIVE_GRID: Mapping[str, Any] = MappingProxyType(
     {
         "metric": ("euclidean", "l1", "l2", "manhattan", "cosine"),
         "linkage": ("single", "average", "complete", "ward"),
     }
 )
-EMBEDDED_GRID = MappingProxyType(
+EMBEDDED_GRID: Mapping[str, Any] = MappingProxyType(
     {
         "batch_size": 256,
         "updates": 20_000,

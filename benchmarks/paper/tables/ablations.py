@@ -25,13 +25,13 @@ class Effect(NamedTuple):
     ----------
     mean, half_width : float
         Of the differences; their interval is of 95 %, by Student's t.
-    count : int
+    pairs : int
         How many differences there are.
     """
 
     mean: float
     half_width: float
-    count: int
+    pairs: int
 
     @property
     def is_clear(self) -> bool:

@@ -28,7 +28,7 @@ def with_living(record: Record | None, rule: str) -> str:
     found: dict[str, Any] | None = record.results[rule]
     if found is None:
         return ONE_CLUSTER
-    return f"{number(found['silhouette'])} ({found['living']}/{record.results['n_clusters']})"
+    return number(found["silhouette"]) + _living(found["living"], record.results["n_clusters"])
 
 
 def over_seeds(records: Sequence[Record], quantity: str, digits: int = 3) -> str:
@@ -45,10 +45,13 @@ def living_over_seeds(records: Sequence[Record]) -> str:
     if not found:
         return ""
     living = fmean(one["living"] for one in found)
-    text = f"{living:.3g}/{records[0].results['n_clusters']}"
-    if len(found) < len(records):
-        text += f", {len(records) - len(found)} seeds with {ONE_CLUSTER}"
-    return f" ({text})"
+    failed = len(records) - len(found)
+    more = f", {failed} seeds with {ONE_CLUSTER}" if failed else ""
+    return _living(living, records[0].results["n_clusters"], more)
+
+
+def _living(living: float, asked: int, more: str = "") -> str:
+    return f" <small>({living:.3g}/{asked}{more})</small>"
 
 
 def _defined(records: Sequence[Record]) -> list[dict[str, Any]]:
