@@ -56,7 +56,7 @@ class Timings:
         return {
             "made": not sets.is_at_hand(run.set, settings.data_dir),
             "rows": _rows(settings),
-            "repeats": settings.timing_repeats,
+            "repeats": _repeats(run.set, settings),
             KMEANS: {"n_init": _KMEANS_RESTARTS, "timed": _timed_restarts(run.set, settings)},
             **_variants(run.set, k, settings),
         }
@@ -71,7 +71,7 @@ class Timings:
         KMeans(table.n_clusters, n_init=1, random_state=0).fit(few)
         for parameters in variants.values():
             ClAM(**{**parameters, "n_init": 2, "max_epochs": 1}, random_state=0).fit(few)
-        for seed in range(len(found[DEFAULT]), settings.timing_repeats):
+        for seed in range(len(found[DEFAULT]), _repeats(run.set, settings)):
             k_means = timed(_k_means(table, restarts, seed))
             found[KMEANS].append(_row(table, k_means, _KMEANS_RESTARTS / restarts, settings))
             for name, parameters in variants.items():
@@ -87,7 +87,7 @@ class Timings:
 
     def expected_seconds(self, run: Run, settings: Settings) -> float:
         once = {"zoo": 2, "ecoli": 3, "movement_libras": 6, "yale": 12}.get(run.set, 300)
-        return settings.timing_repeats * (once if not settings.quick else once / 20)
+        return _repeats(run.set, settings) * (once if not settings.quick else once / 20)
 
 
 def _k_means(table: Table, restarts: int, seed: int) -> Any:
@@ -123,6 +123,11 @@ def _variants(name: str, n_clusters: int, settings: Settings) -> dict[str, dict[
         STOPPING: {**published, "early_stopping": True},
         DEFAULT: {"n_clusters": n_clusters},
     }
+
+
+def _repeats(name: str, settings: Settings) -> int:
+    """Give how often a set is timed: large ones once, they take minutes."""
+    return 1 if name in _TIMED_RESTARTS else settings.timing_repeats
 
 
 def _timed_restarts(name: str, settings: Settings) -> int:
