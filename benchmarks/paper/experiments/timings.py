@@ -6,6 +6,7 @@ stopping when its loss no longer falls; and as it comes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,6 +66,7 @@ class Timings:
         table = _table(run.set, settings)
         restarts = _timed_restarts(run.set, settings)
         variants = _variants(run.set, table.n_clusters, settings)
+        load = os.getloadavg()[0]
         found = unfinished.state or {name: [] for name in (KMEANS, *variants)}
         # The first call of each pays for loading and for starting threads.
         few = table.features[:1000]
@@ -82,6 +84,7 @@ class Timings:
             "n_clusters": table.n_clusters,
             "rows": len(table.features),
             "features": table.features.shape[1],
+            "load": round(load, 2),
             **found,
         }
 
