@@ -10,6 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from amclust import ClAM
 from benchmarks.data import FloatArray
 
+Place = tuple[float, float]
+# Memories, and a point among them.
+Drawing = tuple[tuple[Place, ...], Place]
+
 BETAS = (0.001, 0.1, 1.0, 10.0, 15.0, 20.0, 25.0, 30.0, 50.0, 100.0)
 MEMORIES = {
     "three-memories": ((0.2, 0.35), (0.55, 0.4), (0.75, 0.8)),
@@ -21,14 +25,14 @@ N_STEPS, STEP_SIZE = 10, 0.1
 # The drawings of collective attraction: memories, and a point among them. In the third as drawn,
 # the point never falls to the first memory, which is the farthest; with the other two moved apart,
 # so that they cancel better, it does.
-CASES = {
+CASES: dict[str, Drawing] = {
     "case-1": (((1.0, 0.5), (4.0, 0.5)), (2.1, 0.5)),
     "case-2": (((1.0, 0.5), (4.0, 0.5), (4.5, 0.5)), (2.1, 0.5)),
     "case-3": (((1.0, 0.5), (2.75, 0.9), (2.75, 0.1)), (2.1, 0.5)),
     "case-3-apart": (((1.0, 0.5), (2.2, 1.4), (2.2, -0.4)), (2.1, 0.5)),
 }
 # The drawing of the attractor dynamics, in units of its grid over ten: memories, and a point.
-DYNAMICS = (((0.35, 0.55), (1.15, 0.35), (2.45, 0.75)), (0.8, 1.5))
+DYNAMICS: Drawing = (((0.35, 0.55), (1.15, 0.35), (2.45, 0.75)), (0.8, 1.5))
 DYNAMICS_BETA, DYNAMICS_STEPS, DYNAMICS_STEP_SIZE = 5.0, 20, 0.25
 
 # Long enough for the dynamics to settle.

@@ -146,8 +146,9 @@ clusters, where they are others. ClAM's default: mean ± standard deviation over
 """
 
 _SIMILARITY = """\
-Of the partitions of table 1, the paper's protocol. "Other rows": the baseline was given a sample of
-the rows.
+Of the partitions that table 1 shows under the paper's protocol; in brackets of those with k living
+clusters, where they are others: a partition with dead clusters agrees with hardly any. "Other
+rows": the baseline was given a sample of the rows.
 """
 
 _EFFICIENCY = """\

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
+from benchmarks.data import IntArray
 from benchmarks.paper import sets
 from benchmarks.paper.methods import METHODS, PROTOCOL_METHODS
-from benchmarks.paper.published import ARI_BETWEEN, NMI_BETWEEN
+from benchmarks.paper.published import ARI_BETWEEN, NMI_BETWEEN, Row
 from benchmarks.paper.tables.cells import NOT_DEFINED, beside_paper
 from benchmarks.paper.view import NOT_RUN, View, published
 from benchmarks.quality.cells import unpack_labels
 from benchmarks.quality.grids import Grid, number
 
 _BASELINES = tuple(name for name in PROTOCOL_METHODS["paper"] if not name.startswith("clam"))
-_MEASURES = {
+Score = Callable[[IntArray, IntArray], float]
+_MEASURES: dict[str, tuple[Score, dict[str, Row]]] = {
     "NMI": (normalized_mutual_info_score, NMI_BETWEEN),
     "ARI": (adjusted_rand_score, ARI_BETWEEN),
 }
@@ -33,14 +38,19 @@ def similarity(view: View) -> Grid:
     return Grid("Table 3: agreement of ClAM with each baseline", columns, rows)
 
 
-def _cell(view: View, name: str, method: str, score: object) -> str:
+def _cell(view: View, name: str, method: str, score: Score) -> str:
     if not METHODS[method].covers(name):
         return NOT_DEFINED
-    ours, theirs = view.chosen(name, "clam"), view.chosen(name, method)
-    if ours is None or theirs is None:
+    best, living = (
+        [chosen for one in ("clam", method) if (chosen := view.chosen(name, one, rule))]
+        for rule in ("best", "living")
+    )
+    if len(best) < 2 or len(living) < 2:
         return NOT_RUN
-    partitions = [unpack_labels(chosen["labels"]) for chosen in (ours, theirs)]
-    if len(partitions[0]) != len(partitions[1]):
-        return "other rows"
-    assert callable(score)
-    return number(score(*partitions))
+    text = _score(best, score)
+    return text if best == living else f"{text} ({_score(living, score)})"
+
+
+def _score(pair: list[dict[str, Any]], score: Score) -> str:
+    ours, theirs = (unpack_labels(chosen["labels"]) for chosen in pair)
+    return number(score(ours, theirs)) if len(ours) == len(theirs) else "other rows"
