@@ -136,7 +136,7 @@ its grid, and the best silhouette among the partitions with k living clusters is
 living clusters, where none has k). Agglomerative clustering has no seeds and fewer configurations.
 ClAM's default is `ClAM(k)` without any search. Mean ± standard deviation over the seeds, the mean
 number of living clusters in brackets. Large sets have fewer fits and seeds, for all methods (see
-"How much was run"); DCEC, a fit of which takes minutes, has one fit and at most three seeds.
+"How much was run"). DEC and DCEC take longest: three and two seeds, and DCEC one fit.
 """
 
 

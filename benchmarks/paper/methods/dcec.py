@@ -28,7 +28,7 @@ class DCECMethod(PlainMethod):
     title = "DCEC"
     # A fit takes as long as thousands of k-means, so the honest protocol has a few seeds of one.
     honest_fits = 1
-    honest_seeds = 3
+    honest_seeds = 2
 
     def covers(self, name: str) -> bool:
         return name in IMAGES

@@ -27,6 +27,8 @@ class DECMethod(PlainMethod):
     title: str
     run: Callable[..., Fitted]
     first_centers: str
+    # A fit may take as long as a thousand of k-means.
+    honest_seeds: int | None = 3
 
     def rows(self, name: str, settings: Settings) -> int | None:
         return settings.sample_rows
