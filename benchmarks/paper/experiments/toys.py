@@ -87,10 +87,12 @@ TOY_METHODS = {
     ),
     "dec": ToyMethod("DEC", _DEC, _dec),
     "dec-random": ToyMethod("DEC, random seeds", _DEC, _dec_random),
-    "clam": ToyMethod("ClAM", _CLAM, _clam),
+    "clam": ToyMethod("ClAM's default loss", _CLAM, _clam),
     "clam-unmasked": ToyMethod("ClAM, no masking", {**_CLAM, "objective": "reconstruction"}, _clam),
     "clam-completion": ToyMethod("ClAM, the paper's loss", {**_CLAM, **_PAPER}, _clam),
 }
+# What the paper calls k-means and ClAM.
+PAPER_METHODS = {"kmeans": "kmeans", "clam-completion": "clam"}
 
 
 class Toys:

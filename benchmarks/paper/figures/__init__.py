@@ -41,19 +41,22 @@ FIGURES = {
     ),
     "two-clusters": FigureInfo(
         "Two clusters",
-        "The truth, and what Lloyd's algorithm, DEC and ClAM find; black dots are prototypes.",
+        "The truth, and what Lloyd's algorithm, DEC and ClAM find, with the paper's loss and with its "
+        "default one; black dots are prototypes.",
         lambda view: toys.draw(view, ELONGATED[:1]),
         Origin("toys"),
     ),
     "three-clusters": FigureInfo(
         "Three elongated clusters",
-        "The truth, and what Lloyd's algorithm, DEC and ClAM find; black dots are prototypes.",
+        "The truth, and what Lloyd's algorithm, DEC and ClAM find, with the paper's loss and with its "
+        "default one; black dots are prototypes.",
         lambda view: toys.draw(view, ELONGATED[1:]),
         Origin("toys"),
     ),
     "noise": FigureInfo(
         "Outliers",
-        "The same two clusters clean and with outliers (crosses).",
+        "The same two clusters clean and with outliers (crosses). ClAM has the paper's loss in one "
+        "column and its default one in the last.",
         lambda view: toys.draw(view, NOISE),
         Origin("toys"),
     ),
@@ -73,8 +76,8 @@ FIGURES = {
     ),
     "dynamics": FigureInfo(
         "Attractor dynamics",
-        "Left: the pull of every memory on a point (coloured; the longer the stronger) and the "
-        "first step (black). Right: all steps, down to the memory.",
+        "Left: the pull of every memory on a point (coloured; the longer the stronger), their sum "
+        "(black), and where the first step leads (ring). Right: all steps, down to the memory.",
         dynamics.draw,
         Origin("networks", methods=("dynamics",)),
     ),

@@ -39,9 +39,11 @@ def draw(view: View) -> Figure | None:
             )
         ax.axvline(0.0, c="0.4", lw=0.8)
         ax.axhline(len(names) - 0.5, c="0.7", lw=0.8)
-        ax.set_title(f"difference that {question} makes")
+        ax.set_title(f"with {question}, less without")
         ax.grid(axis="x", alpha=0.3)
     panels[0].set_yticks(range(len(names) + 1), [*map(sets.title, names), "all sets"])
     panels[0].invert_yaxis()
+    if empty:
+        return None
     panels[-1].legend(fontsize=8)
-    return None if empty else figure
+    return figure

@@ -16,11 +16,11 @@ from benchmarks.paper.toys import draw as draw_toy
 from benchmarks.paper.view import View
 from benchmarks.quality.cells import unpack_labels
 
-_METHODS = ("kmeans", "dec", "clam")
+_METHODS = ("kmeans", "dec", "clam-completion", "clam")
 
 
 def draw(view: View, names: Sequence[str]) -> Figure | None:
-    """A row a toy: the truth and three methods, on the first drawing."""
+    """A row a toy: the truth and the methods, on the first drawing."""
     records = {
         (name, method): view.one("toys", name, method, "toy", FIRST_SEED)
         for name in names
@@ -28,8 +28,8 @@ def draw(view: View, names: Sequence[str]) -> Figure | None:
     }
     if None in records.values():
         return None
-    figure = Figure(figsize=(11, 2.3 * len(names)), layout="constrained")
-    panels = figure.subplots(len(names), 4, squeeze=False)
+    figure = Figure(figsize=(13, 2.3 * len(names)), layout="constrained")
+    panels = figure.subplots(len(names), 1 + len(_METHODS), squeeze=False)
     for row, name in zip(panels, names, strict=True):
         toy = draw_toy(name, FIRST_SEED)
         _panel(row[0], toy, toy.table.classes, None)
@@ -39,7 +39,9 @@ def draw(view: View, names: Sequence[str]) -> Figure | None:
             assert record is not None
             labels = _matched(unpack_labels(record.results["labels"]), toy)
             _panel(ax, toy, labels, np.array(record.results["prototypes"]))
-            ax.set_title(f"{TOY_METHODS[method].title}: ARI {abs(record.results['ari']):.2f}")
+            # Adding zero takes the sign from a zero.
+            agreement = round(record.results["ari"], 2) + 0.0
+            ax.set_title(f"{TOY_METHODS[method].title}: ARI {agreement:.2f}", fontsize=9)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Table 2: agreement with the classes, of what the paper's protocol chose."""
+"""Agreement with the classes, of what the paper's protocol chose."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _METHODS = (*PROTOCOL_METHODS["paper"], "clam-default")
 
 def nmi(view: View) -> Grid:
     """Normalised mutual information."""
-    return _grid(view, "Table 2: NMI with the classes", "nmi", NMI)
+    return _grid(view, "NMI with the classes", "nmi", NMI)
 
 
 def ari(view: View) -> Grid:
     """Adjusted Rand index."""
-    return _grid(view, "Table 2: ARI with the classes", "ari", ARI)
+    return _grid(view, "ARI with the classes", "ari", ARI)
 
 
 def _grid(view: View, title: str, quantity: str, paper: dict[str, Row]) -> Grid:

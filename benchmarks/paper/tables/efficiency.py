@@ -1,4 +1,4 @@
-"""Table 4: silhouette and seconds of k-means and ClAM."""
+"""Efficiency: silhouette and seconds of k-means and ClAM."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from benchmarks.printing import amount
 from benchmarks.quality.grids import Grid, number
 from benchmarks.timing import median_ratio
 
+MADE = " (made data of this shape)"
 _COLUMNS = ("", "", "silhouette", "seconds", "of k-means' time")
 
 
 def efficiency(view: View) -> Grid:
     """A row for each set and method, the paper's numbers below those that it has."""
     rows = [row for name in sets.TIMED_SETS for row in _rows(view, name)]
-    return Grid("Table 4: efficiency", _COLUMNS, rows)
+    return Grid("Efficiency", _COLUMNS, rows)
 
 
 def ratio(record: Record, method: str = DEFAULT) -> float:
@@ -36,7 +37,7 @@ def _rows(view: View, name: str) -> list[list[str]]:
     if record is None:
         return [[title, NOT_RUN, NOT_RUN, NOT_RUN, NOT_RUN]]
     if record.definition["made"]:
-        title += " (made data of this shape)"
+        title += MADE
     return [[title if method == KMEANS else "", *_cells(name, method, record)] for method in TITLES]
 
 

@@ -1,4 +1,4 @@
-"""Table 1: silhouettes under the paper's protocol, under the honest one, and ClAM's default."""
+"""Silhouettes under the paper's protocol, under the honest one, and ClAM's default."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def paper_protocol(view: View) -> Grid:
 
     rows = _rows(view, _METHODS, cell)
     rows += [_wins(view, ours, "best") for ours in WINS_AND_LOSSES]
-    return Grid("Table 1: silhouette, the paper's protocol", _columns(_METHODS), rows)
+    return Grid("Silhouettes, the paper's protocol", _columns(_METHODS), rows)
 
 
 def paper_protocol_living(view: View) -> Grid:
     """The same runs, the best among the partitions with k living clusters."""
     rows = _rows(view, _METHODS, lambda name, method: _chosen(view, name, method, "living"))
     rows += [_wins(view, ours, "living") for ours in WINS_AND_LOSSES]
-    title = "Table 1, k living clusters: the best of the same runs that keep k clusters"
+    title = "Silhouettes, the paper's protocol with k living clusters"
     return Grid(title, _columns(_METHODS), rows)
 
 
@@ -50,7 +50,7 @@ def honest_protocol(view: View) -> Grid:
         records = view.partitions(name, method, protocol)
         return over_seeds(records, "silhouette") + living_over_seeds(records)
 
-    return Grid("Table 1, the honest protocol", _columns(methods), _rows(view, methods, cell))
+    return Grid("Silhouettes, the honest protocol", _columns(methods), _rows(view, methods, cell))
 
 
 def _chosen(view: View, name: str, method: str, rule: str) -> str:

@@ -1,4 +1,4 @@
-"""Table 3: agreement of ClAM's partition with that of each baseline."""
+"""Agreement of ClAM's partition with that of each baseline."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def similarity(view: View) -> Grid:
             ]
             rows.append([f"{sets.title(name)}, {measure}", *cells])
     columns = ["", *(METHODS[method].title for method in _BASELINES)]
-    return Grid("Table 3: agreement of ClAM with each baseline", columns, rows)
+    return Grid("Agreement of ClAM with each baseline", columns, rows)
 
 
 def _cell(view: View, name: str, method: str, score: Score) -> str:

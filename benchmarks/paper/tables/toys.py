@@ -1,11 +1,11 @@
-"""Table 5, the noise, and the toys of the figures: means over several drawings."""
+"""The noise, and the toys of the figures: means over several drawings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import nan
 
-from benchmarks.paper.experiments.toys import TOY_METHODS
+from benchmarks.paper.experiments.toys import PAPER_METHODS, TOY_METHODS
 from benchmarks.paper.published import NOISE as PAPER_NOISE
 from benchmarks.paper.runs import Record
 from benchmarks.paper.tables.cells import beside_paper
@@ -22,14 +22,14 @@ def noise(view: View) -> Grid:
     ]
     rows = []
     for method, info in TOY_METHODS.items():
-        paper = PAPER_NOISE.get(method, (None, None))
+        paper = PAPER_NOISE.get(PAPER_METHODS.get(method, ""), (None, None))
         cells = [
             beside_paper(_mean(drawings(view, toy, method), "silhouette"), number)
             for toy, number in zip(NOISE, paper, strict=True)
         ]
         cells += [_mean(drawings(view, toy, method), q) for q in ("nmi", "ari") for toy in NOISE]
         rows.append([info.title, *cells])
-    return Grid("Table 5: noise", columns, rows)
+    return Grid("Noise", columns, rows)
 
 
 def elongated(view: View) -> Grid:
