@@ -41,14 +41,14 @@ FIGURES = {
     ),
     "two-clusters": FigureInfo(
         "Two clusters",
-        "The truth, and what Lloyd's algorithm, DEC and ClAM find, with the paper's loss and with its "
+        "The truth, and what Lloyd's algorithm, DEC and ClAM find, with the paper's loss and its "
         "default one; black dots are prototypes.",
         lambda view: toys.draw(view, ELONGATED[:1]),
         Origin("toys"),
     ),
     "three-clusters": FigureInfo(
         "Three elongated clusters",
-        "The truth, and what Lloyd's algorithm, DEC and ClAM find, with the paper's loss and with its "
+        "The truth, and what Lloyd's algorithm, DEC and ClAM find, with the paper's loss and its "
         "default one; black dots are prototypes.",
         lambda view: toys.draw(view, ELONGATED[1:]),
         Origin("toys"),
