@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.paper.experiments.base import Experiment
+from benchmarks.paper.experiments.checks import CHECKS_EXPERIMENT
 from benchmarks.paper.experiments.curves import CURVES_EXPERIMENT
 from benchmarks.paper.experiments.memories import MEMORIES_EXPERIMENT
 from benchmarks.paper.experiments.networks import NETWORKS
@@ -19,5 +20,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         NETWORKS,
         CURVES_EXPERIMENT,
         MEMORIES_EXPERIMENT,
+        CHECKS_EXPERIMENT,
     )
 }

@@ -72,16 +72,20 @@ class SpectralMethod(PlainMethod):
 
 @lru_cache(maxsize=_EMBEDDINGS)
 def _embedding(name: str, folder: Path, rows: int, affinity: str, width: Any) -> FloatArray:
-    """Map rows to the first eigenvectors of the normalised Laplacian, as scikit-learn does."""
     table = sets.load(name, folder, rows)
-    features = table.features.astype(np.float64)
+    return embed(table.features, table.n_clusters, affinity, width)
+
+
+def embed(features: FloatArray, n_clusters: int, affinity: str, width: Any) -> FloatArray:
+    """Map rows to the first eigenvectors of the normalised Laplacian, as scikit-learn does."""
+    features = features.astype(np.float64)
     if affinity == "rbf":
         weights = rbf_kernel(features, gamma=width)
     else:
         graph = kneighbors_graph(features, min(width, len(features)), include_self=True)
         weights = (0.5 * (graph + graph.T)).toarray()
     matrix, degrees = laplacian(weights, normed=True, return_diag=True)
-    _, vectors = eigh(matrix, subset_by_index=[0, table.n_clusters - 1])
+    _, vectors = eigh(matrix, subset_by_index=[0, n_clusters - 1])
     maps = vectors / degrees[:, None]
     largest = np.abs(maps).argmax(axis=0)
     return maps * np.sign(maps[largest, np.arange(maps.shape[1])])
