@@ -181,8 +181,8 @@ some of ten drawings, and ten restarts of ClAM are too few. These are illustrati
 """
 
 _DEPARTURES = """\
-Where a silhouette, NMI or ARI of ours, by the paper's protocol, is not the paper's; living clusters
-in brackets. What a finding is drawn from is in the table below it.
+Silhouette / NMI / ARI where one of ours, by the paper's protocol, is not the paper's. What was
+looked into is in the table below.
 """
 
 

@@ -78,7 +78,7 @@ def _spectral_of_scikit_learn(table: Table, parameters: dict[str, Any]) -> IntAr
 def _fewer_clusters(table: Table, parameters: dict[str, Any]) -> IntArray:
     """Of k-means with 2 to k clusters, give what is nearest to the paper's three numbers."""
     name, method = parameters["set"], parameters["method"]
-    paper = [column[name][method] for column in (SILHOUETTES, NMI, ARI)]
+    paper = [column[name][method] or 0.0 for column in (SILHOUETTES, NMI, ARI)]
 
     def distance(labels: IntArray) -> float:
         return float(np.linalg.norm(np.subtract(_scores(table, labels), paper)))
