@@ -22,7 +22,7 @@ from numpy.testing import assert_array_equal
 
 from amclust.datasets import DATASETS, NAMES, _load, _sources, get_data_home, load_dataset
 from amclust.datasets._checks import check_values, class_profile, hash_points
-from amclust.datasets._table import make_table, parse_idx, read_csv, write_csv
+from amclust.datasets._table import images_table, make_table, parse_idx, read_csv, write_csv
 
 # Two classes of unequal size; every number is exact in text and in float32.
 POINTS = np.array([[1.0, 0.5], [2.0, 0.25], [3.0, 8.0], [4.0, -2.0], [5.0, 0.0]])
@@ -241,6 +241,26 @@ def test_the_given_folder_comes_before_the_environment(small, tmp_path, monkeypa
     assert_array_equal(load("zoo", data_dir=tmp_path / "given").data, POINTS)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufefff0,f1,label\n1,2,a\n3,4,b\n",
+        "f0, f1, label\n1, 2, a\n3, 4,b \n",
+        "\n\nf0,f1,label\n\n1,2,a\n  \n3,4,b\n\n",
+        "f0,f1,label\r\n1,2,a\r\n\r\n3,4,b\r\n",
+    ],
+    ids=["byte order mark", "blanks", "blank lines", "Windows"],
+)
+def test_a_table_need_not_be_tidy(tmp_path, text):
+    write_text(tmp_path / "packed.csv.gz", text)
+    (tmp_path / "plain.csv").write_bytes(text.encode())
+    for name in ("packed.csv.gz", "plain.csv"):
+        table = read_csv(tmp_path / name)
+        assert_array_equal(table.data, [[1, 2], [3, 4]])
+        assert table.feature_names == ["f0", "f1"]
+        assert table.target_names.tolist() == ["a", "b"]
+
+
 def test_features_of_images_are_read_in_float32(small, tmp_path):
     small("cifar10_features")
     folder = write_table(tmp_path / "data", "cifar10_features")
@@ -303,14 +323,15 @@ def test_another_shape_than_the_published_is_refused(small, tmp_path, changes, m
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no points"),
-        ("f0,f1,label\n", "no points"),
-        (
-            "f0,f1,label\n1,2,a\n1,x,b\n",
-            "could not convert string 'x' to float64 at row 1, column 2",
-        ),
-        ("f0,f1,label\n1,2,a\n1,b\n", "requires 3 columns but 2 were found at row 2"),
-        ("f0,label\n1,2,a\n", "requires 2 columns but 3 were found at row 1"),
+        ("", "it is empty, not the names"),
+        ("\n \n", "it is empty, not the names"),
+        ("f0,f1,label\n", "no points, only a header"),
+        ("f0;f1;label\n1;2;a\n", "its first line is 'f0;f1;label', not .* with commas"),
+        ("f0, f0,label\n1,2,a\n", "the header, has the name 'f0' 2 times"),
+        ("f0,f1,label\n1,2,a\n\n1,x,b\n", "feature 'f1' is 'x' in line 4, not a number"),
+        ("f0,f1,label\n1,,a\n1,2,b\n", "feature 'f1' is '' in line 2, not a number"),
+        ("f0,f1,label\n1,2,a\n1,b\n", "line 3 has 2 values, the header 3"),
+        ("f0,label\n1,2,a\n", "line 2 has 3 values, the header 2"),
         ("f0,f1,label\n1,2,a\n1,2,a\n1,nan,a\n1,2,b\n\n1,2,b\n", "feature 'f1' is nan in row 2"),
     ],
 )
@@ -345,6 +366,20 @@ def test_a_file_cut_short_is_named(small, tmp_path, keep):
 def test_a_bad_idx_file_is_refused(content):
     with pytest.raises(ValueError, match="idx file of bytes|header says 2 values, there are 1"):
         parse_idx(content)
+
+
+@pytest.mark.parametrize(
+    ("images", "classes", "message"),
+    [
+        ((0, 2, 2), (0,), "no points"),
+        ((5, 2, 2), (4,), r"4 labels for points of the shape \(5, 4\)"),
+        ((5, 4), (5,), "three axes and classes one, these 2 and 1"),
+        ((5, 2, 2), (), "three axes and classes one, these 3 and 0"),
+    ],
+)
+def test_images_and_classes_must_fit(images, classes, message):
+    with pytest.raises(ValueError, match=message):
+        images_table(np.zeros(images, np.uint8), np.zeros(classes, np.uint8))
 
 
 @pytest.mark.parametrize(
