@@ -560,6 +560,28 @@ def test_a_cached_set_of_another_shape_is_renewed(small, web):
         assert_array_equal(load("zoo").target, [0, 0, 1, 0, 1])
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is empty"),
+        (b"aardvark,1,2,1\nantelope,3,2\n", "its rows have from 3 to 4 values"),
+    ],
+)
+def test_what_is_wrong_with_a_text_is_said(small, web, content, message):
+    small("zoo")
+    web.files = {"zoo.data": content}
+    with pytest.raises(ValueError, match=f"zoo.data is damaged .*: {message}"):
+        load("zoo")
+
+
+def test_the_wrong_one_of_two_downloads_is_named(small, web):
+    small("fashion_mnist", n_features=4)
+    labels = idx([0, 0, 9, 0, 9])
+    web.files = {"train-images": idx(np.zeros((5, 2, 2))), "train-labels": labels[:-9]}
+    with pytest.raises(ValueError, match="'fashion_mnist': train-labels-idx1-ubyte.gz: "):
+        load("fashion_mnist")
+
+
 @pytest.mark.parametrize("name", ["zoo", "gcm"])
 def test_a_passing_failure_is_tried_again(small, web, name, recwarn):
     small(name)
@@ -615,6 +637,8 @@ def test_an_interrupt_leaves_nothing_half_written(small, web, monkeypatch):
     ("name", "part", "content"),
     [
         ("zoo", "zoo.data", b"<html>Moved</html>"),
+        ("zoo", "zoo.data", b""),
+        ("zoo", "zoo.data", b"\n \n"),
         ("zoo", "zoo.data", b"\xff\xfe"),
         ("zoo", "zoo.data", text_rows(",", ["aardvark"])[:-8]),
         ("ctg", "data.csv", b"<html>Moved</html>"),
@@ -623,7 +647,9 @@ def test_an_interrupt_leaves_nothing_half_written(small, web, monkeypatch):
         ("yale", "Yale.mat", b"<html>Moved</html>" * 20),
         ("yale", "Yale.mat", b""),
         ("yale", "Yale.mat", matlab(Z=POINTS)),
+        ("yale", "Yale.mat", matlab(X=POINTS[:-1], Y=np.array([LABELS], dtype=int).T)),
         ("usps_test", "usps.t.bz2", SVM[:-1] + b"x"),
+        ("gcm", "openml.org", b"{}"),
         ("fashion_mnist", "ubyte.gz", b"<html>Moved</html>"),
         ("fashion_mnist", "ubyte.gz", idx(np.zeros((5, 2)))[:-9]),
         ("fashion_mnist", "ubyte.gz", idx(np.zeros((4, 2)))),
