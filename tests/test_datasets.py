@@ -224,6 +224,18 @@ def test_a_set_is_read_from_a_folder(small, tmp_path):
     assert_array_equal(y, bunch.target)
 
 
+def test_a_plain_file_will_do(small, tmp_path):
+    small("zoo")
+    folder = write_table(tmp_path / "data")
+    packed, plain = folder / "zoo.csv.gz", folder / "zoo.csv"
+    plain.write_bytes(gzip.decompress(packed.read_bytes()).replace(b"0.5", b"0.75"))
+    assert load("zoo", data_dir=folder).source == str(packed)
+    packed.unlink()
+    bunch = load("zoo", data_dir=folder)
+    assert bunch.source == str(plain)
+    assert bunch.data[0].tolist() == [1.0, 0.75]
+
+
 def test_published_names_stand_for_numbered_features(small, tmp_path):
     small("zoo", feature_names=("hair", "legs"))
     folder = write_table(tmp_path / "data")
@@ -269,18 +281,60 @@ def test_features_of_images_are_read_in_float32(small, tmp_path):
     assert_array_equal(data, POINTS)
 
 
+IMAGES = np.arange(20).reshape(5, 2, 2) + 235
+
+
+def write_images(folder):
+    folder.mkdir()
+    (folder / "train-images-idx3-ubyte.gz").write_bytes(idx(IMAGES))
+    (folder / "train-labels-idx1-ubyte.gz").write_bytes(idx([3, 3, 9, 3, 9]))
+    return folder
+
+
 def test_fashion_mnist_is_read_from_its_own_files(small, tmp_path):
     small("fashion_mnist", n_features=4)
-    images = np.arange(20).reshape(5, 2, 2) + 235
-    for folder in (tmp_path / "data", tmp_path / "debian"):
-        folder.mkdir()
-        (folder / "train-images-idx3-ubyte.gz").write_bytes(idx(images))
-        (folder / "train-labels-idx1-ubyte.gz").write_bytes(idx([3, 3, 9, 3, 9]))
-    bunch = load("fashion_mnist", data_dir=tmp_path / "data")
+    folder = write_images(tmp_path / "data")
+    bunch = load("fashion_mnist", data_dir=folder)
     assert bunch.data.dtype == np.float32
-    assert_array_equal(bunch.data, images.reshape(5, 4))
+    assert_array_equal(bunch.data, IMAGES.reshape(5, 4))
     assert_array_equal(bunch.target_names[bunch.target], ["3", "3", "9", "3", "9"])
-    assert load("fashion_mnist").source.startswith(str(tmp_path / "debian"))
+    packed = folder / "train-labels-idx1-ubyte.gz"
+    packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+    packed.unlink()
+    assert_array_equal(load("fashion_mnist", data_dir=folder).target, bunch.target)
+
+
+def test_fashion_mnist_may_be_that_of_debian(small, tmp_path):
+    small("fashion_mnist", n_features=4)
+    debian = write_images(tmp_path / "debian")
+    (tmp_path / "other").mkdir()
+    assert load("fashion_mnist").source.startswith(str(debian))
+    assert load("fashion_mnist", data_dir=tmp_path / "other").source.startswith(str(debian))
+
+
+def test_one_of_two_files_is_not_enough(small, tmp_path, monkeypatch):
+    small("fashion_mnist", n_features=4)
+    write_images(tmp_path / "debian")
+    folder = write_images(tmp_path / "data")
+    (folder / "train-labels-idx1-ubyte.gz").unlink()
+    message = "data has train-images-idx3-ubyte.gz but not train-labels-idx1-ubyte.gz"
+    with pytest.raises(FileNotFoundError, match=message):
+        load("fashion_mnist", data_dir=folder)
+    monkeypatch.setenv("AMCLUST_DATA", str(folder))
+    with pytest.raises(FileNotFoundError, match=message):
+        load("fashion_mnist")
+
+
+def test_the_wrong_one_of_two_files_is_named(small, tmp_path):
+    small("fashion_mnist", n_features=4)
+    labels = write_images(tmp_path / "data") / "train-labels-idx1-ubyte.gz"
+    labels.write_bytes(labels.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="damaged") as caught:
+        load("fashion_mnist", data_dir=tmp_path / "data")
+    assert str(caught.value).startswith(f"{labels} is damaged")
+    labels.write_bytes(idx([3, 9]))
+    with pytest.raises(ValueError, match="images.*ubyte.gz and .*labels.*ubyte.gz is damaged.* 2 "):
+        load("fashion_mnist", data_dir=tmp_path / "data")
 
 
 def test_a_number_written_is_read_as_the_same(tmp_path):
@@ -385,7 +439,13 @@ def test_images_and_classes_must_fit(images, classes, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": "iris"}, "'name' parameter of load_dataset must be .*'zoo'.* Got 'iris'"),
+        (
+            {"name": "iris"},
+            "'name' parameter of load_dataset .*'yale', 'zoo'. Got 'iris' instead.$",
+        ),
+        ({"name": "Zoo"}, "one of 'cifar10_features', 'ctg', .* Did you mean 'zoo'?"),
+        ({"name": "MicePE"}, "Did you mean 'mice_protein'?"),
+        ({"name": 3}, "'name' parameter"),
         ({"data_dir": 3}, "'data_dir' parameter"),
         ({"download": "no"}, "'download' parameter"),
         ({"n_retries": 0}, "'n_retries' parameter"),
@@ -400,6 +460,15 @@ def test_wrong_parameters_are_named(options, message):
 def test_a_data_folder_must_be_there(tmp_path):
     with pytest.raises(FileNotFoundError, match="data_dir must be a folder, .*nowhere"):
         load("zoo", data_dir=tmp_path / "nowhere")
+
+
+def test_the_folder_of_the_environment_must_be_there(small, web, tmp_path, monkeypatch):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    monkeypatch.setenv("AMCLUST_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError, match="AMCLUST_DATA must be a folder, .*nowhere"):
+        load("zoo")
+    assert web.requests == []
 
 
 def test_what_is_not_at_hand_is_said(tmp_path):
@@ -524,25 +593,44 @@ def change(path):
     write_csv(make_table(POINTS + 1, LABELS), path)
 
 
+def hash_file(path):
+    return path.with_name(f"{path.name}.sha256")
+
+
 def lose_the_hash(path):
-    path.with_name(f"{path.name}.sha256").unlink()
+    hash_file(path).unlink()
 
 
 def empty_the_hash(path):
-    path.with_name(f"{path.name}.sha256").write_text("")
+    hash_file(path).write_text("")
 
 
-@pytest.mark.parametrize("damage", [cut, change, lose_the_hash, empty_the_hash])
-def test_a_damaged_cache_is_noticed_and_renewed(small, web, damage):
+def spoil_the_hash(path):
+    hash_file(path).write_bytes(b"\xff\xfe")
+
+
+DAMAGED = "zoo.csv.gz is damaged: its SHA-256 is not the one in zoo.csv.gz.sha256"
+UNFINISHED = "zoo.csv.gz may not be whole: zoo.csv.gz.sha256, .* is missing"
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (cut, DAMAGED),
+        (change, DAMAGED),
+        (empty_the_hash, DAMAGED),
+        (spoil_the_hash, DAMAGED),
+        (lose_the_hash, UNFINISHED),
+    ],
+)
+def test_a_damaged_cache_is_noticed_and_renewed(small, web, damage, message):
     small("zoo")
     web.files = ORIGINALS["zoo"]
     load("zoo")
     damage(get_data_home() / "zoo.csv.gz")
-    with pytest.raises(ValueError, match="zoo.csv.gz is damaged: its SHA-256"):
+    with pytest.raises(ValueError, match=f"{message}; remove it or .* download=True"):
         load("zoo", download=False)
-    with pytest.warns(
-        RuntimeWarning, match="zoo.csv.gz is damaged.*downloading it again"
-    ) as caught:
+    with pytest.warns(RuntimeWarning, match=f"{message}; downloading it again") as caught:
         assert_array_equal(load("zoo").data, POINTS)
     assert caught[0].filename == __file__
     assert len(web.requests) == 2
@@ -590,7 +678,7 @@ def test_a_passing_failure_is_tried_again(small, web, name, recwarn):
     web.refusals = 2
     with pytest.raises(OSError, match="cannot download https://.*503"):
         load(name, data_home=get_data_home() / "other")
-    assert not (get_data_home() / "other").exists()
+    assert list((get_data_home() / "other").iterdir()) == []
 
 
 def test_what_the_server_does_not_have_is_not_asked_for_again(small, web):
@@ -600,6 +688,39 @@ def test_what_the_server_does_not_have_is_not_asked_for_again(small, web):
     ):
         load("zoo")
     assert len(web.requests) == 1
+
+
+def test_a_failed_download_says_what_to_do(small, web, tmp_path):
+    small("zoo")
+    (tmp_path / "data").mkdir()
+    with pytest.raises(OSError, match="cannot download") as caught:
+        load("zoo", data_dir=tmp_path / "data", data_home=tmp_path / "cache")
+    looked = f"(zoo.csv.gz in {tmp_path / 'data'}, {tmp_path / 'cache'})"
+    advice = "name the folder that has it with data_dir or AMCLUST_DATA"
+    assert str(caught.value).endswith(f". Zoo is not at hand {looked}: {advice}")
+
+
+@pytest.mark.parametrize("below", [".", "cache"])
+def test_a_cache_that_cannot_be_written_is_noticed_first(small, web, tmp_path, below):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="data_home must be a folder .* be written to, .*file"):
+        load("zoo", data_home=tmp_path / "file" / below)
+    assert web.requests == []
+
+
+def test_a_set_that_cannot_be_kept_is_had_all_the_same(small, web, tmp_path):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    # A folder in the place of the file.
+    (tmp_path / "cache" / "zoo.csv.gz").mkdir(parents=True)
+    with pytest.warns(
+        RuntimeWarning, match="Zoo is downloaded but not kept: .*zoo.csv.gz"
+    ) as caught:
+        bunch = load("zoo", data_home=tmp_path / "cache")
+    assert_array_equal(bunch.data, POINTS)
+    assert caught[0].filename == __file__
 
 
 def test_a_download_cut_short_leaves_nothing(small, web):
@@ -703,7 +824,7 @@ def test_zero_has_no_sign():
         (POINTS[:, ::-1], LABELS, "SHA-256 of its points"),
     ],
 )
-def test_other_values_are_refused(small, web, points, labels, message):
+def test_other_values_are_refused(small, web, tmp_path, points, labels, message):
     small("zoo", **KNOWN)
     rows = io.StringIO()
     csv.writer(rows).writerows(
@@ -712,6 +833,13 @@ def test_other_values_are_refused(small, web, points, labels, message):
     web.files = {"zoo.data": rows.getvalue().encode()}
     with pytest.raises(ValueError, match=f"zoo.data is damaged.*{message}"):
         load("zoo")
+    # Only in a download: a file may be somebody's own preparation.
+    folder = write_table(tmp_path / "data", points=points, labels=labels)
+    warning = f"zoo.csv.gz: not the published data, used as it is: .*{message}"
+    with pytest.warns(UserWarning, match=warning) as caught:
+        bunch = load("zoo", data_dir=folder)
+    assert_array_equal(bunch.data, points)
+    assert caught[0].filename == __file__
 
 
 def test_rounding_is_forgiven_where_sources_differ_in_digits(small):
