@@ -32,10 +32,8 @@ def check_writable(cache: Path) -> None:
         with tempfile.TemporaryFile(dir=cache):
             pass
     except OSError as error:
-        msg = (
-            "data_home must be a folder that can be written to, "
-            f"{str(cache)!r} is none: {error.strerror or error}"
-        )
+        reason = "it is a file" if cache.is_file() else error.strerror or error
+        msg = f"data_home must be a folder that can be written to, {str(cache)!r} is none: {reason}"
         raise OSError(msg) from error
 
 
