@@ -9,6 +9,7 @@ import json
 import os
 import re
 import struct
+import sys
 import threading
 import urllib.request
 from pathlib import Path
@@ -222,6 +223,32 @@ def test_a_set_is_read_from_a_folder(small, tmp_path):
     X, y = load("ecoli", data_dir=str(folder), return_X_y=True)
     assert_array_equal(X, POINTS)
     assert_array_equal(y, bunch.target)
+
+
+def test_a_set_may_be_a_frame(small, tmp_path):
+    pd = pytest.importorskip("pandas")
+    small("zoo", feature_names=("hair", "legs"))
+    folder = write_table(tmp_path / "data")
+    assert load("zoo", data_dir=folder).frame is None
+    bunch = load("zoo", data_dir=folder, as_frame=True)
+    codes = [0, 0, 1, 0, 1]
+    points = pd.DataFrame(POINTS, columns=["hair", "legs"])
+    pd.testing.assert_frame_equal(bunch.data, points)
+    pd.testing.assert_series_equal(bunch.target, pd.Series(codes, name="target", dtype=np.intp))
+    pd.testing.assert_frame_equal(bunch.frame, points.assign(target=np.array(codes, np.intp)))
+    X, y = load("zoo", data_dir=folder, as_frame=True, return_X_y=True)
+    pd.testing.assert_frame_equal(X, bunch.data)
+    pd.testing.assert_series_equal(y, bunch.target)
+
+
+def test_a_frame_needs_pandas(small, web, monkeypatch):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"as_frame=True needs pandas: .*amclust\[table\]"):
+        load("zoo", as_frame=True)
+    assert web.requests == []
+    assert_array_equal(load("zoo").data, POINTS)
 
 
 def test_a_plain_file_will_do(small, tmp_path):
@@ -448,6 +475,7 @@ def test_images_and_classes_must_fit(images, classes, message):
         ({"name": 3}, "'name' parameter"),
         ({"data_dir": 3}, "'data_dir' parameter"),
         ({"download": "no"}, "'download' parameter"),
+        ({"as_frame": "yes"}, "'as_frame' parameter"),
         ({"n_retries": 0}, "'n_retries' parameter"),
         ({"delay": 0.0}, "'delay' parameter"),
     ],
@@ -700,12 +728,13 @@ def test_a_failed_download_says_what_to_do(small, web, tmp_path):
     assert str(caught.value).endswith(f". Zoo is not at hand {looked}: {advice}")
 
 
-@pytest.mark.parametrize("below", [".", "cache"])
-def test_a_cache_that_cannot_be_written_is_noticed_first(small, web, tmp_path, below):
+@pytest.mark.parametrize(("below", "reason"), [(".", "it is a file"), ("cache", ".")])
+def test_a_cache_that_cannot_be_written_is_noticed_first(small, web, tmp_path, below, reason):
     small("zoo")
     web.files = ORIGINALS["zoo"]
     (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="data_home must be a folder .* be written to, .*file"):
+    message = f"data_home must be a folder that can be written to, .*file.* is none: {reason}"
+    with pytest.raises(OSError, match=message):
         load("zoo", data_home=tmp_path / "file" / below)
     assert web.requests == []
 

@@ -63,6 +63,7 @@ def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
         "data_home": [str, os.PathLike, None],
         "download": ["boolean"],
         "return_X_y": ["boolean"],
+        "as_frame": ["boolean"],
         "n_retries": [Interval(Integral, 1, None, closed="left")],
         "delay": [Interval(Real, 0, None, closed="neither")],
     },
@@ -75,6 +76,7 @@ def load_dataset(
     data_home: str | os.PathLike[str] | None = None,
     download: bool = True,
     return_X_y: bool = False,
+    as_frame: bool = False,
     n_retries: int = 3,
     delay: float = 1.0,
 ) -> Any:
@@ -107,6 +109,10 @@ def load_dataset(
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
 
+    as_frame : bool, default=False
+        Whether points and classes are a pandas DataFrame and Series. Needs pandas, which the
+        extra ``amclust[table]`` brings.
+
     n_retries : int, default=3
         How often a download is tried again after a network error.
 
@@ -118,10 +124,12 @@ def load_dataset(
     dataset : :class:`~sklearn.utils.Bunch`
         With the attributes
 
-        data : ndarray of shape (n_samples, n_features)
+        data : ndarray or DataFrame of shape (n_samples, n_features)
             The points, in float64; those of Fashion-MNIST and CIFAR-10 in float32.
-        target : ndarray of shape (n_samples,)
+        target : ndarray or Series of shape (n_samples,)
             Classes as codes 0, 1, ... into `target_names`. For scoring a clustering only.
+        frame : DataFrame of shape (n_samples, n_features + 1) or None
+            The points and, in a last column ``target``, their classes, if `as_frame`.
         feature_names : list of str
             Names of the features, ``f0``, ``f1``, ... where none were published.
         target_names : ndarray of str
@@ -133,7 +141,7 @@ def load_dataset(
         DESCR : str
             What the set is and where it comes from.
 
-    (data, target) : tuple of ndarray
+    (data, target) : tuple of ndarray, or of DataFrame and Series
         If `return_X_y`.
 
     Raises
@@ -147,6 +155,9 @@ def load_dataset(
 
     OSError
         If a download fails, or, before it begins, if the cache cannot be written.
+
+    ImportError
+        If `as_frame` and pandas is not installed.
 
     Warns
     -----
@@ -186,6 +197,7 @@ def load_dataset(
     ((101, 16), 7)
     """
     info = _find_info(name)
+    pandas = _import_pandas() if as_frame else None
     folders = _data_folders(info, data_dir)
     cache = get_data_home(data_home)
     network = Network(n_retries, delay) if download else None
@@ -195,11 +207,19 @@ def load_dataset(
         or _from_network(info, folders, cache, network)
     )
     feature_names = _feature_names(info, table)
+    data: Any = table.data
+    target: Any = table.target
+    frame = None
+    if pandas:
+        data = pandas.DataFrame(data, columns=feature_names, copy=False)
+        target = pandas.Series(target, name="target", copy=False)
+        frame = pandas.concat([data, target], axis=1)
     if return_X_y:
-        return table.data, table.target
+        return data, target
     return Bunch(
-        data=table.data,
-        target=table.target,
+        data=data,
+        target=target,
+        frame=frame,
         feature_names=feature_names,
         target_names=table.target_names,
         n_clusters=info.n_classes,
@@ -221,6 +241,15 @@ def _find_info(name: str) -> DatasetInfo:
         f"{', '.join(map(repr, sorted(DATASETS)))}. Got {name!r} instead.{hint}"
     )
     raise InvalidParameterError(msg)
+
+
+def _import_pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        msg = "as_frame=True needs pandas: pip install 'amclust[table]', or leave it False"
+        raise ImportError(msg) from error
+    return pandas
 
 
 def _feature_names(info: DatasetInfo, table: Table) -> list[str]:
