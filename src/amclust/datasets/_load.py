@@ -16,7 +16,7 @@ from amclust.datasets._cache import check_writable, is_cached, read_cached, writ
 from amclust.datasets._checks import check_shape, check_values
 from amclust.datasets._folders import blaming, check_complete, find_files, join, read_files
 from amclust.datasets._registry import DATASETS, DatasetInfo
-from amclust.datasets._sources import DownloadError, Network
+from amclust.datasets._sources import DownloadError, Network, Source
 from amclust.datasets._table import Table
 
 # Where Debian's package dataset-fashion-mnist puts its files.
@@ -302,30 +302,35 @@ def _from_cache(
 def _from_network(
     info: DatasetInfo, folders: list[Path], cache: Path, network: Network | None
 ) -> tuple[Table, str]:
-    at_hand = f"{info.title} is not at hand ({' and '.join(info.files)} in "
-    at_hand += ", ".join(str(folder) for folder in (*folders, cache)) + ")"
+    looked = ", ".join(str(folder) for folder in (*folders, cache))
+    missing = f"{info.title} is not at hand ({' and '.join(info.files)} in {looked})"
     way = "name the folder that has it with data_dir or AMCLUST_DATA"
     if info.source is None:
-        msg = f"{at_hand}: {info.note} Then {way}"
+        msg = f"{missing}: {info.note} Then {way}"
         raise FileNotFoundError(msg)
     if network is None:
-        msg = f"{at_hand}: {way}, or let it be downloaded"
+        msg = f"{missing}: {way}, or let it be downloaded"
         raise FileNotFoundError(msg)
 
     check_writable(cache)
     try:
-        with blaming(info, info.source.address):
-            table = info.source.load(network)
-            check_shape(info, table)
-            check_values(info, table)
+        table = _download(info, info.source, network)
     except DownloadError as error:
-        msg = f"{error}. {at_hand}: {way}"
+        msg = f"{error}. {missing}: {way}"
         raise OSError(msg) from error
     try:
         write_cached(info, table, cache)
     except OSError as error:
         _warn(f"{info.title} is downloaded but not kept: {error}", RuntimeWarning)
     return table, info.source.address
+
+
+def _download(info: DatasetInfo, source: Source, network: Network) -> Table:
+    with blaming(info, source.address):
+        table = source.load(network)
+        check_shape(info, table)
+        check_values(info, table)
+    return table
 
 
 def _warn(message: str, category: type[Warning]) -> None:
