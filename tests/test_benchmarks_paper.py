@@ -32,6 +32,9 @@ from sklearn.preprocessing import scale
 from amclust.datasets import DATASETS
 from amclust.datasets._table import make_table, write_csv
 
+# Of the made set in the place of zoo.
+pytestmark = pytest.mark.filterwarnings("ignore:.*not the published data:UserWarning")
+
 PAPER = DATA.parent / "paper" / "clam.tex"
 TITLES = {
     **{info.title.lower(): name for name, info in DATASETS.items()},

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import struct
+import sys
 import threading
 import urllib.request
 from pathlib import Path
@@ -22,7 +23,7 @@ from numpy.testing import assert_array_equal
 
 from amclust.datasets import DATASETS, NAMES, _load, _sources, get_data_home, load_dataset
 from amclust.datasets._checks import check_values, class_profile, hash_points
-from amclust.datasets._table import make_table, parse_idx, read_csv, write_csv
+from amclust.datasets._table import images_table, make_table, parse_idx, read_csv, write_csv
 
 # Two classes of unequal size; every number is exact in text and in float32.
 POINTS = np.array([[1.0, 0.5], [2.0, 0.25], [3.0, 8.0], [4.0, -2.0], [5.0, 0.0]])
@@ -224,6 +225,44 @@ def test_a_set_is_read_from_a_folder(small, tmp_path):
     assert_array_equal(y, bunch.target)
 
 
+def test_a_set_may_be_a_frame(small, tmp_path):
+    pd = pytest.importorskip("pandas")
+    small("zoo", feature_names=("hair", "legs"))
+    folder = write_table(tmp_path / "data")
+    assert load("zoo", data_dir=folder).frame is None
+    bunch = load("zoo", data_dir=folder, as_frame=True)
+    codes = [0, 0, 1, 0, 1]
+    points = pd.DataFrame(POINTS, columns=["hair", "legs"])
+    pd.testing.assert_frame_equal(bunch.data, points)
+    pd.testing.assert_series_equal(bunch.target, pd.Series(codes, name="target", dtype=np.intp))
+    pd.testing.assert_frame_equal(bunch.frame, points.assign(target=np.array(codes, np.intp)))
+    X, y = load("zoo", data_dir=folder, as_frame=True, return_X_y=True)
+    pd.testing.assert_frame_equal(X, bunch.data)
+    pd.testing.assert_series_equal(y, bunch.target)
+
+
+def test_a_frame_needs_pandas(small, web, monkeypatch):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"as_frame=True needs pandas: .*amclust\[table\]"):
+        load("zoo", as_frame=True)
+    assert web.requests == []
+    assert_array_equal(load("zoo").data, POINTS)
+
+
+def test_a_plain_file_will_do(small, tmp_path):
+    small("zoo")
+    folder = write_table(tmp_path / "data")
+    packed, plain = folder / "zoo.csv.gz", folder / "zoo.csv"
+    plain.write_bytes(gzip.decompress(packed.read_bytes()).replace(b"0.5", b"0.75"))
+    assert load("zoo", data_dir=folder).source == str(packed)
+    packed.unlink()
+    bunch = load("zoo", data_dir=folder)
+    assert bunch.source == str(plain)
+    assert bunch.data[0].tolist() == [1.0, 0.75]
+
+
 def test_published_names_stand_for_numbered_features(small, tmp_path):
     small("zoo", feature_names=("hair", "legs"))
     folder = write_table(tmp_path / "data")
@@ -241,6 +280,26 @@ def test_the_given_folder_comes_before_the_environment(small, tmp_path, monkeypa
     assert_array_equal(load("zoo", data_dir=tmp_path / "given").data, POINTS)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufefff0,f1,label\n1,2,a\n3,4,b\n",
+        "f0, f1, label\n1, 2, a\n3, 4,b \n",
+        "\n\nf0,f1,label\n\n1,2,a\n  \n3,4,b\n\n",
+        "f0,f1,label\r\n1,2,a\r\n\r\n3,4,b\r\n",
+    ],
+    ids=["byte order mark", "blanks", "blank lines", "Windows"],
+)
+def test_a_table_need_not_be_tidy(tmp_path, text):
+    write_text(tmp_path / "packed.csv.gz", text)
+    (tmp_path / "plain.csv").write_bytes(text.encode())
+    for name in ("packed.csv.gz", "plain.csv"):
+        table = read_csv(tmp_path / name)
+        assert_array_equal(table.data, [[1, 2], [3, 4]])
+        assert table.feature_names == ["f0", "f1"]
+        assert table.target_names.tolist() == ["a", "b"]
+
+
 def test_features_of_images_are_read_in_float32(small, tmp_path):
     small("cifar10_features")
     folder = write_table(tmp_path / "data", "cifar10_features")
@@ -249,18 +308,60 @@ def test_features_of_images_are_read_in_float32(small, tmp_path):
     assert_array_equal(data, POINTS)
 
 
+IMAGES = np.arange(20).reshape(5, 2, 2) + 235
+
+
+def write_images(folder):
+    folder.mkdir()
+    (folder / "train-images-idx3-ubyte.gz").write_bytes(idx(IMAGES))
+    (folder / "train-labels-idx1-ubyte.gz").write_bytes(idx([3, 3, 9, 3, 9]))
+    return folder
+
+
 def test_fashion_mnist_is_read_from_its_own_files(small, tmp_path):
     small("fashion_mnist", n_features=4)
-    images = np.arange(20).reshape(5, 2, 2) + 235
-    for folder in (tmp_path / "data", tmp_path / "debian"):
-        folder.mkdir()
-        (folder / "train-images-idx3-ubyte.gz").write_bytes(idx(images))
-        (folder / "train-labels-idx1-ubyte.gz").write_bytes(idx([3, 3, 9, 3, 9]))
-    bunch = load("fashion_mnist", data_dir=tmp_path / "data")
+    folder = write_images(tmp_path / "data")
+    bunch = load("fashion_mnist", data_dir=folder)
     assert bunch.data.dtype == np.float32
-    assert_array_equal(bunch.data, images.reshape(5, 4))
+    assert_array_equal(bunch.data, IMAGES.reshape(5, 4))
     assert_array_equal(bunch.target_names[bunch.target], ["3", "3", "9", "3", "9"])
-    assert load("fashion_mnist").source.startswith(str(tmp_path / "debian"))
+    packed = folder / "train-labels-idx1-ubyte.gz"
+    packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+    packed.unlink()
+    assert_array_equal(load("fashion_mnist", data_dir=folder).target, bunch.target)
+
+
+def test_fashion_mnist_may_be_that_of_debian(small, tmp_path):
+    small("fashion_mnist", n_features=4)
+    debian = write_images(tmp_path / "debian")
+    (tmp_path / "other").mkdir()
+    assert load("fashion_mnist").source.startswith(str(debian))
+    assert load("fashion_mnist", data_dir=tmp_path / "other").source.startswith(str(debian))
+
+
+def test_one_of_two_files_is_not_enough(small, tmp_path, monkeypatch):
+    small("fashion_mnist", n_features=4)
+    write_images(tmp_path / "debian")
+    folder = write_images(tmp_path / "data")
+    (folder / "train-labels-idx1-ubyte.gz").unlink()
+    message = "data has train-images-idx3-ubyte.gz but not train-labels-idx1-ubyte.gz"
+    with pytest.raises(FileNotFoundError, match=message):
+        load("fashion_mnist", data_dir=folder)
+    monkeypatch.setenv("AMCLUST_DATA", str(folder))
+    with pytest.raises(FileNotFoundError, match=message):
+        load("fashion_mnist")
+
+
+def test_the_wrong_one_of_two_files_is_named(small, tmp_path):
+    small("fashion_mnist", n_features=4)
+    labels = write_images(tmp_path / "data") / "train-labels-idx1-ubyte.gz"
+    labels.write_bytes(labels.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="damaged") as caught:
+        load("fashion_mnist", data_dir=tmp_path / "data")
+    assert str(caught.value).startswith(f"{labels} is damaged")
+    labels.write_bytes(idx([3, 9]))
+    with pytest.raises(ValueError, match="images.*ubyte.gz and .*labels.*ubyte.gz is damaged.* 2 "):
+        load("fashion_mnist", data_dir=tmp_path / "data")
 
 
 def test_a_number_written_is_read_as_the_same(tmp_path):
@@ -303,14 +404,15 @@ def test_another_shape_than_the_published_is_refused(small, tmp_path, changes, m
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no points"),
-        ("f0,f1,label\n", "no points"),
-        (
-            "f0,f1,label\n1,2,a\n1,x,b\n",
-            "could not convert string 'x' to float64 at row 1, column 2",
-        ),
-        ("f0,f1,label\n1,2,a\n1,b\n", "requires 3 columns but 2 were found at row 2"),
-        ("f0,label\n1,2,a\n", "requires 2 columns but 3 were found at row 1"),
+        ("", "it is empty, not the names"),
+        ("\n \n", "it is empty, not the names"),
+        ("f0,f1,label\n", "no points, only a header"),
+        ("f0;f1;label\n1;2;a\n", "its first line is 'f0;f1;label', not .* with commas"),
+        ("f0, f0,label\n1,2,a\n", "the header, has the name 'f0' 2 times"),
+        ("f0,f1,label\n1,2,a\n\n1,x,b\n", "feature 'f1' is 'x' in line 4, not a number"),
+        ("f0,f1,label\n1,,a\n1,2,b\n", "feature 'f1' is '' in line 2, not a number"),
+        ("f0,f1,label\n1,2,a\n1,b\n", "line 3 has 2 values, the header 3"),
+        ("f0,label\n1,2,a\n", "line 2 has 3 values, the header 2"),
         ("f0,f1,label\n1,2,a\n1,2,a\n1,nan,a\n1,2,b\n\n1,2,b\n", "feature 'f1' is nan in row 2"),
     ],
 )
@@ -348,11 +450,32 @@ def test_a_bad_idx_file_is_refused(content):
 
 
 @pytest.mark.parametrize(
+    ("images", "classes", "message"),
+    [
+        ((0, 2, 2), (0,), "no points"),
+        ((5, 2, 2), (4,), r"4 labels for points of the shape \(5, 4\)"),
+        ((5, 4), (5,), "three axes and classes one, these 2 and 1"),
+        ((5, 2, 2), (), "three axes and classes one, these 3 and 0"),
+    ],
+)
+def test_images_and_classes_must_fit(images, classes, message):
+    with pytest.raises(ValueError, match=message):
+        images_table(np.zeros(images, np.uint8), np.zeros(classes, np.uint8))
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": "iris"}, "'name' parameter of load_dataset must be .*'zoo'.* Got 'iris'"),
+        (
+            {"name": "iris"},
+            "'name' parameter of load_dataset .*'yale', 'zoo'. Got 'iris' instead.$",
+        ),
+        ({"name": "Zoo"}, "one of 'cifar10_features', 'ctg', .* Did you mean 'zoo'?"),
+        ({"name": "MicePE"}, "Did you mean 'mice_protein'?"),
+        ({"name": 3}, "'name' parameter"),
         ({"data_dir": 3}, "'data_dir' parameter"),
         ({"download": "no"}, "'download' parameter"),
+        ({"as_frame": "yes"}, "'as_frame' parameter"),
         ({"n_retries": 0}, "'n_retries' parameter"),
         ({"delay": 0.0}, "'delay' parameter"),
     ],
@@ -365,6 +488,15 @@ def test_wrong_parameters_are_named(options, message):
 def test_a_data_folder_must_be_there(tmp_path):
     with pytest.raises(FileNotFoundError, match="data_dir must be a folder, .*nowhere"):
         load("zoo", data_dir=tmp_path / "nowhere")
+
+
+def test_the_folder_of_the_environment_must_be_there(small, web, tmp_path, monkeypatch):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    monkeypatch.setenv("AMCLUST_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError, match="AMCLUST_DATA must be a folder, .*nowhere"):
+        load("zoo")
+    assert web.requests == []
 
 
 def test_what_is_not_at_hand_is_said(tmp_path):
@@ -489,25 +621,44 @@ def change(path):
     write_csv(make_table(POINTS + 1, LABELS), path)
 
 
+def hash_file(path):
+    return path.with_name(f"{path.name}.sha256")
+
+
 def lose_the_hash(path):
-    path.with_name(f"{path.name}.sha256").unlink()
+    hash_file(path).unlink()
 
 
 def empty_the_hash(path):
-    path.with_name(f"{path.name}.sha256").write_text("")
+    hash_file(path).write_text("")
 
 
-@pytest.mark.parametrize("damage", [cut, change, lose_the_hash, empty_the_hash])
-def test_a_damaged_cache_is_noticed_and_renewed(small, web, damage):
+def spoil_the_hash(path):
+    hash_file(path).write_bytes(b"\xff\xfe")
+
+
+DAMAGED = "zoo.csv.gz is damaged: its SHA-256 is not the one in zoo.csv.gz.sha256"
+UNFINISHED = "zoo.csv.gz may not be whole: zoo.csv.gz.sha256, .* is missing"
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (cut, DAMAGED),
+        (change, DAMAGED),
+        (empty_the_hash, DAMAGED),
+        (spoil_the_hash, DAMAGED),
+        (lose_the_hash, UNFINISHED),
+    ],
+)
+def test_a_damaged_cache_is_noticed_and_renewed(small, web, damage, message):
     small("zoo")
     web.files = ORIGINALS["zoo"]
     load("zoo")
     damage(get_data_home() / "zoo.csv.gz")
-    with pytest.raises(ValueError, match="zoo.csv.gz is damaged: its SHA-256"):
+    with pytest.raises(ValueError, match=f"{message}; remove it or .* download=True"):
         load("zoo", download=False)
-    with pytest.warns(
-        RuntimeWarning, match="zoo.csv.gz is damaged.*downloading it again"
-    ) as caught:
+    with pytest.warns(RuntimeWarning, match=f"{message}; downloading it again") as caught:
         assert_array_equal(load("zoo").data, POINTS)
     assert caught[0].filename == __file__
     assert len(web.requests) == 2
@@ -525,6 +676,28 @@ def test_a_cached_set_of_another_shape_is_renewed(small, web):
         assert_array_equal(load("zoo").target, [0, 0, 1, 0, 1])
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is empty"),
+        (b"aardvark,1,2,1\nantelope,3,2\n", "its rows have from 3 to 4 values"),
+    ],
+)
+def test_what_is_wrong_with_a_text_is_said(small, web, content, message):
+    small("zoo")
+    web.files = {"zoo.data": content}
+    with pytest.raises(ValueError, match=f"zoo.data is damaged .*: {message}"):
+        load("zoo")
+
+
+def test_the_wrong_one_of_two_downloads_is_named(small, web):
+    small("fashion_mnist", n_features=4)
+    labels = idx([0, 0, 9, 0, 9])
+    web.files = {"train-images": idx(np.zeros((5, 2, 2))), "train-labels": labels[:-9]}
+    with pytest.raises(ValueError, match="'fashion_mnist': train-labels-idx1-ubyte.gz: "):
+        load("fashion_mnist")
+
+
 @pytest.mark.parametrize("name", ["zoo", "gcm"])
 def test_a_passing_failure_is_tried_again(small, web, name, recwarn):
     small(name)
@@ -533,7 +706,7 @@ def test_a_passing_failure_is_tried_again(small, web, name, recwarn):
     web.refusals = 2
     with pytest.raises(OSError, match="cannot download https://.*503"):
         load(name, data_home=get_data_home() / "other")
-    assert not (get_data_home() / "other").exists()
+    assert list((get_data_home() / "other").iterdir()) == []
 
 
 def test_what_the_server_does_not_have_is_not_asked_for_again(small, web):
@@ -543,6 +716,40 @@ def test_what_the_server_does_not_have_is_not_asked_for_again(small, web):
     ):
         load("zoo")
     assert len(web.requests) == 1
+
+
+def test_a_failed_download_says_what_to_do(small, web, tmp_path):
+    small("zoo")
+    (tmp_path / "data").mkdir()
+    with pytest.raises(OSError, match="cannot download") as caught:
+        load("zoo", data_dir=tmp_path / "data", data_home=tmp_path / "cache")
+    looked = f"(zoo.csv.gz in {tmp_path / 'data'}, {tmp_path / 'cache'})"
+    advice = "name the folder that has it with data_dir or AMCLUST_DATA"
+    assert str(caught.value).endswith(f". Zoo is not at hand {looked}: {advice}")
+
+
+@pytest.mark.parametrize(("below", "reason"), [(".", "it is a file"), ("cache", ".")])
+def test_a_cache_that_cannot_be_written_is_noticed_first(small, web, tmp_path, below, reason):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    (tmp_path / "file").touch()
+    message = f"data_home must be a folder that can be written to, .*file.* is none: {reason}"
+    with pytest.raises(OSError, match=message):
+        load("zoo", data_home=tmp_path / "file" / below)
+    assert web.requests == []
+
+
+def test_a_set_that_cannot_be_kept_is_had_all_the_same(small, web, tmp_path):
+    small("zoo")
+    web.files = ORIGINALS["zoo"]
+    # A folder in the place of the file.
+    (tmp_path / "cache" / "zoo.csv.gz").mkdir(parents=True)
+    with pytest.warns(
+        RuntimeWarning, match="Zoo is downloaded but not kept: .*zoo.csv.gz"
+    ) as caught:
+        bunch = load("zoo", data_home=tmp_path / "cache")
+    assert_array_equal(bunch.data, POINTS)
+    assert caught[0].filename == __file__
 
 
 def test_a_download_cut_short_leaves_nothing(small, web):
@@ -580,6 +787,8 @@ def test_an_interrupt_leaves_nothing_half_written(small, web, monkeypatch):
     ("name", "part", "content"),
     [
         ("zoo", "zoo.data", b"<html>Moved</html>"),
+        ("zoo", "zoo.data", b""),
+        ("zoo", "zoo.data", b"\n \n"),
         ("zoo", "zoo.data", b"\xff\xfe"),
         ("zoo", "zoo.data", text_rows(",", ["aardvark"])[:-8]),
         ("ctg", "data.csv", b"<html>Moved</html>"),
@@ -588,7 +797,9 @@ def test_an_interrupt_leaves_nothing_half_written(small, web, monkeypatch):
         ("yale", "Yale.mat", b"<html>Moved</html>" * 20),
         ("yale", "Yale.mat", b""),
         ("yale", "Yale.mat", matlab(Z=POINTS)),
+        ("yale", "Yale.mat", matlab(X=POINTS[:-1], Y=np.array([LABELS], dtype=int).T)),
         ("usps_test", "usps.t.bz2", SVM[:-1] + b"x"),
+        ("gcm", "openml.org", b"{}"),
         ("fashion_mnist", "ubyte.gz", b"<html>Moved</html>"),
         ("fashion_mnist", "ubyte.gz", idx(np.zeros((5, 2)))[:-9]),
         ("fashion_mnist", "ubyte.gz", idx(np.zeros((4, 2)))),
@@ -642,7 +853,7 @@ def test_zero_has_no_sign():
         (POINTS[:, ::-1], LABELS, "SHA-256 of its points"),
     ],
 )
-def test_other_values_are_refused(small, web, points, labels, message):
+def test_other_values_are_refused(small, web, tmp_path, points, labels, message):
     small("zoo", **KNOWN)
     rows = io.StringIO()
     csv.writer(rows).writerows(
@@ -651,6 +862,13 @@ def test_other_values_are_refused(small, web, points, labels, message):
     web.files = {"zoo.data": rows.getvalue().encode()}
     with pytest.raises(ValueError, match=f"zoo.data is damaged.*{message}"):
         load("zoo")
+    # Only in a download: a file may be somebody's own preparation.
+    folder = write_table(tmp_path / "data", points=points, labels=labels)
+    warning = f"zoo.csv.gz: not the published data, used as it is: .*{message}"
+    with pytest.warns(UserWarning, match=warning) as caught:
+        bunch = load("zoo", data_dir=folder)
+    assert_array_equal(bunch.data, points)
+    assert caught[0].filename == __file__
 
 
 def test_rounding_is_forgiven_where_sources_differ_in_digits(small):

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
+import difflib
 import os
 import warnings
-from collections.abc import Callable
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_params
 
-from amclust._files import atomic_write
-from amclust.datasets import _checks
+from amclust.datasets._cache import check_writable, is_cached, read_cached, write_cached
+from amclust.datasets._checks import check_shape, check_values
+from amclust.datasets._folders import blaming, check_complete, find_files, join, read_files
 from amclust.datasets._registry import DATASETS, DatasetInfo
-from amclust.datasets._sources import Network
-from amclust.datasets._table import (
-    DAMAGE,
-    Table,
-    images_table,
-    read_csv,
-    read_idx,
-    write_csv,
-    write_idx,
-)
+from amclust.datasets._sources import DownloadError, Network, Source
+from amclust.datasets._table import Table
 
 # Where Debian's package dataset-fashion-mnist puts its files.
 DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
@@ -66,11 +58,12 @@ def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
 
 @validate_params(
     {
-        "name": [StrOptions(set(DATASETS))],
+        "name": [str],
         "data_dir": [str, os.PathLike, None],
         "data_home": [str, os.PathLike, None],
         "download": ["boolean"],
         "return_X_y": ["boolean"],
+        "as_frame": ["boolean"],
         "n_retries": [Interval(Integral, 1, None, closed="left")],
         "delay": [Interval(Real, 0, None, closed="neither")],
     },
@@ -83,6 +76,7 @@ def load_dataset(
     data_home: str | os.PathLike[str] | None = None,
     download: bool = True,
     return_X_y: bool = False,
+    as_frame: bool = False,
     n_retries: int = 3,
     delay: float = 1.0,
 ) -> Any:
@@ -99,19 +93,25 @@ def load_dataset(
         One of `NAMES`, the twelve sets of the paper, or another key of `DATASETS`.
 
     data_dir : str or path-like, default=None
-        Folder of files ``<name>.csv.gz``: a header, one row a point, the class in the last
-        column. Fashion-MNIST's are its own, ``train-images-idx3-ubyte.gz`` and
-        ``train-labels-idx1-ubyte.gz``. By default the folder that the environment variable
-        ``AMCLUST_DATA`` names, if it is set.
+        Folder of files ``<name>.csv.gz`` or ``<name>.csv``: a header, one row a point, the class
+        in the last column, UTF-8. Fashion-MNIST's are its own, ``train-images-idx3-ubyte.gz`` and
+        ``train-labels-idx1-ubyte.gz``, also without ``.gz``. By default the folder that the
+        environment variable ``AMCLUST_DATA`` names, if it is set. Fashion-MNIST is also looked
+        for, after that, where Debian's package dataset-fashion-mnist has it,
+        ``/usr/share/datasets/fashion-mnist``.
 
     data_home : str or path-like, default=None
-        Folder of the cache, see `get_data_home`.
+        Folder of the cache, see `get_data_home`. A download needs one that can be written to.
 
     download : bool, default=True
         Whether to download a set that is neither in the data folder nor in the cache.
 
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
+
+    as_frame : bool, default=False
+        Whether points and classes are a pandas DataFrame and Series. Needs pandas, which the
+        extra ``amclust[table]`` brings.
 
     n_retries : int, default=3
         How often a download is tried again after a network error.
@@ -124,10 +124,12 @@ def load_dataset(
     dataset : :class:`~sklearn.utils.Bunch`
         With the attributes
 
-        data : ndarray of shape (n_samples, n_features)
+        data : ndarray or DataFrame of shape (n_samples, n_features)
             The points, in float64; those of Fashion-MNIST and CIFAR-10 in float32.
-        target : ndarray of shape (n_samples,)
+        target : ndarray or Series of shape (n_samples,)
             Classes as codes 0, 1, ... into `target_names`. For scoring a clustering only.
+        frame : DataFrame of shape (n_samples, n_features + 1) or None
+            The points and, in a last column ``target``, their classes, if `as_frame`.
         feature_names : list of str
             Names of the features, ``f0``, ``f1``, ... where none were published.
         target_names : ndarray of str
@@ -139,19 +141,32 @@ def load_dataset(
         DESCR : str
             What the set is and where it comes from.
 
-    (data, target) : tuple of ndarray
+    (data, target) : tuple of ndarray, or of DataFrame and Series
         If `return_X_y`.
 
     Raises
     ------
     FileNotFoundError
-        If the set is at hand nowhere and may not or cannot be downloaded.
+        If the set is at hand nowhere and may not be downloaded, or if `data_dir` or
+        ``AMCLUST_DATA`` is no folder or has only one of a set's two files.
 
     ValueError
-        If a file is damaged or holds another set.
+        If a file is damaged or holds a set of another shape.
 
     OSError
-        If a download fails.
+        If a download fails, or, before it begins, if the cache cannot be written.
+
+    ImportError
+        If `as_frame` and pandas is not installed.
+
+    Warns
+    -----
+    UserWarning
+        If the values of a file in a data folder are not the published ones. They are used all
+        the same: it may be a preparation of your own.
+
+    RuntimeWarning
+        If a damaged file of the cache is downloaded again, or a download could not be kept.
 
     See Also
     --------
@@ -159,13 +174,14 @@ def load_dataset(
 
     Notes
     -----
-    However a set is had, its rows, features and classes must be as many as were published. What
-    is downloaded is checked further. For the sets that amclust was tested on, the sizes and the
-    mean values of the classes must be right and, where every source has the same digits, the
-    SHA-256 of the points, which depends neither on the order of the rows nor on the file format.
-    The files of openml.org and USPS have published MD5s, which must be right too; for GCM and
-    Japanese Vowels there is nothing more to go by. The SHA-256 of every file that goes into the
-    cache is kept beside it, and a file that no longer has it is downloaded again.
+    However a set is had, its rows, features and classes must be as many as were published. For
+    the sets that amclust was tested on, its content is compared too: the sizes and the mean
+    values of the classes and, where every source has the same digits, the SHA-256 of the points,
+    which depends neither on the order of the rows nor on the file format. A download that differs
+    is refused; a file of a data folder that differs is loaded with a warning. For GCM, CIFAR-10
+    and Japanese Vowels there is no content to compare with. The files of openml.org and USPS have
+    published MD5s, which must be right when they are downloaded. The SHA-256 of every file that
+    goes into the cache is kept beside it, and a file that no longer has it is downloaded again.
 
     Examples
     --------
@@ -180,24 +196,60 @@ def load_dataset(
     >>> zoo.data.shape, zoo.n_clusters  # doctest: +SKIP
     ((101, 16), 7)
     """
-    info = DATASETS[name]
-    table, source = _load(
-        info,
-        _data_folders(info, data_dir),
-        get_data_home(data_home),
-        Network(n_retries, delay) if download else None,
+    info = _find_info(name)
+    pandas = _import_pandas() if as_frame else None
+    folders = _data_folders(info, data_dir)
+    cache = get_data_home(data_home)
+    network = Network(n_retries, delay) if download else None
+    table, source = (
+        _from_folders(info, folders)
+        or _from_cache(info, cache, network)
+        or _from_network(info, folders, cache, network)
     )
+    feature_names = _feature_names(info, table)
+    data: Any = table.data
+    target: Any = table.target
+    frame = None
+    if pandas:
+        data = pandas.DataFrame(data, columns=feature_names, copy=False)
+        target = pandas.Series(target, name="target", copy=False)
+        frame = pandas.concat([data, target], axis=1)
     if return_X_y:
-        return table.data, table.target
+        return data, target
     return Bunch(
-        data=table.data,
-        target=table.target,
-        feature_names=_feature_names(info, table),
+        data=data,
+        target=target,
+        frame=frame,
+        feature_names=feature_names,
         target_names=table.target_names,
         n_clusters=info.n_classes,
         source=source,
         DESCR=info.describe(),
     )
+
+
+def _find_info(name: str) -> DatasetInfo:
+    if name in DATASETS:
+        return DATASETS[name]
+    # The paper's tables say MicePE and FMNIST.
+    known = {info.title.lower(): info.name for info in DATASETS.values()}
+    known.update({known_name: known_name for known_name in DATASETS})
+    close = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f" Did you mean {known[close[0]]!r}?" if close else ""
+    msg = (
+        "The 'name' parameter of load_dataset must be one of "
+        f"{', '.join(map(repr, sorted(DATASETS)))}. Got {name!r} instead.{hint}"
+    )
+    raise InvalidParameterError(msg)
+
+
+def _import_pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        msg = "as_frame=True needs pandas: pip install 'amclust[table]', or leave it False"
+        raise ImportError(msg) from error
+    return pandas
 
 
 def _feature_names(info: DatasetInfo, table: Table) -> list[str]:
@@ -206,108 +258,81 @@ def _feature_names(info: DatasetInfo, table: Table) -> list[str]:
 
 
 def _data_folders(info: DatasetInfo, data_dir: str | os.PathLike[str] | None) -> list[Path]:
+    by = "AMCLUST_DATA" if data_dir is None else "data_dir"
     given = os.environ.get("AMCLUST_DATA") or None if data_dir is None else data_dir
     folders = [] if given is None else [Path(given).expanduser()]
-    if data_dir is not None and not folders[0].is_dir():
-        msg = f"data_dir must be a folder, {str(data_dir)!r} is none"
-        raise FileNotFoundError(msg)
+    for folder in folders:
+        if not folder.is_dir():
+            msg = f"{by} must be a folder, {str(given)!r} is none"
+            raise FileNotFoundError(msg)
+        check_complete(info, folder)
     return [*folders, DEBIAN_FASHION_MNIST] if info.is_idx else folders
 
 
-def _load(
+def _from_folders(info: DatasetInfo, folders: list[Path]) -> tuple[Table, str] | None:
+    for folder in folders:
+        paths = find_files(info, folder)
+        if len(paths) < len(info.files):
+            continue
+        table = read_files(info, paths)
+        try:
+            check_values(info, table)
+        except ValueError as error:
+            _warn(f"{join(paths)}: not the published data, used as it is: {error}", UserWarning)
+        return table, str(paths[0])
+    return None
+
+
+def _from_cache(
+    info: DatasetInfo, cache: Path, network: Network | None
+) -> tuple[Table, str] | None:
+    if not is_cached(info, cache):
+        return None
+    try:
+        return read_cached(info, cache), str(cache / info.files[0])
+    except ValueError as error:
+        if network is None or info.source is None:
+            way = "" if info.source is None else " or let it be downloaded again, download=True"
+            msg = f"{error}; remove it{way}"
+            raise ValueError(msg) from error
+        _warn(f"{error}; downloading it again", RuntimeWarning)
+    return None
+
+
+def _from_network(
     info: DatasetInfo, folders: list[Path], cache: Path, network: Network | None
 ) -> tuple[Table, str]:
-    for folder in folders:
-        if _is_there(info, folder):
-            return _read(info, folder), str(folder / info.files[0])
-
-    if _is_there(info, cache):
-        first = str(cache / info.files[0])
-        try:
-            _compare_hashes(info, cache)
-            return _read(info, cache), first
-        except ValueError as error:
-            if network is None:
-                raise
-            # Past `load_dataset` and scikit-learn's check of its parameters, to the caller.
-            warnings.warn(f"{error}; downloading it again", RuntimeWarning, stacklevel=4)
-
-    original = info.source
-    if network is None or original is None:
-        raise _not_at_hand(info, folders, cache)
-    table = _checked(info, original.address, lambda: original.load(network), values=True)
-    cache.mkdir(parents=True, exist_ok=True)
-    _write(info, table, cache)
-    return table, original.address
-
-
-def _is_there(info: DatasetInfo, folder: Path) -> bool:
-    return all((folder / file).is_file() for file in info.files)
-
-
-def _not_at_hand(info: DatasetInfo, folders: list[Path], cache: Path) -> FileNotFoundError:
     looked = ", ".join(str(folder) for folder in (*folders, cache))
+    missing = f"{info.title} is not at hand ({' and '.join(info.files)} in {looked})"
+    way = "name the folder that has it with data_dir or AMCLUST_DATA"
     if info.source is None:
-        way = f"{info.note} Then name the folder with data_dir or AMCLUST_DATA"
-    else:
-        way = "name the folder that has it with data_dir or AMCLUST_DATA, or let it be downloaded"
-    files = " and ".join(info.files)
-    return FileNotFoundError(f"{info.title} is not at hand ({files} in {looked}): {way}")
+        msg = f"{missing}: {info.note} Then {way}"
+        raise FileNotFoundError(msg)
+    if network is None:
+        msg = f"{missing}: {way}, or let it be downloaded"
+        raise FileNotFoundError(msg)
 
-
-def _read(info: DatasetInfo, folder: Path) -> Table:
-    paths = [folder / file for file in info.files]
-    if info.is_idx:
-        return _checked(info, str(paths[0]), lambda: images_table(*map(read_idx, paths)))
-    return _checked(info, str(paths[0]), lambda: read_csv(paths[0], info.dtype))
-
-
-def _checked(
-    info: DatasetInfo, where: str, read: Callable[[], Table], *, values: bool = False
-) -> Table:
-    """Read a table and check it; whatever is wrong with it is a ValueError that says where."""
+    check_writable(cache)
     try:
-        table = read()
-        _checks.check_shape(info, table)
-        if values:
-            _checks.check_values(info, table)
-    except DAMAGE as error:
-        msg = f"{where} is damaged or not the set {info.name!r}: {error}"
-        raise ValueError(msg) from error
+        table = _download(info, info.source, network)
+    except DownloadError as error:
+        msg = f"{error}. {missing}: {way}"
+        raise OSError(msg) from error
+    try:
+        write_cached(info, table, cache)
+    except OSError as error:
+        _warn(f"{info.title} is downloaded but not kept: {error}", RuntimeWarning)
+    return table, info.source.address
+
+
+def _download(info: DatasetInfo, source: Source, network: Network) -> Table:
+    with blaming(info, source.address):
+        table = source.load(network)
+        check_shape(info, table)
+        check_values(info, table)
     return table
 
 
-def _write(info: DatasetInfo, table: Table, cache: Path) -> None:
-    if info.is_idx:
-        side = round(info.n_features**0.5)
-        classes = table.target_names.astype("u1")[table.target]
-        write_idx(table.data.astype("u1").reshape(-1, side, side), cache / info.files[0])
-        write_idx(classes, cache / info.files[1])
-    else:
-        write_csv(table, cache / info.files[0])
-    for file in info.files:
-        with atomic_write(_hash_file(cache / file), overwrite=True) as record:
-            record.write(f"{_hash(cache / file)}  {file}\n".encode())
-
-
-def _compare_hashes(info: DatasetInfo, cache: Path) -> None:
-    """Raise if a file of the cache is not what was written."""
-    for file in info.files:
-        record = _hash_file(cache / file)
-        expected = record.read_text(encoding="utf-8").split() if record.is_file() else []
-        if expected[:1] != [_hash(cache / file)]:
-            msg = f"{cache / file} is damaged: its SHA-256 is not the one in {record.name}"
-            raise ValueError(msg)
-
-
-def _hash_file(path: Path) -> Path:
-    """Give the file beside `path` that ``sha256sum --check`` reads."""
-    return path.with_name(f"{path.name}.sha256")
-
-
-def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+def _warn(message: str, category: type[Warning]) -> None:
+    # Past `_from_...`, `load_dataset` and scikit-learn's check of its parameters, to the caller.
+    warnings.warn(message, category, stacklevel=5)

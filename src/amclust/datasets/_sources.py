@@ -12,15 +12,20 @@ import tempfile
 import time
 from dataclasses import dataclass
 from typing import Protocol
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amclust._version import __version__
-from amclust.datasets._table import Table, images_table, make_table, parse_idx
+from amclust.datasets._table import DAMAGE, Table, images_table, make_table, parse_idx
 
 _SECONDS = 60
+
+
+class DownloadError(OSError):
+    """The network does not give a file."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Network:
                     error.close()
                 if refused or not left:
                     msg = f"cannot download {url}: {error}"
-                    raise OSError(msg) from error
+                    raise DownloadError(msg) from error
             time.sleep(self.delay)
         raise AssertionError
 
@@ -71,6 +76,13 @@ class TextFile:
     def load(self, network: Network) -> Table:
         lines = network.get(self.address).decode("utf-8").splitlines()
         rows = [line.strip().split(self.delimiter) for line in lines if line.strip()]
+        if not rows:
+            msg = "it is empty"
+            raise ValueError(msg)
+        widths = sorted({len(row) for row in rows})
+        if len(widths) > 1:
+            msg = f"its rows have from {widths[0]} to {widths[-1]} values"
+            raise ValueError(msg)
         data = np.array([row[self.skip : -1] for row in rows], dtype=np.float64)
         return make_table(data, (row[-1].strip() for row in rows))
 
@@ -146,8 +158,14 @@ class IdxFiles:
     classes: str
 
     def load(self, network: Network) -> Table:
-        contents = [network.get(self.address + name) for name in (self.images, self.classes)]
-        return images_table(*(parse_idx(gzip.decompress(content)) for content in contents))
+        return images_table(*(self._get(name, network) for name in (self.images, self.classes)))
+
+    def _get(self, name: str, network: Network) -> NDArray[np.uint8]:
+        try:
+            return parse_idx(gzip.decompress(network.get(self.address + name)))
+        except DAMAGE as error:
+            msg = f"{name}: {error}"
+            raise ValueError(msg) from error
 
 
 @dataclass(frozen=True)
@@ -178,9 +196,12 @@ class OpenML:
                     n_retries=network.n_retries,
                     delay=network.delay,
                 )
-        except URLError as error:
+        except (OSError, http.client.HTTPException) as error:
             msg = f"cannot download {self.address}: {error}"
-            raise OSError(msg) from error
+            raise DownloadError(msg) from error
+        except LookupError as error:
+            msg = f"openml.org describes it without {error}"
+            raise ValueError(msg) from error
         data = bunch.data.astype(np.float64)
         if self.missing is not None:
             data[np.isnan(data)] = self.missing

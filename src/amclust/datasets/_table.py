@@ -1,4 +1,4 @@
-"""A table of points with their classes, and its two forms on disk: CSV and idx, both gzipped."""
+"""A table of points with their classes, and its two forms on disk: CSV and idx."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import itertools
 import math
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -38,31 +39,77 @@ def make_table(
     data: NDArray[np.floating[Any]], labels: Iterable[Any], feature_names: Sequence[str] = ()
 ) -> Table:
     """Make a table of points and labels; unnamed features are ``f0``, ``f1``, ..."""
-    target_names, target = np.unique(
-        np.array([str(label) for label in labels]), return_inverse=True
-    )
+    data, texts = np.ascontiguousarray(data), [str(label) for label in labels]
+    if not data.size:
+        msg = "it has no points"
+        raise ValueError(msg)
+    if data.ndim != 2 or len(data) != len(texts):
+        msg = f"it has {len(texts)} labels for points of the shape {data.shape}"
+        raise ValueError(msg)
+    target_names, target = np.unique(np.array(texts), return_inverse=True)
     names = list(feature_names) or [f"f{column}" for column in range(data.shape[1])]
-    return Table(np.ascontiguousarray(data), target.ravel(), names, target_names)
+    return Table(data, target.ravel(), names, target_names)
 
 
 def read_csv(path: Path, dtype: DTypeLike = np.float64) -> Table:
-    """Read a gzipped CSV: a header, one row a point, the class in the last column."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        header = next(csv.reader(file), [])
-        first = file.readline()
-        if len(header) < 2 or not first.strip():
-            msg = "it has no points"
+    """Read a CSV, gzipped or plain: a header, one row a point, the class in the last column."""
+    with _open_text(path) as file:
+        lines = (line for line in file if line.strip())
+        header = _header(lines)
+        first = next(lines, None)
+        if first is None:
+            msg = "it has no points, only a header"
             raise ValueError(msg)
-        names = header[:-1]
-        rows = np.loadtxt(
-            itertools.chain([first], file),
-            dtype=[("point", dtype, (len(names),)), ("label", object)],
-            delimiter=",",
-            quotechar='"',
-            comments=None,
-            ndmin=1,
-        )
-    return make_table(rows["point"], rows["label"], names)
+        try:
+            rows = np.loadtxt(
+                itertools.chain([first], lines),
+                dtype=[("point", dtype, (len(header) - 1,)), ("label", object)],
+                delimiter=",",
+                quotechar='"',
+                comments=None,
+                ndmin=1,
+            )
+        except ValueError as error:
+            # NumPy counts rows now from 0, now from 1, and advises what cannot be done here.
+            raise ValueError(_first_fault(path) or str(error)) from error
+    return make_table(rows["point"], (label.strip() for label in rows["label"]), header[:-1])
+
+
+def _header(lines: Iterable[str]) -> list[str]:
+    header = [name.strip() for name in next(csv.reader(lines), [])]
+    if len(header) < 2:
+        shown = f"its first line is {header[0]!r}" if header else "it is empty"
+        msg = f"{shown}, not the names of the features and of the class with commas between them"
+        raise ValueError(msg)
+    name, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        msg = f"its first line, the header, has the name {name!r} {count} times"
+        raise ValueError(msg)
+    return header
+
+
+def _first_fault(path: Path) -> str | None:
+    """Say which line of a CSV is not a point and a class, in words for its author."""
+    with _open_text(path) as file:
+        reader = csv.reader(file)
+        rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
+        header = next(rows)
+        for row in rows:
+            if len(row) != len(header):
+                return f"line {reader.line_num} has {len(row)} values, the header {len(header)}"
+            for name, text in zip(header, row[:-1], strict=False):
+                if not _is_number(text):
+                    where = f"in line {reader.line_num}"
+                    return f"feature {name.strip()!r} is {text!r} {where}, not a number"
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def write_csv(table: Table, path: Path) -> None:
@@ -95,8 +142,8 @@ def parse_idx(content: bytes) -> NDArray[np.uint8]:
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """Read a gzipped idx file of bytes."""
-    with gzip.open(path) as file:
+    """Read an idx file of bytes, gzipped or plain."""
+    with _open(path) as file:
         return parse_idx(file.read())
 
 
@@ -110,6 +157,16 @@ def write_idx(values: NDArray[np.uint8], path: Path) -> None:
         packed.write(header + np.ascontiguousarray(values).tobytes())
 
 
+def _open(path: Path) -> BinaryIO:
+    """Open a file, unpacked on the way if its name ends in ``.gz``."""
+    return cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def _open_text(path: Path) -> TextIO:
+    # Excel begins its UTF-8 with a byte order mark.
+    return io.TextIOWrapper(_open(path), encoding="utf-8-sig", newline="")
+
+
 def _gzip(file: BinaryIO) -> gzip.GzipFile:
     # Without a time in it, the same content gives the same bytes. Numbers hardly pack better at
     # a higher level.
@@ -118,7 +175,8 @@ def _gzip(file: BinaryIO) -> gzip.GzipFile:
 
 def images_table(images: NDArray[np.uint8], classes: NDArray[np.uint8]) -> Table:
     """Give flat images of bytes, in float32, and their classes."""
-    if len(images) != len(classes):
-        msg = f"there are {len(images)} images and {len(classes)} classes"
+    if (images.ndim, classes.ndim) != (3, 1):
+        msg = f"images have three axes and classes one, these {images.ndim} and {classes.ndim}"
         raise ValueError(msg)
-    return make_table(images.reshape(len(images), -1).astype(np.float32), classes)
+    flat = images.reshape(len(images), math.prod(images.shape[1:]))
+    return make_table(flat.astype(np.float32), classes)
