@@ -23,6 +23,7 @@ from benchmarks.paper.tables import ablations
 from benchmarks.paper.view import NOT_RUN, View
 from benchmarks.protocol import PROTOCOLS
 from benchmarks.quality.cells import unpack_labels
+from benchmarks.store import write_text
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_1samp
 from sklearn.cluster import SpectralClustering
@@ -164,11 +165,16 @@ def test_best_hyperparameters_agree_with_the_other_benchmarks():
 def data_dir(tmp_path_factory):
     """A folder with a made set in the place of zoo."""
     folder = tmp_path_factory.mktemp("data")
-    generator = np.random.default_rng(0)
+    write_zoo(folder)
+    return folder
+
+
+def write_zoo(folder, seed=0):
+    folder.mkdir(exist_ok=True)
+    generator = np.random.default_rng(seed)
     classes = np.arange(101) % 7
     features = generator.normal(size=(101, 16)) + 3 * generator.normal(size=(7, 16))[classes]
     write_csv(make_table(features, classes), folder / "zoo.csv.gz")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -248,6 +254,14 @@ def test_records_survive_writing_and_reading(tmp_path):
     assert records.has(run, {"fits": 2})
     assert not records.has(run, {"fits": 3})
     assert records.get(run._replace(seed=4)) is None
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
+    folder = tmp_path / "page.md"
+    folder.mkdir()
+    with pytest.raises(OSError, match="page"):
+        write_text(folder, "text")
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_every_method_has_the_same_number_of_fits_in_the_honest_protocol():
@@ -352,7 +366,7 @@ def test_every_table_and_figure_names_a_command_that_runs_something(tmp_path, ca
     assert len(commands) > len(FIGURES)
     for command in set(commands):
         assert cli.main(["--plan", "--quick", "--folder", str(tmp_path), *command.split()]) == 0
-        assert not re.search(r"\b0 runs to do", capsys.readouterr().out), command
+        assert not re.search("^0 of", capsys.readouterr().out, re.MULTILINE), command
 
 
 def test_the_page_in_the_documentation_has_no_gap():
