@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from benchmarks.paper import cli, networks, published, sets, toys
 from benchmarks.paper.cli import PAGE
 from benchmarks.paper.execute import execute, missing
 from benchmarks.paper.experiments import EXPERIMENTS
+from benchmarks.paper.experiments.base import Unfinished
 from benchmarks.paper.experiments.toys import TOY_METHODS
 from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.findings import UNEXPLAINED
@@ -304,6 +306,46 @@ def test_spectral_clustering_is_that_of_scikit_learn(done):
         ours = METHODS["spectral"].fit(table, config, 0, done)
         theirs = SpectralClustering(7, **config, random_state=0).fit_predict(table.features)
         assert adjusted_rand_score(ours, theirs) == 1.0
+
+
+BAD_FILES = {
+    "truncated": b'{"run": {"experiment": "partit',
+    "empty": b"",
+    "a list": b"[]",
+    "without keys": b'{"run": {}}',
+    "not UTF-8": b"\xff\xfe{}",
+    "of another run": b"""{"run": {"experiment": "partitions", "set": "ecoli", "method": "dec",
+        "protocol": "paper", "seed": 0}, "definition": {}, "environment": {}, "seconds": 1,
+        "results": {}}""",
+}
+
+
+@pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES)
+def test_a_file_that_is_no_record_counts_as_missing(done, tmp_path, capsys, content):
+    shutil.copytree(done.folder / "partitions", tmp_path / "partitions")
+    settings = replace(done, folder=tmp_path)
+    runs = partition_runs(settings)
+    whole = len(Records(tmp_path).all("partitions"))
+    bad = Records(tmp_path).path(runs[3])
+    bad.write_bytes(content)
+    (tmp_path / "partitions" / "notes.json").write_text('{"mine": 1}')
+    assert missing(runs, settings) == [runs[3]]
+    assert len(Records(tmp_path).all("partitions")) == whole - 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(str(bad) in line for line in lines) == 1
+    assert sum("notes.json" in line for line in lines) == 1
+
+
+def test_a_damaged_state_of_a_run_is_left_behind(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("benchmarks.paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
+    path = tmp_path / "state.json"
+    Unfinished(path, "abc").keep({"found": [1]})
+    assert Unfinished(path, "abc").state == {"found": [1]}
+    path.write_bytes(path.read_bytes()[:-20])
+    again = Unfinished(path, "abc")
+    assert again.state is None
+    assert again.seconds < 1.0
+    assert str(path) in capsys.readouterr().out
 
 
 # --- toys and given networks ----------------------------------------------------------------------
