@@ -1,12 +1,15 @@
 """The paper's evaluation: its numbers as printed, runs that are kept, a page without inventions."""
 
+import hashlib
 import json
+import os
 import re
 import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.availability import UnavailableError
 from benchmarks.folders import DATA
 from benchmarks.paper import cli, networks, published, sets, toys
 from benchmarks.paper.cli import PAGE
@@ -346,6 +349,108 @@ def test_a_damaged_state_of_a_run_is_left_behind(tmp_path, monkeypatch, capsys):
     assert again.state is None
     assert again.seconds < 1.0
     assert str(path) in capsys.readouterr().out
+
+
+def test_other_data_are_run_anew(done, tmp_path, monkeypatch):
+    runs = partition_runs(done)
+    other = replace(done, data_dir=tmp_path / "other")
+    write_zoo(other.data_dir, seed=1)
+    assert missing(runs, other) == runs
+    assert missing(runs, replace(done, data_dir=tmp_path)) == []  # nothing to compare with
+    records, run = Records(tmp_path / "old"), runs[0]
+    records.put(replace(Records(done.folder).get(run), data=None))
+    assert missing([run], replace(other, folder=records.folder)) == []
+    monkeypatch.setattr("benchmarks.paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
+    Unfinished(tmp_path / "state.json", "abc").keep({"found": []})
+    assert Unfinished(tmp_path / "state.json", "abd").state is None
+
+
+def test_fingerprints_are_of_values_classes_and_order(done, tmp_path):
+    name = sets.fingerprint("zoo", done.data_dir)
+    assert re.fullmatch("[0-9a-f]{12}", name)
+    table = sets.load_raw("zoo", done.data_dir)
+    other_classes = (table.classes + 1) % 7
+    changed = {
+        "same": (table.features, table.classes),
+        "rows": (table.features[::-1], table.classes[::-1]),
+        "classes": (table.features, other_classes),
+        "values": (table.features + 1.0, table.classes),
+    }
+    found = {}
+    for case, (features, classes) in changed.items():
+        (tmp_path / case).mkdir()
+        write_csv(make_table(features, classes), tmp_path / case / "zoo.csv.gz")
+        found[case] = sets.fingerprint("zoo", tmp_path / case)
+    assert found.pop("same") == name
+    assert len({name, *found.values()}) == 4
+    assert sets.fingerprint("zoo", tmp_path) is None
+    assert sets.fingerprint("two-stripes", done.data_dir) is None
+
+
+def test_the_cache_is_looked_at_where_no_folder_was_named(data_dir, tmp_path, monkeypatch):
+    guess = tmp_path / "guess"
+    monkeypatch.setattr(sets, "DATA", guess)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    monkeypatch.delenv("AMCLUST_DATA", raising=False)
+    assert not sets.is_at_hand("zoo", guess)
+    cache = tmp_path / "amclust"
+    cache.mkdir()
+    file = shutil.copy(data_dir / "zoo.csv.gz", cache)
+    digest = hashlib.sha256((cache / "zoo.csv.gz").read_bytes()).hexdigest()
+    (cache / "zoo.csv.gz.sha256").write_text(f"{digest}  {file}\n")
+    monkeypatch.setenv("AMCLUST_DATA", str(guess))
+    assert not sets.is_at_hand("zoo", guess)  # now it is no guess
+    monkeypatch.delenv("AMCLUST_DATA")
+    assert sets.is_at_hand("zoo", guess)
+
+
+def test_only_what_is_not_at_hand_and_has_no_stand_in_is_downloaded(
+    data_dir, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    load, asked = sets.load_dataset, []
+
+    def offline(name, *, data_dir, download):
+        if download:
+            asked.append(name)
+            raise OSError("no network")
+        return load(name, data_dir=data_dir, download=False)
+
+    monkeypatch.setattr(sets, "load_dataset", offline)
+    names = ["zoo", "ecoli", "ecoli", *sets.MADE, "two-stripes"]
+    (problem,) = sets.problems(names, data_dir, download=True)
+    assert problem == "ecoli: no network"
+    assert asked == ["ecoli"]
+    (problem,) = sets.problems(names, data_dir)
+    assert problem.startswith("ecoli: ")
+    assert "--download" in problem
+    assert asked == ["ecoli"]
+
+
+def test_only_large_sets_are_timed_on_made_points(done, tmp_path, monkeypatch):
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    timings = EXPERIMENTS["timings"]
+    made = {
+        run.set: timings.definition(run, done)["made"]
+        for run in timings.runs(replace(done, sets=None))
+    }
+    assert {name for name, is_made in made.items() if is_made} == set(sets.MADE)
+    with pytest.raises(UnavailableError, match="Ecoli"):
+        timings.perform(Run("timings", "ecoli", "all", "paper"), done, Unfinished(tmp_path / "s"))
+
+
+@pytest.mark.parametrize("has_load", [True, False])
+def test_timings_say_how_busy_the_machine_was(done, tmp_path, monkeypatch, has_load):
+    if has_load:
+        monkeypatch.setattr(os, "getloadavg", lambda: (0.126, 9.0, 9.0), raising=False)
+    else:
+        monkeypatch.delattr(os, "getloadavg", raising=False)
+    run = Run("timings", "zoo", "all", "paper")
+    (record,) = execute([run], replace(done, folder=tmp_path, epochs=1), jobs=1)
+    assert record.results["load"] == (0.13 if has_load else None)
+    assert record.results["threads"]["clam"] == record.results["cores"] >= 1
+    assert record.results["threads"]["kmeans"] >= 1
+    assert "threads" not in record.definition
 
 
 # --- toys and given networks ----------------------------------------------------------------------
