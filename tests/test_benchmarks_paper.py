@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -507,6 +508,14 @@ def test_the_plan_runs_nothing(data_dir, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_without_records_has_no_page(tmp_path, capsys):
+    settings = replace(QUICK, folder=tmp_path / "none")
+    assert list(View(settings).all()) == []
+    assert cli.main(["--page-only", "--folder", str(settings.folder)]) == 2
+    assert_one_line(capsys, "ERROR: --folder", "no records")
+    assert not settings.folder.exists()
+
+
 def test_every_table_and_figure_names_a_command_that_runs_something(tmp_path, capsys):
     page = PAGE.read_text(encoding="utf-8")
     commands = re.findall(r"`python -m benchmarks\.paper ([^`]*--experiments[^`]*)`", page)
@@ -529,6 +538,175 @@ def test_every_cell_of_the_page_is_traced_to_a_commit():
     commits = {record.environment["commit"] for record in View(FULL).all()}
     assert commits
     assert all(re.fullmatch("[0-9a-f]{7,}", commit) for commit in commits), commits
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_page(monkeypatch):
+    """Write no page; give the settings of those that were asked for."""
+    asked = []
+    monkeypatch.setattr(cli, "write_page", lambda path, settings: asked.append(settings))
+    return asked
+
+
+def assert_one_line(capsys, *parts):
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    (line,) = printed.out.splitlines()
+    assert all(part in line for part in parts), line
+
+
+def small_run(folder, data_dir, *options):
+    """Complete two runs that take no time."""
+    chosen = ["--sets", "zoo", "--experiments", "partitions", "--methods", "agglomerative"]
+    places = ["--folder", str(folder), "--data-dir", str(data_dir)]
+    return cli.main([*chosen, *places, *options])
+
+
+def with_budget(folder, budget):
+    """Write the records of a folder as if they were of another budget; None: of an old one."""
+    for path in folder.glob("*/*.json"):
+        content = json.loads(path.read_text())
+        content.pop("budget")
+        path.write_text(json.dumps(content | ({"budget": budget} if budget else {})))
+
+
+def test_budgets_are_not_mixed(done, data_dir, tmp_path, no_page, capsys):
+    folder = tmp_path / "records"
+    shutil.copytree(done.folder / "partitions", folder / "partitions")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert small_run(folder, data_dir) == 2
+    assert_one_line(capsys, "quick records", "full run", "--quick")
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert small_run(folder, data_dir, "--page-only") == 0
+    assert [settings.quick for settings in no_page] == [True]
+    assert no_page[0].folder == folder
+    with_budget(folder, None)
+    capsys.readouterr()
+    assert small_run(folder, data_dir, "--quick") == 2
+    assert_one_line(capsys, "full records", "quick run")
+    assert small_run(folder, data_dir, "--quick", "--page-only") == 2
+    assert small_run(folder, data_dir, "--page-only") == 0
+    assert [settings.quick for settings in no_page] == [True, False]
+    shutil.copy(*(one / "partitions" / "zoo.kmeans.paper.0.json" for one in (done.folder, folder)))
+    capsys.readouterr()
+    assert small_run(folder, data_dir, "--page-only") == 2
+    assert_one_line(capsys, "full and quick records")
+
+
+def test_missing_sets_are_named_before_anything_is_run(data_dir, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    folder = tmp_path / "records"
+    chosen = ["--quick", "--sets", "ecoli", "zoo", "nci9", "--experiments", "partitions", "curves"]
+    assert cli.main([*chosen, "--data-dir", str(data_dir), "--folder", str(folder)]) == 1
+    lines = [line for line in capsys.readouterr().out.splitlines() if "UNAVAILABLE" in line]
+    assert [line.split(":")[1].strip() for line in lines] == ["ecoli", "nci9"]
+    assert not folder.exists()
+
+
+def test_damaged_data_are_named_in_a_line(data_dir, tmp_path, capsys):
+    content = (data_dir / "zoo.csv.gz").read_bytes()
+    (tmp_path / "zoo.csv.gz").write_bytes(content[: len(content) // 2])
+    (tmp_path / "gcm.csv.gz").write_bytes(b"no")
+    assert small_run(tmp_path / "records", tmp_path, "--quick") == 1
+    assert str(tmp_path / "zoo.csv.gz") in capsys.readouterr().out.splitlines()[-1]
+    # Not a reason to take what stands in for it.
+    assert cli.main(["--plan", "--sets", "gcm", "--data-dir", str(tmp_path)]) == 1
+    assert_one_line(capsys, "UNAVAILABLE", str(tmp_path / "gcm.csv.gz"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        ("--experiments", "tables", "partitions"),
+        ("--sets", "iris", "nci9"),
+        ("--methods", "k-means", "clam-weighted"),
+        ("--protocols", "fair", "honest"),
+        ("--jobs", "0", "at least 1"),
+        ("--jobs", "-3", "at least 1"),
+        ("--jobs", "two", "at least 1"),
+    ],
+)
+def test_unknown_values_are_refused_with_those_that_are_allowed(option, value, allowed, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([option, value])
+    assert stop.value.code == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert all(part in message for part in (option, value, allowed))
+
+
+def test_help_lists_what_is_allowed(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    words = re.split(r"[\s,]+", capsys.readouterr().out)
+    assert {*EXPERIMENTS, *cli.SETS, *cli.METHODS, *cli.PROTOCOLS} <= set(words)
+
+
+def test_all_runs_can_be_chosen_by_method_and_protocol():
+    for experiment in EXPERIMENTS.values():
+        runs = list(experiment.runs(FULL))
+        assert {run.method for run in runs} == set(experiment.methods)
+        assert {run.protocol for run in runs} == set(experiment.protocols)
+
+
+def test_a_choice_without_runs_is_refused(data_dir, tmp_path, capsys):
+    assert small_run(tmp_path, data_dir, "--protocols", "toy") == 2
+    assert_one_line(capsys, "ERROR", "no run")
+
+
+@pytest.mark.parametrize("below", [".", "below"])
+def test_a_folder_that_cannot_be_written_is_refused(data_dir, tmp_path, capsys, below):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    assert small_run(file / below, data_dir, "--quick") == 2
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("ERROR: --folder")
+    assert str(file) in last
+    assert file.read_text() == "mine"
+
+
+def test_a_page_that_is_a_folder_is_refused(done, data_dir, capsys, tmp_path):
+    page = tmp_path / "page"
+    page.mkdir()
+    for options in (("--quick",), ("--page-only",)):
+        assert small_run(done.folder, data_dir, *options, "--page", str(page)) == 2
+        assert_one_line(capsys, "ERROR: --page must be a file", str(page))
+    assert list(tmp_path.iterdir()) == [page]
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_ends_the_runs_and_keeps_the_records(
+    done, data_dir, tmp_path, monkeypatch, capsys, name, code
+):
+    ended = []
+
+    def interrupted(runs, settings, jobs):
+        try:
+            yield from execute(runs[:1], settings, jobs)
+            signal.raise_signal(getattr(signal, name))
+            yield from execute(runs[1:], settings, jobs)
+        finally:
+            ended.append(name)  # where joblib ends its workers
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(cli, "execute", interrupted)
+    assert small_run(tmp_path, data_dir, "--quick") == code
+    assert ended == [name]
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert capsys.readouterr().out.splitlines()[-1].endswith("the same command goes on")
+    assert len(Records(tmp_path).all("partitions")) == 1
+
+
+def test_an_interrupt_while_the_page_is_written_is_no_error(done, data_dir, monkeypatch, capsys):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "write_page", interrupted)
+    for options in (("--quick",), ("--page-only",)):
+        assert small_run(done.folder, data_dir, *options) == 130
+        assert "interrupted" in capsys.readouterr().out
 
 
 # --- ablations ------------------------------------------------------------------------------------
