@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-# Folder with the data sets of the paper's tables, for the benchmarks.
-AMCLUST_DATA ?= ../shared/data
+# Folder with the data sets of the paper's tables, for the benchmarks; empty where there is none.
+AMCLUST_DATA ?= $(wildcard ../shared/data)
 # Arguments for pytest: make test PYTEST_ARGS="-k energy"
 PYTEST_ARGS ?= -n auto
 

@@ -26,20 +26,19 @@ def write_text(path: Path, text: str) -> None:
         Its content.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as file:
-        temporary = Path(file.name)
-        try:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        except BaseException:
-            temporary.unlink()
-            raise
-    # Temporary files are private to their owner; a results file is for everybody.
-    temporary.chmod(0o644)
-    temporary.replace(path)
+        # Temporary files are private to their owner; a results file is for everybody.
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def plain(content: Any) -> Any:

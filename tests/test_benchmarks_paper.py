@@ -1,16 +1,22 @@
 """The paper's evaluation: its numbers as printed, runs that are kept, a page without inventions."""
 
+import hashlib
 import json
+import os
 import re
+import shutil
+import signal
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.availability import UnavailableError
 from benchmarks.folders import DATA
 from benchmarks.paper import cli, networks, published, sets, toys
 from benchmarks.paper.cli import PAGE
 from benchmarks.paper.execute import execute, missing
 from benchmarks.paper.experiments import EXPERIMENTS
+from benchmarks.paper.experiments.base import Unfinished
 from benchmarks.paper.experiments.toys import TOY_METHODS
 from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.findings import UNEXPLAINED
@@ -23,6 +29,7 @@ from benchmarks.paper.tables import ablations
 from benchmarks.paper.view import NOT_RUN, View
 from benchmarks.protocol import PROTOCOLS
 from benchmarks.quality.cells import unpack_labels
+from benchmarks.store import write_text
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_1samp
 from sklearn.cluster import SpectralClustering
@@ -167,11 +174,16 @@ def test_best_hyperparameters_agree_with_the_other_benchmarks():
 def data_dir(tmp_path_factory):
     """A folder with a made set in the place of zoo."""
     folder = tmp_path_factory.mktemp("data")
-    generator = np.random.default_rng(0)
+    write_zoo(folder)
+    return folder
+
+
+def write_zoo(folder, seed=0):
+    folder.mkdir(exist_ok=True)
+    generator = np.random.default_rng(seed)
     classes = np.arange(101) % 7
     features = generator.normal(size=(101, 16)) + 3 * generator.normal(size=(7, 16))[classes]
     write_csv(make_table(features, classes), folder / "zoo.csv.gz")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -253,6 +265,14 @@ def test_records_survive_writing_and_reading(tmp_path):
     assert records.get(run._replace(seed=4)) is None
 
 
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
+    folder = tmp_path / "page.md"
+    folder.mkdir()
+    with pytest.raises(OSError, match="page"):
+        write_text(folder, "text")
+    assert list(tmp_path.iterdir()) == [folder]
+
+
 def test_every_method_has_the_same_number_of_fits_in_the_honest_protocol():
     for method in METHODS.values():
         if method.name in ("clam-default", "dcec"):
@@ -293,6 +313,148 @@ def test_spectral_clustering_is_that_of_scikit_learn(done):
         ours = METHODS["spectral"].fit(table, config, 0, done)
         theirs = SpectralClustering(7, **config, random_state=0).fit_predict(table.features)
         assert adjusted_rand_score(ours, theirs) == 1.0
+
+
+BAD_FILES = {
+    "truncated": b'{"run": {"experiment": "partit',
+    "empty": b"",
+    "a list": b"[]",
+    "without keys": b'{"run": {}}',
+    "not UTF-8": b"\xff\xfe{}",
+    "of another run": b"""{"run": {"experiment": "partitions", "set": "ecoli", "method": "dec",
+        "protocol": "paper", "seed": 0}, "definition": {}, "environment": {}, "seconds": 1,
+        "results": {}}""",
+}
+
+
+@pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES)
+def test_a_file_that_is_no_record_counts_as_missing(done, tmp_path, capsys, content):
+    shutil.copytree(done.folder / "partitions", tmp_path / "partitions")
+    settings = replace(done, folder=tmp_path)
+    runs = partition_runs(settings)
+    whole = len(Records(tmp_path).all("partitions"))
+    bad = Records(tmp_path).path(runs[3])
+    bad.write_bytes(content)
+    (tmp_path / "partitions" / "notes.json").write_text('{"mine": 1}')
+    assert missing(runs, settings) == [runs[3]]
+    assert len(Records(tmp_path).all("partitions")) == whole - 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(str(bad) in line for line in lines) == 1
+    assert sum("notes.json" in line for line in lines) == 1
+
+
+def test_a_damaged_state_of_a_run_is_left_behind(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("benchmarks.paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
+    path = tmp_path / "state.json"
+    Unfinished(path, "abc").keep({"found": [1]})
+    assert Unfinished(path, "abc").state == {"found": [1]}
+    path.write_bytes(path.read_bytes()[:-20])
+    again = Unfinished(path, "abc")
+    assert again.state is None
+    assert again.seconds < 1.0
+    assert str(path) in capsys.readouterr().out
+
+
+def test_other_data_are_run_anew(done, tmp_path, monkeypatch):
+    runs = partition_runs(done)
+    other = replace(done, data_dir=tmp_path / "other")
+    write_zoo(other.data_dir, seed=1)
+    assert missing(runs, other) == runs
+    assert missing(runs, replace(done, data_dir=tmp_path)) == []  # nothing to compare with
+    records, run = Records(tmp_path / "old"), runs[0]
+    records.put(replace(Records(done.folder).get(run), data=None))
+    assert missing([run], replace(other, folder=records.folder)) == []
+    monkeypatch.setattr("benchmarks.paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
+    Unfinished(tmp_path / "state.json", "abc").keep({"found": []})
+    assert Unfinished(tmp_path / "state.json", "abd").state is None
+
+
+def test_fingerprints_are_of_values_classes_and_order(done, tmp_path):
+    name = sets.fingerprint("zoo", done.data_dir)
+    assert re.fullmatch("[0-9a-f]{12}", name)
+    table = sets.load_raw("zoo", done.data_dir)
+    other_classes = (table.classes + 1) % 7
+    changed = {
+        "same": (table.features, table.classes),
+        "rows": (table.features[::-1], table.classes[::-1]),
+        "classes": (table.features, other_classes),
+        "values": (table.features + 1.0, table.classes),
+    }
+    found = {}
+    for case, (features, classes) in changed.items():
+        (tmp_path / case).mkdir()
+        write_csv(make_table(features, classes), tmp_path / case / "zoo.csv.gz")
+        found[case] = sets.fingerprint("zoo", tmp_path / case)
+    assert found.pop("same") == name
+    assert len({name, *found.values()}) == 4
+    assert sets.fingerprint("zoo", tmp_path) is None
+    assert sets.fingerprint("two-stripes", done.data_dir) is None
+
+
+def test_the_cache_is_looked_at_where_no_folder_was_named(data_dir, tmp_path, monkeypatch):
+    guess = tmp_path / "guess"
+    monkeypatch.setattr(sets, "DATA", guess)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    monkeypatch.delenv("AMCLUST_DATA", raising=False)
+    assert not sets.is_at_hand("zoo", guess)
+    cache = tmp_path / "amclust"
+    cache.mkdir()
+    file = shutil.copy(data_dir / "zoo.csv.gz", cache)
+    digest = hashlib.sha256((cache / "zoo.csv.gz").read_bytes()).hexdigest()
+    (cache / "zoo.csv.gz.sha256").write_text(f"{digest}  {file}\n")
+    monkeypatch.setenv("AMCLUST_DATA", str(guess))
+    assert not sets.is_at_hand("zoo", guess)  # now it is no guess
+    monkeypatch.delenv("AMCLUST_DATA")
+    assert sets.is_at_hand("zoo", guess)
+
+
+def test_only_what_is_not_at_hand_and_has_no_stand_in_is_downloaded(
+    data_dir, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    load, asked = sets.load_dataset, []
+
+    def offline(name, *, data_dir, download):
+        if download:
+            asked.append(name)
+            raise OSError("no network")
+        return load(name, data_dir=data_dir, download=False)
+
+    monkeypatch.setattr(sets, "load_dataset", offline)
+    names = ["zoo", "ecoli", "ecoli", *sets.MADE, "two-stripes"]
+    (problem,) = sets.problems(names, data_dir, download=True)
+    assert problem == "ecoli: no network"
+    assert asked == ["ecoli"]
+    (problem,) = sets.problems(names, data_dir)
+    assert problem.startswith("ecoli: ")
+    assert "--download" in problem
+    assert asked == ["ecoli"]
+
+
+def test_only_large_sets_are_timed_on_made_points(done, tmp_path, monkeypatch):
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    timings = EXPERIMENTS["timings"]
+    made = {
+        run.set: timings.definition(run, done)["made"]
+        for run in timings.runs(replace(done, sets=None))
+    }
+    assert {name for name, is_made in made.items() if is_made} == set(sets.MADE)
+    with pytest.raises(UnavailableError, match="Ecoli"):
+        timings.perform(Run("timings", "ecoli", "all", "paper"), done, Unfinished(tmp_path / "s"))
+
+
+@pytest.mark.parametrize("has_load", [True, False])
+def test_timings_say_how_busy_the_machine_was(done, tmp_path, monkeypatch, has_load):
+    if has_load:
+        monkeypatch.setattr(os, "getloadavg", lambda: (0.126, 9.0, 9.0), raising=False)
+    else:
+        monkeypatch.delattr(os, "getloadavg", raising=False)
+    run = Run("timings", "zoo", "all", "paper")
+    (record,) = execute([run], replace(done, folder=tmp_path, epochs=1), jobs=1)
+    assert record.results["load"] == (0.13 if has_load else None)
+    assert record.results["threads"]["clam"] == record.results["cores"] >= 1
+    assert record.results["threads"]["kmeans"] >= 1
+    assert "threads" not in record.definition
 
 
 # --- toys and given networks ----------------------------------------------------------------------
@@ -349,13 +511,21 @@ def test_the_plan_runs_nothing(data_dir, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_without_records_has_no_page(tmp_path, capsys):
+    settings = replace(QUICK, folder=tmp_path / "none")
+    assert list(View(settings).all()) == []
+    assert cli.main(["--page-only", "--folder", str(settings.folder)]) == 2
+    assert_one_line(capsys, "ERROR: --folder", "no records")
+    assert not settings.folder.exists()
+
+
 def test_every_table_and_figure_names_a_command_that_runs_something(tmp_path, capsys):
     page = PAGE.read_text(encoding="utf-8")
     commands = re.findall(r"`python -m benchmarks\.paper ([^`]*--experiments[^`]*)`", page)
     assert len(commands) > len(FIGURES)
     for command in set(commands):
         assert cli.main(["--plan", "--quick", "--folder", str(tmp_path), *command.split()]) == 0
-        assert not re.search(r"\b0 runs to do", capsys.readouterr().out), command
+        assert not re.search("^0 of", capsys.readouterr().out, re.MULTILINE), command
 
 
 def test_the_page_in_the_documentation_has_no_gap():
@@ -371,6 +541,175 @@ def test_every_cell_of_the_page_is_traced_to_a_commit():
     commits = {record.environment["commit"] for record in View(FULL).all()}
     assert commits
     assert all(re.fullmatch("[0-9a-f]{7,}", commit) for commit in commits), commits
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_page(monkeypatch):
+    """Write no page; give the settings of those that were asked for."""
+    asked = []
+    monkeypatch.setattr(cli, "write_page", lambda path, settings: asked.append(settings))
+    return asked
+
+
+def assert_one_line(capsys, *parts):
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    (line,) = printed.out.splitlines()
+    assert all(part in line for part in parts), line
+
+
+def small_run(folder, data_dir, *options):
+    """Complete two runs that take no time."""
+    chosen = ["--sets", "zoo", "--experiments", "partitions", "--methods", "agglomerative"]
+    places = ["--folder", str(folder), "--data-dir", str(data_dir)]
+    return cli.main([*chosen, *places, *options])
+
+
+def with_budget(folder, budget):
+    """Write the records of a folder as if they were of another budget; None: of an old one."""
+    for path in folder.glob("*/*.json"):
+        content = json.loads(path.read_text())
+        content.pop("budget")
+        path.write_text(json.dumps(content | ({"budget": budget} if budget else {})))
+
+
+def test_budgets_are_not_mixed(done, data_dir, tmp_path, no_page, capsys):
+    folder = tmp_path / "records"
+    shutil.copytree(done.folder / "partitions", folder / "partitions")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert small_run(folder, data_dir) == 2
+    assert_one_line(capsys, "quick records", "full run", "--quick")
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert small_run(folder, data_dir, "--page-only") == 0
+    assert [settings.quick for settings in no_page] == [True]
+    assert no_page[0].folder == folder
+    with_budget(folder, None)
+    capsys.readouterr()
+    assert small_run(folder, data_dir, "--quick") == 2
+    assert_one_line(capsys, "full records", "quick run")
+    assert small_run(folder, data_dir, "--quick", "--page-only") == 2
+    assert small_run(folder, data_dir, "--page-only") == 0
+    assert [settings.quick for settings in no_page] == [True, False]
+    shutil.copy(*(one / "partitions" / "zoo.kmeans.paper.0.json" for one in (done.folder, folder)))
+    capsys.readouterr()
+    assert small_run(folder, data_dir, "--page-only") == 2
+    assert_one_line(capsys, "full and quick records")
+
+
+def test_missing_sets_are_named_before_anything_is_run(data_dir, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    folder = tmp_path / "records"
+    chosen = ["--quick", "--sets", "ecoli", "zoo", "nci9", "--experiments", "partitions", "curves"]
+    assert cli.main([*chosen, "--data-dir", str(data_dir), "--folder", str(folder)]) == 1
+    lines = [line for line in capsys.readouterr().out.splitlines() if "UNAVAILABLE" in line]
+    assert [line.split(":")[1].strip() for line in lines] == ["ecoli", "nci9"]
+    assert not folder.exists()
+
+
+def test_damaged_data_are_named_in_a_line(data_dir, tmp_path, capsys):
+    content = (data_dir / "zoo.csv.gz").read_bytes()
+    (tmp_path / "zoo.csv.gz").write_bytes(content[: len(content) // 2])
+    (tmp_path / "gcm.csv.gz").write_bytes(b"no")
+    assert small_run(tmp_path / "records", tmp_path, "--quick") == 1
+    assert str(tmp_path / "zoo.csv.gz") in capsys.readouterr().out.splitlines()[-1]
+    # Not a reason to take what stands in for it.
+    assert cli.main(["--plan", "--sets", "gcm", "--data-dir", str(tmp_path)]) == 1
+    assert_one_line(capsys, "UNAVAILABLE", str(tmp_path / "gcm.csv.gz"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        ("--experiments", "tables", "partitions"),
+        ("--sets", "iris", "nci9"),
+        ("--methods", "k-means", "clam-weighted"),
+        ("--protocols", "fair", "honest"),
+        ("--jobs", "0", "at least 1"),
+        ("--jobs", "-3", "at least 1"),
+        ("--jobs", "two", "at least 1"),
+    ],
+)
+def test_unknown_values_are_refused_with_those_that_are_allowed(option, value, allowed, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([option, value])
+    assert stop.value.code == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert all(part in message for part in (option, value, allowed))
+
+
+def test_help_lists_what_is_allowed(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    words = re.split(r"[\s,]+", capsys.readouterr().out)
+    assert {*EXPERIMENTS, *cli.SETS, *cli.METHODS, *cli.PROTOCOLS} <= set(words)
+
+
+def test_all_runs_can_be_chosen_by_method_and_protocol():
+    for experiment in EXPERIMENTS.values():
+        runs = list(experiment.runs(FULL))
+        assert {run.method for run in runs} == set(experiment.methods)
+        assert {run.protocol for run in runs} == set(experiment.protocols)
+
+
+def test_a_choice_without_runs_is_refused(data_dir, tmp_path, capsys):
+    assert small_run(tmp_path, data_dir, "--protocols", "toy") == 2
+    assert_one_line(capsys, "ERROR", "no run")
+
+
+@pytest.mark.parametrize("below", [".", "below"])
+def test_a_folder_that_cannot_be_written_is_refused(data_dir, tmp_path, capsys, below):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    assert small_run(file / below, data_dir, "--quick") == 2
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("ERROR: --folder")
+    assert str(file) in last
+    assert file.read_text() == "mine"
+
+
+def test_a_page_that_is_a_folder_is_refused(done, data_dir, capsys, tmp_path):
+    page = tmp_path / "page"
+    page.mkdir()
+    for options in (("--quick",), ("--page-only",)):
+        assert small_run(done.folder, data_dir, *options, "--page", str(page)) == 2
+        assert_one_line(capsys, "ERROR: --page must be a file", str(page))
+    assert list(tmp_path.iterdir()) == [page]
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_ends_the_runs_and_keeps_the_records(
+    done, data_dir, tmp_path, monkeypatch, capsys, name, code
+):
+    ended = []
+
+    def interrupted(runs, settings, jobs):
+        try:
+            yield from execute(runs[:1], settings, jobs)
+            signal.raise_signal(getattr(signal, name))
+            yield from execute(runs[1:], settings, jobs)
+        finally:
+            ended.append(name)  # where joblib ends its workers
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(cli, "execute", interrupted)
+    assert small_run(tmp_path, data_dir, "--quick") == code
+    assert ended == [name]
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert capsys.readouterr().out.splitlines()[-1].endswith("the same command goes on")
+    assert len(Records(tmp_path).all("partitions")) == 1
+
+
+def test_an_interrupt_while_the_page_is_written_is_no_error(done, data_dir, monkeypatch, capsys):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "write_page", interrupted)
+    for options in (("--quick",), ("--page-only",)):
+        assert small_run(done.folder, data_dir, *options) == 130
+        assert "interrupted" in capsys.readouterr().out
 
 
 # --- ablations ------------------------------------------------------------------------------------

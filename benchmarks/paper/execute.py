@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import describe_machine
+from benchmarks.paper import sets
 from benchmarks.paper.experiments import EXPERIMENTS
 from benchmarks.paper.experiments.base import Unfinished
 from benchmarks.paper.runs import Record, Records, Run
@@ -20,9 +21,9 @@ from benchmarks.quality.results import describe_environment
 
 
 def missing(runs: Iterable[Run], settings: Settings) -> list[Run]:
-    """Give the runs that have no record, or one with another definition."""
+    """Give the runs that have no record, or one with another definition or of other data."""
     records = Records(settings.folder)
-    return [run for run in runs if not records.has(run, _definition(run, settings))]
+    return [run for run in runs if not _is_done(records, run, settings)]
 
 
 class Failure(NamedTuple):
@@ -62,13 +63,25 @@ def perform(run: Run, settings: Settings) -> Record:
     """Make one run, from where an interrupted one stopped, and keep its record."""
     experiment = EXPERIMENTS[run.experiment]
     records, definition = Records(settings.folder), _definition(run, settings)
-    unfinished = Unfinished(records.unfinished(run, definition))
+    data = sets.fingerprint(run.set, settings.data_dir)
+    unfinished = Unfinished(records.unfinished(run, definition), data)
     with threadpool_limits(None if experiment.alone else 1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         results = experiment.perform(run, settings, unfinished)
-    record = Record(run, definition, _environment(), unfinished.seconds, results)
+    seconds, budget = unfinished.seconds, settings.budget
+    record = Record(run, definition, _environment(), seconds, results, budget, data)
     records.put(record)
     return record
+
+
+def _is_done(records: Records, run: Run, settings: Settings) -> bool:
+    record = records.get(run)
+    if record is None or not record.is_of(_definition(run, settings)):
+        return False
+    if record.data is None:
+        return True
+    # Without the data at hand there is nothing to compare with, nor to run anew.
+    return sets.fingerprint(run.set, settings.data_dir) in (None, record.data)
 
 
 def _attempt(run: Run, settings: Settings) -> Record | Failure:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.deep.settings import short_hash
+from benchmarks.printing import say
 from benchmarks.store import plain, write_text
+
+# What reading a file that is none of ours, or only half of one, may raise.
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
+_NO_EXPERIMENTS = ("unfinished", "_static")
 
 
 class Run(NamedTuple):
@@ -46,6 +53,10 @@ class Record:
         What it took, without what an interrupt threw away.
     results : dict
         What the experiment found; plain values.
+    budget : str
+        "full" or "quick". Not part of the definition, which says what it comes to.
+    data : str or None
+        Fingerprint of the set; None for points that are made, and in the oldest records.
     """
 
     run: Run
@@ -53,24 +64,38 @@ class Record:
     environment: dict[str, Any]
     seconds: float
     results: dict[str, Any]
+    budget: str = "full"
+    data: str | None = None
 
     @property
     def key(self) -> str:
         """Name the definition by a few characters."""
         return short_hash(plain(self.definition))
 
+    def is_of(self, definition: dict[str, Any]) -> bool:
+        """Whether this is what was chosen about the run."""
+        return self.key == short_hash(plain(definition))
+
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Record:
         """Read what `as_json` gave."""
-        run = Run(**content["run"])
-        parts = (content[name] for name in ("definition", "environment", "seconds", "results"))
-        return cls(run, *parts)
+        return cls(
+            Run(**content["run"]),
+            dict(content["definition"]),
+            dict(content["environment"]),
+            float(content["seconds"]),
+            dict(content["results"]),
+            content.get("budget", "full"),
+            content.get("data"),
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Give the record as plain values."""
         return {
             "run": self.run._asdict(),
             "key": self.key,
+            "budget": self.budget,
+            "data": self.data,
             "definition": self.definition,
             "environment": self.environment,
             "seconds": round(self.seconds, 3),
@@ -94,14 +119,12 @@ class Records:
     def get(self, run: Run) -> Record | None:
         """Read the record of a run, whatever its definition; None where there is none."""
         path = self.path(run)
-        if not path.is_file():
-            return None
-        return Record.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return self._read(path) if path.is_file() else None
 
     def has(self, run: Run, definition: dict[str, Any]) -> bool:
         """Whether a run is done, with this definition."""
         record = self.get(run)
-        return record is not None and record.key == short_hash(plain(definition))
+        return record is not None and record.is_of(definition)
 
     def put(self, record: Record) -> None:
         """Keep a record, and forget what was kept of it half-done."""
@@ -110,13 +133,52 @@ class Records:
 
     def all(self, experiment: str) -> list[Record]:
         """Read all records of an experiment, by name."""
-        paths = sorted((self.folder / experiment).glob("*.json"))
-        return [Record.from_json(json.loads(path.read_text(encoding="utf-8"))) for path in paths]
+        found = (self._read(path) for path in sorted((self.folder / experiment).glob("*.json")))
+        return [record for record in found if record is not None]
+
+    def experiments(self) -> list[str]:
+        """Name the experiments that have a folder here; none where there is nothing at all."""
+        if not self.folder.is_dir():
+            return []
+        folders = (path.name for path in self.folder.iterdir() if path.is_dir())
+        return sorted(name for name in folders if name not in _NO_EXPERIMENTS)
+
+    def budgets(self) -> set[str]:
+        """Say which budgets the records were made with: one, if all is well."""
+        return {record.budget for name in self.experiments() for record in self.all(name)}
+
+    def check_writable(self) -> None:
+        """Make the folder and a file in it; OSError where that cannot be."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=self.folder):
+            pass
+
+    def _read(self, path: Path) -> Record | None:
+        """Read a file; None, and a warning, where it is no record."""
+        try:
+            record = Record.from_json(json.loads(path.read_text(encoding="utf-8")))
+            if self.path(record.run) != path:
+                raise ValueError(f"it is that of {record.run.file_name}")
+        except UNREADABLE as error:
+            warn(f"{path} is no record, it counts as missing", describe(error))
+            return None
+        return record
 
     def unfinished(self, run: Run, definition: dict[str, Any]) -> Path:
         """Give the file that a run keeps its state in while it is not done."""
         name = run.file_name.replace("/", ".").removesuffix(".json")
         return self.folder / "unfinished" / f"{name}.{short_hash(plain(definition))}.json"
+
+
+@cache
+def warn(what: str, reason: str) -> None:
+    """Say that something is wrong, once: files are read by the plan and by the page."""
+    say(f"WARNING: {what} ({reason})")
+
+
+def describe(error: BaseException) -> str:
+    """Write an error in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def as_lines(content: dict[str, Any]) -> str:

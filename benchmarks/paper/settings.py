@@ -80,6 +80,11 @@ class Settings:
         return self.fewer_honest.get(name, (self.honest_fits, self.seeds))
 
     @property
+    def budget(self) -> str:
+        """Name the budget in records."""
+        return "quick" if self.quick else "full"
+
+    @property
     def page(self) -> str:
         """Which command makes the page."""
         return "make paper-quick" if self.quick else "make paper"

@@ -56,9 +56,8 @@ class View:
 
     def all(self) -> Iterator[Record]:
         """Give every record."""
-        for folder in sorted(self.settings.folder.iterdir()):
-            if folder.is_dir() and folder.name not in ("unfinished", "_static"):
-                yield from self.records(folder.name).values()
+        for experiment in Records(self.settings.folder).experiments():
+            yield from self.records(experiment).values()
 
     def one(self, *run: Any) -> Record | None:
         """Give the record of a run."""

@@ -34,6 +34,8 @@ class Curves:
 
     name = "curves"
     alone = False
+    methods = tuple(CURVES)
+    protocols = ("paper",)
 
     def runs(self, settings: Settings) -> Iterator[Run]:
         for parameter, names in CURVES.items():

@@ -30,6 +30,8 @@ class Memories:
 
     name = "memories"
     alone = False
+    methods = ("entropy", "evolution")
+    protocols = ("paper",)
 
     def runs(self, settings: Settings) -> Iterator[Run]:
         for name in settings.sets or sets.TABLE_SETS:

@@ -35,6 +35,8 @@ class Networks:
 
     name = "networks"
     alone = False
+    methods = ("basins", "dynamics", "attraction")
+    protocols = ("given",)
 
     def runs(self, settings: Settings) -> Iterator[Run]:
         yield from (Run(self.name, name, "basins", "given") for name in MEMORIES)

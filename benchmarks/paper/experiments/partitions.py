@@ -39,6 +39,8 @@ class Partitions:
 
     name = "partitions"
     alone = False
+    methods = tuple(METHODS)
+    protocols = tuple(PROTOCOL_METHODS)
 
     def runs(self, settings: Settings) -> Iterator[Run]:
         names = settings.sets or sets.TABLE_SETS

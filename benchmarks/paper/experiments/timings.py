@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_info
 
 from amclust import ClAM
+from amclust._config import available_cores, n_threads
 from amclust.datasets import DATASETS
 from benchmarks.data import IntArray, Table
 from benchmarks.paper import sets
@@ -46,6 +48,8 @@ class Timings:
 
     name = "timings"
     alone = True
+    methods = ("all",)
+    protocols = ("paper",)
 
     def runs(self, settings: Settings) -> Iterator[Run]:
         for name in sets.TIMED_SETS:
@@ -55,7 +59,7 @@ class Timings:
     def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
         k = DATASETS[run.set].n_classes
         return {
-            "made": not sets.is_at_hand(run.set, settings.data_dir),
+            "made": sets.is_made(run.set, settings.data_dir),
             "rows": _rows(settings),
             "repeats": _repeats(run.set, settings),
             KMEANS: {"n_init": _KMEANS_RESTARTS, "timed": _timed_restarts(run.set, settings)},
@@ -66,7 +70,7 @@ class Timings:
         table = _table(run.set, settings)
         restarts = _timed_restarts(run.set, settings)
         variants = _variants(run.set, table.n_clusters, settings)
-        load = os.getloadavg()[0]
+        machine = _machine()
         found = unfinished.state or {name: [] for name in (KMEANS, *variants)}
         # The first call of each pays for loading and for starting threads.
         few = table.features[:1000]
@@ -84,7 +88,7 @@ class Timings:
             "n_clusters": table.n_clusters,
             "rows": len(table.features),
             "features": table.features.shape[1],
-            "load": round(load, 2),
+            **machine,
             **found,
         }
 
@@ -143,9 +147,24 @@ def _rows(settings: Settings) -> int | None:
 
 
 def _table(name: str, settings: Settings) -> Table:
-    if sets.is_at_hand(name, settings.data_dir):
-        return sets.load(name, settings.data_dir, _rows(settings))
-    return sets.make_like(name, _rows(settings))
+    if sets.is_made(name, settings.data_dir):
+        return sets.make_like(name, _rows(settings))
+    return sets.load(name, settings.data_dir, _rows(settings))
+
+
+def _machine() -> dict[str, Any]:
+    """Say how busy the machine is, and in how many threads each of the two may run."""
+    # k-means obeys OMP_NUM_THREADS; ClAM takes every core it may use.
+    pools = (pool for pool in threadpool_info() if pool["user_api"] == "openmp")
+    return {
+        # Windows knows no load.
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        "cores": available_cores(),
+        "threads": {
+            KMEANS: max((pool["num_threads"] for pool in pools), default=1),
+            PUBLISHED: n_threads(None),
+        },
+    }
 
 
 TIMINGS = Timings()

@@ -100,6 +100,8 @@ class Toys:
 
     name = "toys"
     alone = False
+    methods = tuple(TOY_METHODS)
+    protocols = ("toy",)
 
     def runs(self, settings: Settings) -> Iterator[Run]:
         for seed in range(FIRST_SEED, FIRST_SEED + settings.seeds):
