@@ -66,7 +66,7 @@ class Settings:
     dec_intervals: Mapping[str, int] = field(default_factory=dict)
     dcec_intervals: Mapping[str, int] = field(default_factory=dict)
     dec_updates: int = EMBEDDED_GRID["updates"]
-    dcec_updates: int = 1_200
+    dcec_updates: int = 600
     dcec_epochs: Mapping[str, int] = field(default_factory=dict)
     honest_fits: int = 25
     seeds: int = 10
@@ -110,8 +110,8 @@ FULL = Settings(
     dcec_epochs={"yale": 400, "usps_test": 100, "fashion_mnist": 20},
     fewer_honest={
         "yale": (25, 5),
-        "gcm": (25, 5),
-        "nci9": (25, 5),
+        "gcm": (25, 3),
+        "nci9": (25, 3),
         "usps_test": (25, 5),
         "fashion_mnist": (2, 3),
     },

@@ -187,6 +187,8 @@ class Checks:
 
     name = "checks"
     alone = False
+    methods = tuple(CHECKS)
+    protocols = ("check",)
 
     def runs(self, settings: Settings) -> Iterator[Run]:
         for name, check in CHECKS.items():
