@@ -25,6 +25,19 @@ def efficiency(view: View) -> Grid:
     return Grid("Efficiency", _COLUMNS, rows)
 
 
+def conditions(view: View) -> str:
+    """Say in how many threads all this was timed, and how busy the machine was before."""
+    found = [record.results for record in view.records("timings").values()]
+    threads = sorted({one["threads"][name] for one in found for name in one.get("threads", {})})
+    loads = sorted(one["load"] for one in found if one.get("load") is not None)
+    if not threads or not loads:
+        return ""
+    return (
+        f"Threads: {' or '.join(map(str, threads))}. Load of the machine in the minute before a "
+        f"set: {loads[0]} to {loads[-1]}.\n"
+    )
+
+
 def ratio(record: Record, method: str = DEFAULT) -> float:
     """Give a variant's seconds over those of k-means, the median of pairs."""
     ours, theirs = ([one["seconds"] for one in record.results[name]] for name in (method, KMEANS))
