@@ -162,9 +162,9 @@ rows": the baseline was given a sample of the rows.
 """
 
 _EFFICIENCY = """\
-k-means with 1000 restarts and ClAM with 10, in turn and with nothing else running; medians. As published, ClAM runs 200 epochs with the paper's best hyperparameters; its default is
-`ClAM(k)`, and stops when its loss no longer falls. Its epochs are parts of 16,384 rows where a set
-has more.
+k-means with 1000 restarts and ClAM with 10, in turn and with nothing else running; medians. As
+published, ClAM runs 200 epochs with the paper's best hyperparameters; its default is `ClAM(k)`, and
+stops when its loss no longer falls. Its epochs are parts of 16,384 rows where a set has more.
 """
 
 _NOISE = """\

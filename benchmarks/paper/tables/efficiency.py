@@ -16,7 +16,7 @@ from benchmarks.quality.grids import Grid, number
 from benchmarks.timing import median_ratio
 
 MADE = " (made data of this shape)"
-_COLUMNS = ("", "", "silhouette", "seconds", "of k-means' time")
+_COLUMNS = ("", "silhouette", "seconds", "of k-means' time")
 
 
 def efficiency(view: View) -> Grid:
@@ -48,10 +48,12 @@ def _rows(view: View, name: str) -> list[list[str]]:
     record = view.one("timings", name, "all", "paper")
     title = sets.title(name)
     if record is None:
-        return [[title, NOT_RUN, NOT_RUN, NOT_RUN, NOT_RUN]]
+        return [[title, NOT_RUN, NOT_RUN, NOT_RUN]]
     if record.definition["made"]:
         title += MADE
-    return [[title if method == KMEANS else "", *_cells(name, method, record)] for method in TITLES]
+    return [
+        [f"{title}: {label}", *_cells(name, method, record)] for method, label in TITLES.items()
+    ]
 
 
 def _cells(name: str, method: str, record: Record) -> list[str]:
@@ -69,12 +71,12 @@ def _cells(name: str, method: str, record: Record) -> list[str]:
         score = beside_paper(score, paper.clam_silhouette)
         seconds = beside_paper(seconds, paper.clam_seconds, 0)
         relative = beside_paper(relative, paper.clam_seconds / paper.kmeans_seconds, 1)
-    return [TITLES[method], score, seconds, relative]
+    return [score, seconds, relative]
 
 
 def _silhouette(rows: list[dict[str, Any]], definition: dict[str, Any]) -> str:
     """Write the median and the living clusters; a silhouette of made data says nothing."""
-    living = f" ({min(row['living'] for row in rows)} living)"
+    living = f" <small>({min(row['living'] for row in rows)} living)</small>"
     if definition["made"]:
         return f"{NOT_DEFINED}{living}"
     return number(median(row["silhouette"] for row in rows)) + living
