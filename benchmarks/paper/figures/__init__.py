@@ -124,7 +124,7 @@ FIGURES = {
     "entropies": FigureInfo(
         "Entropies",
         "Entropy of the memberships of all rows, with the paper's best hyperparameters: 0 where "
-        "the nearest memory decides alone.",
+        "the nearest memory decides alone. Where one bar has most rows, the axis is logarithmic.",
         entropies.draw,
         Origin("memories", methods=("entropy",)),
     ),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from amclust._colours import cluster_colours
 from benchmarks.paper import sets
@@ -40,7 +41,15 @@ def draw(view: View, parameter: str) -> Figure | None:
         ax.set(title=sets.title(record.run.set), xlabel=_NAMES[parameter], ylabel="silhouette")
     for ax in list(figure.axes)[len(records) :]:
         ax.set_axis_off()
-    figure.axes[0].legend(fontsize=8)
+    lines, labels = figure.axes[0].get_legend_handles_labels()
+    dead = Line2D([], [], ls="", marker="o", mfc="white", mec="0.3", ms=4)
+    figure.legend(
+        [*lines, dead],
+        [*labels, "with dead clusters"],
+        loc="outside lower center",
+        ncols=len(lines) + 1,
+        fontsize=8,
+    )
     return figure
 
 

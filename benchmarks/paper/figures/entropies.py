@@ -28,7 +28,7 @@ def draw(view: View) -> Figure | None:
             entropy=unpack_array(results["entropy"]), n_clusters=results["n_clusters"]
         ).plot(ax=ax)
         title = f"{sets.title(record.run.set)}, β = {results['beta']:g}"
-        ax.set_title(title, fontsize=9, loc="left", pad=16)
+        ax.set_title(title, fontsize=9, loc="left", pad=22)
         ax.set_xlabel(f"entropy (at most log {results['n_clusters']})")
     for ax in list(figure.axes)[len(records) :]:
         ax.set_axis_off()

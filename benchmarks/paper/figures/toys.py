@@ -33,7 +33,8 @@ def draw(view: View, names: Sequence[str]) -> Figure | None:
     for row, name in zip(panels, names, strict=True):
         toy = draw_toy(name, FIRST_SEED)
         _panel(row[0], toy, toy.table.classes, None)
-        row[0].set_title("truth" if len(names) == 1 else f"truth, {TOYS[name].title}")
+        title = "truth" if len(names) == 1 else f"truth, {TOYS[name].title}"
+        row[0].set_title(title, fontsize=9)
         for ax, method in zip(row[1:], _METHODS, strict=True):
             record = records[name, method]
             assert record is not None
