@@ -90,7 +90,7 @@ def _of_cell(view: View, name: str, method: str) -> Iterator[Departure]:
     if best["living"] < k:
         sentences.append(f"ours has {best['living']} living clusters of {k}")
     if other and other["living"] == k and not _differ(other, paper):
-        sentences.append("with all of them alive it is the paper's")
+        sentences.append("with all of them alive it agrees with the paper's")
     else:
         sentences.append(finding(name, method))
     yield Departure(
