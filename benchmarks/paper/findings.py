@@ -20,7 +20,7 @@ _NO_PARTITION = (
 
 FINDINGS: dict[tuple[str, str], str] = {
     ("usps_test", ""): _OTHER_PIXELS,
-    ("usps_test", "dcec"): f"{_OTHER_PIXELS}; DCEC was not run on it",
+    ("usps_test", "dcec"): f"{_OTHER_PIXELS}; DCEC has not been tried on that",
     ("yale", "kmeans"): (
         "1000 restarts do not find one optimum, so that the seed decides; with the k-means++ of "
         "scikit-learn 1.1 and random_state=0 the paper's three numbers come out"

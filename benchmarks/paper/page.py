@@ -157,8 +157,8 @@ where they are others. ClAM's default: mean ± standard deviation over the seeds
 
 _SIMILARITY = """\
 Of the partitions that won by the paper's protocol; in brackets of those with k living clusters,
-where they are others: a partition with dead clusters agrees with hardly any. "Other
-rows": the baseline was given a sample of the rows.
+where they are others: a partition with dead clusters agrees with hardly any. Where a baseline was
+given a sample of the rows, on these.
 """
 
 _EFFICIENCY = """\

@@ -12,7 +12,7 @@ import numpy as np
 
 from amclust.datasets import DATASETS, load_dataset
 from benchmarks.availability import UnavailableError
-from benchmarks.data import Table, make_mixture, standardise
+from benchmarks.data import IntArray, Table, make_mixture, standardise
 from benchmarks.folders import DATA
 from benchmarks.paper.published import EFFICIENCY, SILHOUETTES
 
@@ -159,9 +159,14 @@ def sampled(table: Table, rows: int | None) -> Table:
     """Take a sample of the rows, always the same."""
     if rows is None or rows >= len(table.classes):
         return table
-    generator = np.random.default_rng(_SAMPLE_SEED)
-    pick = np.sort(generator.choice(len(table.classes), rows, replace=False))
+    pick = sample_of(len(table.classes), rows)
     return Table(table.name, table.features[pick], table.classes[pick])
+
+
+def sample_of(count: int, rows: int) -> IntArray:
+    """Choose the rows of a sample."""
+    generator = np.random.default_rng(_SAMPLE_SEED)
+    return np.sort(generator.choice(count, rows, replace=False))
 
 
 def make_like(name: str, rows: int | None = None) -> Table:

@@ -46,7 +46,8 @@ def mean_and_deviation(values: Sequence[float], digits: int = 3) -> str:
 
 def number(value: float, digits: int = 3) -> str:
     """Write a number, or a dash where there is none."""
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+    # Adding zero takes the sign from a zero.
+    return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def signed(value: float, digits: int = 3) -> str:

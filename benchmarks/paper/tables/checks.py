@@ -31,5 +31,4 @@ def _row(view: View, name: str, check: Check) -> list[str]:
 
 
 def _shown(value: float | None) -> str:
-    # Adding zero takes the sign from a zero.
-    return number(round(value, 3) + 0.0) if value is not None else ""
+    return number(value) if value is not None else ""

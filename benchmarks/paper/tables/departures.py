@@ -111,5 +111,4 @@ def _numbers(chosen: dict[str, Any], like: Numbers) -> Numbers:
 
 
 def _joined(numbers: Numbers) -> str:
-    # Adding zero takes the sign from a zero.
-    return " / ".join(number(round(value, 3) + 0.0) for value in numbers.values())
+    return " / ".join(number(value) for value in numbers.values())
