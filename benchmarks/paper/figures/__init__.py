@@ -56,7 +56,7 @@ FIGURES = {
     "noise": FigureInfo(
         "Outliers",
         "The same two clusters clean and with outliers (crosses). ClAM has the paper's loss in one "
-        "column and its default one in the last.",
+        "column and its default one in the last. One drawing of ten: the table has all.",
         lambda view: toys.draw(view, NOISE),
         Origin("toys"),
     ),
@@ -93,7 +93,8 @@ FIGURES = {
     "memories": FigureInfo(
         "Evolution of memories on Fashion-MNIST",
         "Memories, a row each, at some epochs, from the paper's normal seeding; red is above the "
-        "mean of a pixel, blue below.",
+        "mean of a pixel, blue below. Few clusters live at the end, and memories go on changing: "
+        "they do not settle as in the paper's figure.",
         memories.draw,
         Origin("memories", methods=("evolution",)),
     ),
@@ -123,8 +124,8 @@ FIGURES = {
     ),
     "entropies": FigureInfo(
         "Entropies",
-        "Entropy of the memberships of all rows, with the paper's best hyperparameters: 0 where "
-        "the nearest memory decides alone. Where one bar has most rows, the axis is logarithmic.",
+        "Entropy of the memberships of all rows (10,000 of Fashion-MNIST), with the paper's best "
+        "hyperparameters: 0 where the nearest memory decides alone. Some axes are logarithmic.",
         entropies.draw,
         Origin("memories", methods=("entropy",)),
     ),

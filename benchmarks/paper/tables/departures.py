@@ -19,6 +19,8 @@ from benchmarks.paper.view import View, published
 from benchmarks.quality.grids import Grid, number
 
 TOLERANCE = 0.02
+# Where the paper's data seem to be others, a small difference says nothing.
+_OTHER_DATA = ("usps_test",)
 _TABLES = {"silhouette": SILHOUETTES, "nmi": NMI, "ari": ARI}
 Numbers = dict[str, float]
 
@@ -89,8 +91,9 @@ def _of_cell(view: View, name: str, method: str) -> Iterator[Departure]:
     sentences = []
     if best["living"] < k:
         sentences.append(f"ours has {best['living']} living clusters of {k}")
-    if other and other["living"] == k and not _differ(other, paper):
-        sentences.append("with all of them alive it agrees with the paper's")
+    if name not in _OTHER_DATA and other and other["living"] == k and not _differ(other, paper):
+        what = "it agrees" if len(paper) > 1 else "the silhouette agrees"
+        sentences.append(f"with all of them alive {what} with the paper's")
     else:
         sentences.append(finding(name, method))
     yield Departure(
