@@ -260,8 +260,8 @@ def test_records_survive_writing_and_reading(tmp_path):
     records = Records(tmp_path)
     records.put(record)
     assert records.get(run) == record
-    assert records.has(run, {"fits": 2})
-    assert not records.has(run, {"fits": 3})
+    assert record.is_of({"fits": 2})
+    assert not record.is_of({"fits": 3})
     assert records.get(run._replace(seed=4)) is None
 
 

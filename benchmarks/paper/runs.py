@@ -121,11 +121,6 @@ class Records:
         path = self.path(run)
         return self._read(path) if path.is_file() else None
 
-    def has(self, run: Run, definition: dict[str, Any]) -> bool:
-        """Whether a run is done, with this definition."""
-        record = self.get(run)
-        return record is not None and record.is_of(definition)
-
     def put(self, record: Record) -> None:
         """Keep a record, and forget what was kept of it half-done."""
         write_text(self.path(record.run), as_lines(record.as_json()))
