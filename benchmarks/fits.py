@@ -1,0 +1,240 @@
+"""Whether two versions of amclust find the same: some fits of every kind, to the last bit.
+
+python -m benchmarks.fits record fits.npz     in each of two checkouts, on the same machine
+python -m benchmarks.fits compare old.npz new.npz
+
+A case is fitted with public parameters only, so that the file runs in any version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
+
+from amclust import ClAM, ClAMSearch
+
+Facts = dict[str, NDArray[Any]]
+Case = Callable[[], Facts]
+
+
+def _facts(model: Any, X: Any = None) -> Facts:
+    """Return what a fit found, and what it says of rows."""
+    runs = model.runs_
+    facts = {
+        "centers": model.cluster_centers_,
+        "labels": model.labels_,
+        "loss_curve": model.loss_curve_,
+        "silhouette": np.array(model.silhouette_),
+        "beta": np.array(model.beta_),
+        "weights": model.weights_,
+        **{f"runs.{name}": runs[name] for name in runs.dtype.names if name != "silhouette"},
+        "runs.silhouette": runs["silhouette"],
+    }
+    if X is not None:
+        facts |= {
+            "proba": model.predict_proba(X),
+            "energy": model.energy(X),
+            "entropy": model.entropy(X),
+            "distances": np.asarray(model.transform(X)),
+            "recall": model.recall(X),
+        }
+        filled = model.complete(X)
+        facts["complete"] = filled.toarray() if sparse.issparse(filled) else np.asarray(filled)
+    if hasattr(model, "recorded_memories_"):
+        facts["recorded"] = model.recorded_memories_
+    if hasattr(model, "n_clusters_evidence_"):
+        facts["evidence"] = model.n_clusters_evidence_["adjusted"]
+        facts["votes"] = model.n_clusters_evidence_["votes"]
+    return facts
+
+
+def _holes(X: NDArray[Any], share: float = 0.1) -> NDArray[Any]:
+    X = X.astype(float).copy()
+    X[np.random.default_rng(3).random(X.shape) < share] = np.nan
+    X[np.isnan(X).all(axis=1), 0] = 0.0
+    return X
+
+
+def _clam(X: Any, *, sample_weight: Any = None, ask: bool = True, **parameters: Any) -> Case:
+    def case() -> Facts:
+        parameters.setdefault("n_clusters", 3)
+        model = ClAM(random_state=0, **{"n_init": 4, "max_epochs": 60} | parameters)
+        model.fit(X, sample_weight=sample_weight)
+        return _facts(model, X if ask else None)
+
+    return case
+
+
+def _partial(X: Any, **parameters: Any) -> Case:
+    def case() -> Facts:
+        model = ClAM(3, random_state=0, **parameters)
+        for start in range(0, len(X), 60):
+            model.partial_fit(X[start : start + 60])
+        return _facts(model, X)
+
+    return case
+
+
+def _after_fit(X: Any, **parameters: Any) -> Case:
+    def case() -> Facts:
+        model = ClAM(3, random_state=0, n_init=2, **parameters).fit(X)
+        return _facts(model.partial_fit(X[::2]), X)
+
+    return case
+
+
+def _search(X: Any, **parameters: Any) -> Case:
+    def case() -> Facts:
+        space = {"beta_factor": [0.5, 1.0, 2.0], "learning_rate": [0.05, 0.2]}
+        arguments = {"space": space, "n_init": 2, "max_epochs": 40, "budget": 400}
+        search = ClAMSearch(**{"n_clusters": 3} | arguments | parameters, random_state=0).fit(X)
+        table = search.results_dict_
+        more = {f"results.{name}": table[name] for name in ("run", "epochs", "loss", "silhouette")}
+        return _facts(search.best_estimator_, X) | more
+
+    return case
+
+
+def _deep() -> Facts:
+    from amclust.torch import DeepClAM
+
+    X = load_digits().data[:300].astype(np.float32) / 16
+    model = DeepClAM(5, latent_dim=5, encoder=[32], pretrain_epochs=3, max_epochs=3, random_state=0)
+    model.fit(X)
+    return {"labels": model.labels_, "centers": model.cluster_centers_}
+
+
+def cases() -> Iterator[tuple[str, Case]]:
+    """Yield the cases with their names."""
+    iris, wine, digits = load_iris().data, load_wine().data, load_digits().data
+    blobs = make_blobs(3_000, 8, centers=6, random_state=1)[0]
+    large = make_blobs(20_000, 6, centers=5, random_state=2)[0]
+    many = make_blobs(1_500, 2, centers=30, cluster_std=0.4, random_state=3)[0]
+    weights = np.random.default_rng(0).integers(0, 4, len(iris)).astype(float)
+    counts = np.random.default_rng(5).poisson(0.6, (600, 60)).astype(float)
+    counts[:200, :10] += 2
+    counts[200:400, 10:20] += 2
+    counts[400:, 20:30] += 2
+    text, missing = sparse.csr_matrix(counts), _holes(iris)
+    for objective in ("silhouette", "completion", "reconstruction"):
+        for metric in ("euclidean", "cosine", "mahalanobis"):
+            yield f"{objective} {metric}", _clam(iris, objective=objective, metric=metric)
+        yield f"{objective} learned weights", _clam(iris, objective=objective, weights="learn")
+        yield f"{objective} sample weights", _clam(iris, objective=objective, sample_weight=weights)
+        yield f"{objective} missing", _clam(missing, objective=objective)
+        yield f"{objective} missing cosine", _clam(missing, objective=objective, metric="cosine")
+        yield f"{objective} batches", _clam(blobs, objective=objective, n_clusters=6)
+        yield f"{objective} CSR", _clam(text, objective=objective)
+        yield f"{objective} CSR cosine", _clam(text, objective=objective, metric="cosine")
+        yield f"{objective} more memories than features", _clam(many, objective=objective, n_clusters=30)
+    yield "defaults wine", _clam(wine, n_init=10, max_epochs=200)
+    yield "float32", _clam(wine.astype(np.float32))
+    yield "fixed weights", _clam(wine, weights=[1.0, 2.0, 0.5])
+    yield "robust scale", _clam(wine, scale="robust")
+    yield "no scale", _clam(digits, scale=None, n_clusters=10, max_epochs=30, ask=False)
+    yield "one cluster", _clam(wine, n_clusters=1)
+    yield "mask value", _clam(missing, objective="completion", mask_value="min", mask_prob=0.3)
+    yield "given beta", _clam(wine, beta=0.4, step_size=0.1, n_steps=10)
+    yield "given memories", _clam(wine, init=wine[[0, 70, 150]])
+    yield "random seeds, by loss", _clam(wine, init="random", selection="loss")
+    yield "few rows a batch", _clam(wine, batch_size=32)
+    yield "recorded epochs", _clam(wine, record_epochs=[0, 1, 5, 20], max_epochs=40)
+    yield "number of clusters", _clam(wine, n_clusters="auto")
+    yield "number of clusters, missing", _clam(missing, n_clusters=[2, 3, 4, 5])
+    yield "large", _clam(large, n_clusters=5, ask=False)
+    yield "large, weights", _clam(
+        large, n_clusters=5, ask=False, sample_weight=np.arange(len(large)) % 3
+    )
+    yield "partial_fit", _partial(iris)
+    yield "partial_fit completion", _partial(missing, objective="completion")
+    yield "partial_fit cosine, learned weights", _partial(iris, metric="cosine", weights="learn")
+    yield "partial_fit after fit", _after_fit(wine)
+    yield "search", _search(wine)
+    yield "search, several k", _search(wine, n_clusters=[2, 3], budget=800)
+    yield "search, missing", _search(missing)
+    for objective in ("silhouette", "completion", "reconstruction"):
+        yield f"torch {objective}", _clam(iris, objective=objective, backend="torch")
+        yield f"torch {objective} missing", _clam(missing, objective=objective, backend="torch")
+        yield (
+            f"torch {objective} cosine",
+            _clam(iris, objective=objective, metric="cosine", backend="torch"),
+        )
+    yield "torch batches", _clam(blobs, n_clusters=6, backend="torch", max_epochs=10)
+    yield "torch partial_fit", _partial(iris, backend="torch")
+    yield "torch search", _search(iris, estimator=ClAM(backend="torch"))
+    yield "deep", _deep
+
+
+def record(path: str) -> None:
+    """Fit all cases and keep what they found."""
+    import torch
+
+    torch.set_num_threads(1)
+    found = {}
+    for name, case in cases():
+        start = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for fact, value in case().items():
+                found[f"{name}: {fact}"] = np.asarray(value)
+        print(f"{time.perf_counter() - start:6.2f} s  {name}", flush=True)
+    np.savez_compressed(path, **found)
+
+
+def compare(old_path: str, new_path: str) -> int:
+    """Print the cases that differ, and by how much; return how many they are."""
+    with np.load(old_path) as old, np.load(new_path) as new:
+        facts = {name: (old.get(name), new.get(name)) for name in {*old.files, *new.files}}
+    names = list(dict.fromkeys(name.split(": ")[0] for name in sorted(facts)))
+    different = 0
+    for name in names:
+        there = [
+            f"{fact.split(': ')[1]} {_difference(*values)}"
+            for fact, values in sorted(facts.items())
+            if fact.split(": ")[0] == name and _difference(*values)
+        ]
+        different += bool(there)
+        if there:
+            print(f"{name}: {'; '.join(there)}")
+    print(f"{len(names)} cases, {different} of them differ")
+    return different
+
+
+def _difference(old: NDArray[Any] | None, new: NDArray[Any] | None) -> str:
+    """Say how two arrays differ; nothing where they are the same."""
+    if old is None or new is None:
+        return "only in one"
+    if old.shape != new.shape:
+        return f"{old.shape} -> {new.shape}"
+    if np.array_equal(old, new, equal_nan=old.dtype.kind == "f"):
+        return ""
+    amount = np.abs(old.astype(float) - new.astype(float))
+    return f"differs in {np.count_nonzero(amount > 0)} of {old.size}, by {np.nanmax(amount):.2g}"
+
+
+def main() -> int:
+    """Record or compare."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fits", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("record").add_argument("file")
+    comparing = commands.add_parser("compare")
+    comparing.add_argument("old")
+    comparing.add_argument("new")
+    arguments = parser.parse_args()
+    if arguments.command == "record":
+        record(arguments.file)
+        return 0
+    return 1 if compare(arguments.old, arguments.new) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
