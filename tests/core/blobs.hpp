@@ -1,7 +1,7 @@
 // Rows around a few centres, as the core takes them.
 #pragma once
 
-#include "dataset.hpp"
+#include "rows/dataset.hpp"
 #include "tables.hpp"
 
 namespace tests {

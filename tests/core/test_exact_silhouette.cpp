@@ -1,7 +1,7 @@
 // The silhouette coefficient against its definition.
 #include "blobs.hpp"
 #include "check.hpp"
-#include "exact_silhouette.hpp"
+#include "inference/silhouette.hpp"
 
 #include <limits>
 

@@ -1,6 +1,6 @@
 // Hidden coordinates: without replacement, never a missing one, at least one hidden and one visible.
 #include "check.hpp"
-#include "masks.hpp"
+#include "training/masks.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,8 +1,8 @@
 // The generator against its authors' known answers, and what is drawn with it.
 #include "check.hpp"
-#include "order.hpp"
+#include "training/order.hpp"
 #include "random.hpp"
-#include "reseeding.hpp"
+#include "training/reseeding.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // Training from seeds to labels: it finds blobs, repeats itself to the bit, wakes dead memories, stops when told to.
 #include "blobs.hpp"
 #include "check.hpp"
-#include "dynamics.hpp"
-#include "seeding.hpp"
-#include "trainer.hpp"
+#include "inference/infer.hpp"
+#include "training/seeding.hpp"
+#include "training/trainer.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 // Ward's tree against the greedy definition: every merger's cost anew from the centres and weights of two clusters.
 #include "check.hpp"
 #include "tables.hpp"
-#include "ward.hpp"
+#include "training/ward.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "convert.hpp"
+#include "bindings/convert.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

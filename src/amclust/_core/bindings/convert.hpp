@@ -1,8 +1,8 @@
 // Between Python's arrays and dicts and the core's types.
 #pragma once
 
-#include "../dataset.hpp"
-#include "../trainer.hpp"
+#include "rows/dataset.hpp"
+#include "training/trainer.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

@@ -1,12 +1,12 @@
 // amclust._native: the core as Python sees it. The GIL is released while it works; the calling thread takes it back
 // now and then to look for Ctrl-C and to hand on progress.
-#include "../dynamics.hpp"
-#include "../exact_silhouette.hpp"
-#include "../masks.hpp"
-#include "../order.hpp"
-#include "../reseeding.hpp"
-#include "../seeding.hpp"
-#include "convert.hpp"
+#include "inference/infer.hpp"
+#include "inference/silhouette.hpp"
+#include "training/masks.hpp"
+#include "training/order.hpp"
+#include "training/reseeding.hpp"
+#include "training/seeding.hpp"
+#include "bindings/convert.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

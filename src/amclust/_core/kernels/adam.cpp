@@ -1,6 +1,6 @@
 // One step of Adam (Kingma & Ba, 2015).
-#include "entry.hpp"
-#include "simd.hpp"
+#include "kernels/entry.hpp"
+#include "kernels/simd.hpp"
 
 namespace {
 

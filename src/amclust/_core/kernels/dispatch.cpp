@@ -1,5 +1,5 @@
 // Chooses the table of the best instruction set that this machine runs.
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 #include <atomic>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Names the functions by which a kernel file adds itself to its instruction set's table: fill_products_avx2, ...
 #pragma once
 
-#include "kernels.hpp"
+#include "kernels/kernels.hpp"
 
 #ifndef AMCLUST_ISA
 #error "AMCLUST_ISA (avx512, avx2 or baseline) is set by the build"

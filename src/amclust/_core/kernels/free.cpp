@@ -1,6 +1,6 @@
 // Rows whose coordinates all move: labels, recall, and the reconstruction objective.
-#include "entry.hpp"
-#include "gram.hpp"
+#include "kernels/entry.hpp"
+#include "kernels/gram.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 // only where all coordinates move: visible coordinates stay as they are.
 #pragma once
 
-#include "kernels.hpp"
-#include "softmax.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/softmax.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Logits, memberships and their adjoint for blocks of rows.
-#include "entry.hpp"
-#include "softmax.hpp"
+#include "kernels/entry.hpp"
+#include "kernels/softmax.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 // Every lane has its own moving features. Their memories are gathered once, Rh[n_moving][k] vectors, and the recursion
 // runs either on the coordinates (6 k q T multiplications forward and back) or on k coefficients (gram.hpp: about
 // 1.5 k^2 q + 3 k^2 T). Both give the same gradient; the cheaper one is taken.
-#include "entry.hpp"
-#include "gram.hpp"
+#include "kernels/entry.hpp"
+#include "kernels/gram.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Products of a block of rows with all memories, and their transposes.
-#include "entry.hpp"
-#include "simd.hpp"
+#include "kernels/entry.hpp"
+#include "kernels/simd.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 // The mean squared distance of row i to cluster m is r2 = |x|^2 - 2 x.c_m + q_m (q_m: mean squared norm of the
 // cluster). To its own cluster the row itself does not count, r2 w / (w - p), and a cluster that is little more than
 // the row itself earns little, (1 - p / w): a singleton scores 0, as in the usual silhouette.
-#include "entry.hpp"
-#include "softmax.hpp"
+#include "kernels/entry.hpp"
+#include "kernels/softmax.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // far from every memory still gets finite numbers.
 #pragma once
 
-#include "simd.hpp"
+#include "kernels/simd.hpp"
 
 namespace {
 

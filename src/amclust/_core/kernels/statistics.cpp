@@ -1,6 +1,6 @@
 // Sums over the columns of a table, a few rows at a time.
-#include "entry.hpp"
-#include "simd.hpp"
+#include "kernels/entry.hpp"
+#include "kernels/simd.hpp"
 
 namespace {
 

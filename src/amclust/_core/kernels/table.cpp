@@ -1,7 +1,7 @@
 // The table of one instruction set.
-#include "entry.hpp"
+#include "kernels/entry.hpp"
 
-#include "simd.hpp"
+#include "kernels/simd.hpp"
 
 const amclust::Kernels* AMCLUST_ENTRY(kernel_table)() {
   static const amclust::Kernels table = [] {

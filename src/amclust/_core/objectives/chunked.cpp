@@ -1,4 +1,4 @@
-#include "chunked.hpp"
+#include "objectives/chunked.hpp"
 
 #include <algorithm>
 

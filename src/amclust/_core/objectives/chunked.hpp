@@ -2,7 +2,7 @@
 // each part sums its own gradient, and the parts are added in order. So the bits do not depend on the threads.
 #pragma once
 
-#include "objective.hpp"
+#include "objectives/objective.hpp"
 
 namespace amclust {
 

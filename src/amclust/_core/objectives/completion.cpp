@@ -1,7 +1,7 @@
-#include "completion.hpp"
+#include "objectives/completion.hpp"
 
-#include "../masks.hpp"
-#include "moving_block.hpp"
+#include "training/masks.hpp"
+#include "objectives/moving_block.hpp"
 
 #include <algorithm>
 

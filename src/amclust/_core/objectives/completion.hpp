@@ -2,7 +2,7 @@
 // coordinates). Missing values move too, and are never compared.
 #pragma once
 
-#include "chunked.hpp"
+#include "objectives/chunked.hpp"
 
 namespace amclust {
 

@@ -1,4 +1,4 @@
-#include "moving_block.hpp"
+#include "objectives/moving_block.hpp"
 
 #include <algorithm>
 

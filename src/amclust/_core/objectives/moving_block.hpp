@@ -1,7 +1,7 @@
 // A block of rows of which some coordinates move, laid out tile by tile for the kernel.
 #pragma once
 
-#include "chunked.hpp"
+#include "objectives/chunked.hpp"
 
 namespace amclust {
 

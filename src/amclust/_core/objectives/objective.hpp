@@ -2,10 +2,10 @@
 // on nothing else of the trainer. A new objective is a new file and a line in registry.cpp.
 #pragma once
 
-#include "../buffer.hpp"
-#include "../dataset.hpp"
-#include "../memories.hpp"
-#include "../team.hpp"
+#include "buffer.hpp"
+#include "rows/dataset.hpp"
+#include "memories.hpp"
+#include "team.hpp"
 
 #include <cstdint>
 #include <memory>

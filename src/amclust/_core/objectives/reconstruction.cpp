@@ -1,6 +1,6 @@
-#include "reconstruction.hpp"
+#include "objectives/reconstruction.hpp"
 
-#include "moving_block.hpp"
+#include "objectives/moving_block.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // over its observed coordinates).
 #pragma once
 
-#include "chunked.hpp"
+#include "objectives/chunked.hpp"
 
 namespace amclust {
 

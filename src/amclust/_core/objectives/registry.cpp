@@ -1,6 +1,6 @@
-#include "completion.hpp"
-#include "reconstruction.hpp"
-#include "silhouette.hpp"
+#include "objectives/completion.hpp"
+#include "objectives/reconstruction.hpp"
+#include "objectives/silhouette.hpp"
 
 #include <cmath>
 #include <stdexcept>

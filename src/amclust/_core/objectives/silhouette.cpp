@@ -1,6 +1,6 @@
-#include "silhouette.hpp"
+#include "objectives/silhouette.hpp"
 
-#include "chunked.hpp"
+#include "objectives/chunked.hpp"
 
 #include <algorithm>
 

@@ -9,8 +9,8 @@
 // Rows with missing values take part with these filled by the current memories, as constants.
 #pragma once
 
-#include "../filling.hpp"
-#include "objective.hpp"
+#include "inference/filling.hpp"
+#include "objectives/objective.hpp"
 
 namespace amclust {
 

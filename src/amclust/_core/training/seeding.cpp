@@ -1,8 +1,8 @@
-#include "seeding.hpp"
+#include "training/seeding.hpp"
 
 #include "buffer.hpp"
-#include "order.hpp"
-#include "ward.hpp"
+#include "training/order.hpp"
+#include "training/ward.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,9 +2,9 @@
 // of Lloyd's algorithm; or distinct random rows.
 #pragma once
 
-#include "dataset.hpp"
+#include "rows/dataset.hpp"
 #include "team.hpp"
-#include "trainer.hpp"
+#include "training/trainer.hpp"
 
 #include <cstdint>
 #include <vector>

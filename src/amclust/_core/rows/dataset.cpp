@@ -1,4 +1,4 @@
-#include "dataset.hpp"
+#include "rows/dataset.hpp"
 
 #include <algorithm>
 #include <cmath>

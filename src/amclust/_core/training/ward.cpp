@@ -1,4 +1,4 @@
-#include "ward.hpp"
+#include "training/ward.hpp"
 
 #include "buffer.hpp"
 #include "kernels/kernels.hpp"

@@ -1,8 +1,8 @@
-#include "trainer.hpp"
+#include "training/trainer.hpp"
 
-#include "order.hpp"
-#include "reseeding.hpp"
-#include "schedule.hpp"
+#include "training/order.hpp"
+#include "training/reseeding.hpp"
+#include "training/schedule.hpp"
 
 #include <algorithm>
 #include <cmath>

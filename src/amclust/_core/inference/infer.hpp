@@ -2,7 +2,7 @@
 // values are filled first (filling.hpp), then every coordinate is free.
 #pragma once
 
-#include "dataset.hpp"
+#include "rows/dataset.hpp"
 #include "memories.hpp"
 #include "team.hpp"
 

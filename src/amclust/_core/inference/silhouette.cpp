@@ -1,4 +1,4 @@
-#include "exact_silhouette.hpp"
+#include "inference/silhouette.hpp"
 
 #include "buffer.hpp"
 

@@ -1,4 +1,4 @@
-#include "reseeding.hpp"
+#include "training/reseeding.hpp"
 
 #include "random.hpp"
 

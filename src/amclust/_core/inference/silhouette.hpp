@@ -2,7 +2,7 @@
 // computed once, and never stored as a whole.
 #pragma once
 
-#include "dataset.hpp"
+#include "rows/dataset.hpp"
 #include "team.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The learning rate over the epochs, and when to stop.
 #pragma once
 
-#include "trainer.hpp"
+#include "training/trainer.hpp"
 
 #include <algorithm>
 #include <cmath>

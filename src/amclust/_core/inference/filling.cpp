@@ -1,4 +1,4 @@
-#include "filling.hpp"
+#include "inference/filling.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Training: many runs in one call, each with its own everything.
 #pragma once
 
-#include "dataset.hpp"
+#include "rows/dataset.hpp"
 #include "objectives/objective.hpp"
 #include "team.hpp"
 

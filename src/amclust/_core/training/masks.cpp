@@ -1,4 +1,4 @@
-#include "masks.hpp"
+#include "training/masks.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
-#include "dynamics.hpp"
+#include "inference/infer.hpp"
 
-#include "filling.hpp"
+#include "inference/filling.hpp"
 #include "objectives/chunked.hpp"
 
 #include <algorithm>
