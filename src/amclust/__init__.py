@@ -1,9 +1,9 @@
 """Clustering with dense associative memories."""
 
-from amclust._clam import ClAM
+from amclust._estimator import ClAM
 from amclust._config import show_config
 from amclust._model_file import load
 from amclust._version import __version__
-from amclust.selection import ClAMSearch
+from amclust._search import ClAMSearch
 
 __all__ = ["ClAM", "ClAMSearch", "__version__", "load", "show_config"]

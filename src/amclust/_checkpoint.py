@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from amclust import _native
 from amclust._files import atomic_write
-from amclust._search import TABLE_DTYPE, State
+from amclust._halving import TABLE_DTYPE, State
 from amclust._validation import as_numbers
 
 # The parts of a fingerprint that are too long to show.
@@ -62,7 +63,8 @@ def save(path: str | os.PathLike[str], fingerprint: dict[str, str], state: State
         "places": np.array(list(state.records), dtype=np.int64),
         "best": np.array(state.best),
     }
-    arrays |= _pack([*state.records.values(), state.best_record])
+    best = [] if state.best_record is None else [state.best_record]
+    arrays |= _pack([*state.records.values(), *best])
     with atomic_write(path, overwrite=True) as file:
         np.savez(file, **arrays)
 
@@ -77,7 +79,8 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, str], State]:
             arrays = dict(archive)
         fingerprint = json.loads(str(arrays["fingerprint"]))
         config_seed, sample_seed, *seeds = (int(seed) for seed in arrays["draws"])
-        *records, best_record = _unpack(arrays)
+        records = _unpack(arrays)
+        best_record = records.pop() if len(records) > len(arrays["places"]) else None
         state = State(
             config_seed,
             sample_seed,
@@ -111,26 +114,32 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, str], State]:
     return fingerprint, state
 
 
-def _pack(records: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
-    """Put each entry of all records into one array, beside an array of their shapes."""
-    packed = {}
-    for name in records[0]:
-        values = [np.asarray(record[name]) for record in records]
-        packed[f"record.{name}"] = np.concatenate([value.ravel() for value in values])
-        shapes = np.array([value.shape for value in values], dtype=np.int64)
-        packed[f"shapes.{name}"] = shapes.reshape(len(values), -1)
+# The parts of a record, as `_native.Record` gives and takes them.
+PARTS = ("counts", "values", "curve", "rates")
+
+
+def _pack(records: list[_native.Record]) -> dict[str, NDArray[Any]]:
+    """Put each part of all records into one array, beside an array of their lengths."""
+    packed: dict[str, NDArray[Any]] = {}
+    parts = [record.__getstate__() for record in records]
+    if not parts:  # stopped before anything was trained
+        return packed
+    for name, arrays in zip(PARTS, zip(*parts, strict=True), strict=True):
+        packed[f"record.{name}"] = np.concatenate(arrays)
+        packed[f"lengths.{name}"] = np.array([len(array) for array in arrays], dtype=np.int64)
     return packed
 
 
-def _unpack(arrays: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = [{} for _ in range(len(arrays["places"]) + 1)]
-    for key in arrays:
-        kind, _, name = key.partition(".")
-        if kind != "shapes":
-            continue
-        ends = np.cumsum(np.prod(arrays[key], axis=1, dtype=np.int64))
-        pieces = np.split(arrays[f"record.{name}"], ends[:-1])
-        for record, piece, shape in zip(records, pieces, arrays[key], strict=True):
-            # The core takes numbers of Python and arrays that are whole.
-            record[name] = piece.reshape(shape).copy() if len(shape) else piece.item()
+def _unpack(arrays: dict[str, NDArray[Any]]) -> list[_native.Record]:
+    if "record.counts" not in arrays:
+        return []
+    parts = [
+        np.split(arrays[f"record.{name}"], np.cumsum(arrays[f"lengths.{name}"])[:-1])
+        for name in PARTS
+    ]
+    records = []
+    for counts, values, curve, rates in zip(*parts, strict=True):
+        record = _native.Record.__new__(_native.Record)
+        record.__setstate__((counts, values, curve, rates))
+        records.append(record)
     return records

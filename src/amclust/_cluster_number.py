@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
 from amclust import _native
-from amclust._temperature import choose_beta
-from amclust._training import Problem
+from amclust._network import Network, Want
+from amclust._recipe import Recipe
+from amclust.backends import TrainingSet
 
 AUTO = range(1, 21)
 # The adjusted silhouette that clusters must exceed to be more than one. Single clouds (normal,
@@ -80,11 +81,11 @@ def candidate_numbers(n_clusters: Any, objective: str) -> list[int] | None:
 
 
 def estimate_n_clusters(
-    problem: Problem, candidates: Sequence[int], seed: int
+    data: TrainingSet, candidates: Sequence[int], seed: int
 ) -> tuple[int, NDArray[np.void]]:
     """Choose among the candidates; also return the evidence, one row a candidate."""
     rng = np.random.default_rng(seed)
-    rows, copies = _sample(problem, max(candidates), rng)
+    rows, copies = _sample(data, max(candidates), rng)
     possible = [k for k in candidates if k <= len(rows)] or [min(candidates)]
     evidence = np.zeros(len(possible), dtype=EVIDENCE_DTYPE)
     evidence["n_clusters"] = possible
@@ -134,40 +135,33 @@ def _vote(
     return int(np.sort(votes)[(n_resamples - 1) // 2])
 
 
-def _sample(problem: Problem, most_clusters: int, rng: np.random.Generator) -> tuple[Rows, bool]:
+def _sample(data: TrainingSet, most_clusters: int, rng: np.random.Generator) -> tuple[Rows, bool]:
     """Return distinct complete rows, in the core's units, and whether they stand for twice as many.
 
     Copies of a row are no further evidence: a table of small whole numbers has many.
     """
-    p = problem
-    rows = np.arange(p.n_rows) if p.rows is None else p.rows
-    limit = max(200, min(SAMPLE_ROWS, SAMPLE_VALUES // p.data.features))
-    counts = np.ones(len(rows)) if p.counts is None else p.counts
+    rows = np.arange(data.n_rows) if data.indices is None else data.indices
+    n_features = data.rows.n_features
+    limit = max(200, min(SAMPLE_ROWS, SAMPLE_VALUES // n_features))
+    counts = np.ones(len(rows)) if data.counts is None else data.counts
     if len(rows) > limit:
         pick = np.sort(rng.choice(len(rows), limit, replace=False))
         rows, counts = rows[pick], counts[pick]
     rows = np.ascontiguousarray(rows, dtype=np.int64)
-    memories, beta = np.zeros((1, p.data.features), np.float32), 1.0
-    if p.data.has_missing:  # filled from memories that are as many as there may be clusters
+    memories, beta = np.zeros((1, n_features), np.float32), 1.0
+    if data.rows.has_missing:  # filled from memories that are as many as there may be clusters
         seed = int(rng.integers(np.iinfo(np.int32).max))
         k = min(most_clusters, len(rows))
         (found,) = _native.seed(
-            p.data, rows, None, k, ["k-means++"], [seed], seed, p.units.fill, p.threads
+            data.rows, rows, None, k, ["k-means++"], [seed], seed, data.geometry.fill, data.threads
         )
-        memories = found["memories"]
-        beta = choose_beta("completion", found["mean_square"], found["median_gap"])
-    filled = _native.infer(
-        p.data,
-        rows,
-        p.units.fill,
-        memories,
-        np.zeros(len(memories), np.float32),
-        beta,
-        1.0,
-        1,
-        ["filled"],
-        p.threads,
-    )["filled"]
+        memories = found.memories
+        beta = Recipe().inverse_temperature(False, found.mean_square, found.median_gap)
+    k = len(memories)
+    network = Network(
+        memories, np.zeros(k, np.float32), beta, 1.0, 1, data.geometry, np.arange(k, dtype=np.int32)
+    )
+    filled = network.infer(data.rows, Want.FILLED, indices=rows, n_jobs=data.threads).filled
     distinct = np.unique(filled, axis=0)
     return distinct, bool(counts.sum() >= 2 * len(distinct))
 

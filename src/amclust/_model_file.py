@@ -18,62 +18,48 @@ import scipy
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._clam import ClAM
 from amclust._cluster_number import EVIDENCE_DTYPE
+from amclust._estimator import ClAM, fitted_attributes
 from amclust._files import atomic_write
+from amclust._geometry import Geometry, Whitening
 from amclust._model_zip import Array, ModelFileError, damaged, read_sealed, sealed_bytes
-from amclust._training import RUN_DTYPE
-from amclust._units import Whitening
+from amclust._network import Network
+from amclust._objectives import find_objective
+from amclust._parameters import PARAMETERS, check_parameters
+from amclust._training import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
 from amclust._version import __version__
 
 KIND = "amclust model"
 FORMAT_VERSION = 1
 
-NUMBERS = {
-    "n_features_in_": int,
-    "n_clusters_": int,
-    "n_iter_": int,
-    "_steps": int,
-    "beta_": float,
-    "loss_": float,
-    "silhouette_": float,
-    "_beta": float,
-    "_length": float,
-}
-WORDS = {
-    "_dtype": ("float32", "float64"),
-    "_fitted_metric": ("euclidean", "cosine", "mahalanobis"),
-    "_trained_objective": ("silhouette", "completion", "reconstruction"),
-}
-SCATTER = ("mean_square", "total_square")
 # Type and shape of each array, in a model of k memories of d features and any number of rows n,
 # runs r, epochs e, candidates c and recorded epochs m.
 ARRAYS: dict[str, tuple[Any, str]] = {
-    "cluster_centers_": (None, "kd"),  # in the type of the table
+    "network.memories": (np.float32, "kd"),
+    "network.log_weights": (np.float32, "k"),
+    "network.assembly": (np.int32, "k"),
+    "geometry.offset": (np.float64, "d"),
+    "geometry.scale": (np.float32, "d"),
+    "geometry.fill": (np.float32, "d"),
+    "optimizer.moments": (np.float32, "2kd"),
+    "optimizer.weight_moments": (np.float32, "2k"),
     "labels_": (np.int32, "n"),
-    "weights_": (np.float64, "k"),
     "loss_curve_": (np.float64, "e"),
     "runs_": (RUN_DTYPE, "r"),
-    "_memories": (np.float32, "kd"),
-    "_log_weights": (np.float32, "k"),
-    "_offset": (np.float64, "d"),
-    "_scale": (np.float32, "d"),
-    "_fill": (np.float32, "d"),
-    "_moments": (np.float32, "2kd"),
-    "_weight_moments": (np.float32, "2k"),
 }
 # Only some models have these.
 SOME_ARRAYS: dict[str, tuple[Any, str]] = {
     "n_clusters_evidence_": (EVIDENCE_DTYPE, "c"),
     "recorded_epochs_": (np.int64, "m"),
-    "recorded_memories_": (None, "mkd"),
+    "recorded_memories_": (None, "mkd"),  # in the type of the table
 }
 WHITENING: dict[str, tuple[Any, str]] = {
-    "_whitening.mean": (np.float64, "d"),
-    "_whitening.forward": (np.float64, "dd"),
-    "_whitening.backward": (np.float64, "dd"),
+    "geometry.whitening.mean": (np.float64, "d"),
+    "geometry.whitening.forward": (np.float64, "dd"),
+    "geometry.whitening.backward": (np.float64, "dd"),
 }
+METRICS = ("euclidean", "cosine", "mahalanobis")
 
 
 class ModelFile(NamedTuple):
@@ -130,7 +116,9 @@ def save_model(
     """Write a fitted model; `extra` is what else to keep, as JSON has it."""
     check_is_fitted(model)
     parameters, parameter_arrays = _encode_parameters(model.get_params(deep=False))
-    names = getattr(model, "feature_names_in_", None)
+    network: Network = model.network_
+    geometry, optimizer = network.geometry, model.optimizer_state
+    names = geometry.feature_names
     header = {
         "kind": KIND,
         "format_version": FORMAT_VERSION,
@@ -142,19 +130,34 @@ def save_model(
             "scikit-learn": sklearn.__version__,
         },
         "parameters": parameters,
-        "attributes": {
-            **{name: _number(getattr(model, name)) for name in NUMBERS},
-            **{name: getattr(model, name) for name in WORDS},
-            **{name: _number(model._scatter[name]) for name in SCATTER},
+        "network": {
+            "beta": _number(network.beta),
+            "step_size": _number(network.step_size),
+            "n_steps": _number(network.n_steps),
+            "fills_from_mask": network.fills_from_mask,
         },
-        "feature_names": None if names is None else [str(name) for name in names],
+        "geometry": {
+            "metric": geometry.metric,
+            "dtype": geometry.dtype,
+            "length": _number(geometry.length),
+        },
+        "optimizer": {
+            "steps": _number(optimizer.steps),
+            "mean_square": _number(optimizer.mean_square),
+            "total_square": _number(optimizer.total_square),
+            "seed": _number(optimizer.seed),
+            "objective": optimizer.objective,
+        },
+        "loss": _number(model.loss_),
+        "silhouette": _number(model.silhouette_),
+        "feature_names": None if names is None else list(names),
         "extra": dict(extra or {}),
     }
-    arrays = {
-        name: getattr(model, name) for name in [*ARRAYS, *SOME_ARRAYS] if hasattr(model, name)
-    }
-    if model._fitted_metric == "mahalanobis":
-        arrays |= {name: getattr(model._whitening, name.split(".")[1]) for name in WHITENING}
+    wanted = [*ARRAYS, *(name for name in SOME_ARRAYS if hasattr(model, name))]
+    parts = {"network": network, "geometry": geometry, "optimizer": optimizer}
+    arrays = {name: _part(model, parts, name) for name in wanted}
+    if geometry.whitening is not None:
+        arrays |= {name: _part(model, parts, name) for name in WHITENING}
     arrays |= {f"parameter.{name}": array for name, array in parameter_arrays.items()}
     content = sealed_bytes(header, arrays)
     try:
@@ -182,12 +185,21 @@ def load_model(path: str | os.PathLike[str]) -> ModelFile:
     return ModelFile(model, header["extra"], header)
 
 
+def _part(model: Any, parts: dict[str, Any], name: str) -> Array:
+    """Return an array by its dotted name."""
+    owner, _, rest = name.partition(".")
+    found = parts[owner] if rest else model
+    for attribute in (rest or owner).split("."):
+        found = getattr(found, attribute)
+    return found
+
+
 def _check_version(header: Any, path: str | os.PathLike[str]) -> None:
     if not isinstance(header, dict) or header.get("kind") != KIND:
         msg = f"{os.fspath(path)} is not a model file of amclust: its header says otherwise."
         raise ModelFileError(msg)
     there, writer = header["format_version"], header["versions"]["amclust"]
-    unknown = sorted(set(header["parameters"]) - set(ClAM._get_param_names()))
+    unknown = sorted(set(header["parameters"]) - set(PARAMETERS))
     if there > FORMAT_VERSION or unknown:
         why = (
             f"has format {there}, this version ({__version__}) reads formats up to {FORMAT_VERSION}"
@@ -204,50 +216,111 @@ def _check_version(header: Any, path: str | os.PathLike[str]) -> None:
 
 def _restore(header: dict[str, Any], arrays: dict[str, Array]) -> ClAM:
     """Return the model; everything is checked, since the core trusts what it is given."""
-    model = ClAM(**_decode_parameters(header["parameters"], arrays))
-    model._validate_params()
-    attributes = header["attributes"]
-    state: dict[str, Any] = {name: kind(attributes[name]) for name, kind in NUMBERS.items()}
-    for name, allowed in WORDS.items():
-        state[name] = attributes[name]
-        _require(state[name] in allowed, f"{name} is {state[name]!r}")
-    state["_scatter"] = {name: float(attributes[name]) for name in SCATTER}
-    k, d = state["n_clusters_"], state["n_features_in_"]
-    lengths = {"k": k, "d": d, "2": 2, "e": state["n_iter_"]}
+    parameters = _decode_parameters(header["parameters"], arrays)
+    check_parameters(parameters)
+    found = _checked_arrays(header, arrays)
+    geometry = _geometry(header, found)
+    network = _network(header["network"], geometry, found)
+    k, labels, runs = network.n_memories, found["labels_"], found["runs_"]
+    _require(k >= 1 and network.n_features >= 1, "there are no memories")
+    _require(not len(labels) or 0 <= labels.min() <= labels.max() < k, "labels_ are out of range")
+    _require(np.count_nonzero(runs["chosen"]) == 1, "not one run is chosen")
+    _require(isinstance(header["extra"], dict), "extra is no dictionary")
+    model = ClAM(**parameters)
+    some = {name: found[name] for name in SOME_ARRAYS if name in found}
+    model.__dict__.update(
+        fitted_attributes(
+            network,
+            _optimizer(header["optimizer"], found),
+            runs=runs,
+            labels=labels,
+            loss=float(header["loss"]),
+            loss_curve=found["loss_curve_"],
+            silhouette=float(header["silhouette"]),
+        )
+        | some
+        | {"n_features_in_": network.n_features}
+    )
+    if geometry.feature_names is not None:
+        model.feature_names_in_ = np.array(geometry.feature_names, dtype=object)
+    return model
+
+
+def _checked_arrays(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Array]:
+    geometry = header["geometry"]
+    _require(geometry["dtype"] in ("float32", "float64"), f"dtype is {geometry['dtype']!r}")
     wanted = ARRAYS | {name: SOME_ARRAYS[name] for name in SOME_ARRAYS if name in arrays}
-    if state["_fitted_metric"] == "mahalanobis":
+    if geometry["metric"] == "mahalanobis":
         wanted |= WHITENING
     _require(set(arrays) == set(wanted), "arrays are missing, or there are others")
-    for name, (dtype, letters) in wanted.items():
-        state[name] = _checked_array(
+    lengths = {"2": 2}
+    return {
+        name: _checked_array(
             name,
             arrays[name],
-            np.dtype(state["_dtype"] if dtype is None else dtype),
+            np.dtype(geometry["dtype"] if dtype is None else dtype),
             letters,
             lengths,
         )
-    if state["_fitted_metric"] == "mahalanobis":
-        state["_whitening"] = Whitening(*(state.pop(name) for name in WHITENING))
-    state["_n_features_out"] = k
-    names = header["feature_names"]
-    if names is not None:
-        _require(
-            isinstance(names, list)
-            and len(names) == d
-            and all(type(name) is str for name in names),
-            "feature_names do not fit",
-        )
-        state["feature_names_in_"] = np.array(names, dtype=object)
-    labels, runs = state["labels_"], state["runs_"]
-    _require(k >= 1 and d >= 1, "there are no memories")
-    _require(0 <= state["_steps"] < 2**31, f"_steps is {state['_steps']}")
-    _require(not len(labels) or 0 <= labels.min() <= labels.max() < k, "labels_ are out of range")
-    _require(np.count_nonzero(runs["chosen"]) == 1, "not one run is chosen")
-    for name in ("_beta", "_length", "beta_"):
-        _require(0 < state[name] < math.inf, f"{name} is {state[name]}")
-    _require(isinstance(header["extra"], dict), "extra is no dictionary")
-    model.__dict__.update(state)
-    return model
+        for name, (dtype, letters) in wanted.items()
+    }
+
+
+def _geometry(header: dict[str, Any], found: dict[str, Array]) -> Geometry:
+    values = header["geometry"]
+    metric, length = values["metric"], float(values["length"])
+    _require(metric in METRICS, f"metric is {metric!r}")
+    _require(0 < length < math.inf, f"length is {length}")
+    names, d = header["feature_names"], len(found["geometry.offset"])
+    fits = names is None or (
+        isinstance(names, list) and len(names) == d and all(type(name) is str for name in names)
+    )
+    _require(fits, "feature_names do not fit")
+    return Geometry(
+        metric,
+        values["dtype"],
+        found["geometry.offset"],
+        found["geometry.scale"],
+        found["geometry.fill"],
+        length,
+        Whitening(*(found[name] for name in WHITENING)) if metric == "mahalanobis" else None,
+        None if names is None else tuple(names),
+    )
+
+
+def _network(values: dict[str, Any], geometry: Geometry, found: dict[str, Array]) -> Network:
+    beta, step_size, n_steps = float(values["beta"]), float(values["step_size"]), values["n_steps"]
+    _require(0 < beta < math.inf, f"beta is {beta}")
+    check_parameters({"step_size": step_size, "n_steps": n_steps})
+    assembly = found["network.assembly"]
+    clusters = np.unique(assembly)
+    _require(np.array_equal(clusters, np.arange(len(clusters))), "assembly is not of clusters")
+    _require(isinstance(values["fills_from_mask"], bool), "fills_from_mask is neither")
+    return Network(
+        found["network.memories"],
+        found["network.log_weights"],
+        beta,
+        step_size,
+        n_steps,
+        geometry,
+        assembly,
+        values["fills_from_mask"],
+    )
+
+
+def _optimizer(values: dict[str, Any], found: dict[str, Array]) -> OptimizerState:
+    steps, seed = int(values["steps"]), int(values["seed"])
+    _require(0 <= steps < 2**31, f"steps is {steps}")
+    _require(0 <= seed < 2**31, f"seed is {seed}")
+    return OptimizerState(
+        found["optimizer.moments"],
+        found["optimizer.weight_moments"],
+        steps,
+        float(values["mean_square"]),
+        float(values["total_square"]),
+        seed,
+        find_objective(values["objective"]).name,
+    )
 
 
 def _checked_array(

@@ -1,175 +1,214 @@
-"""What a fitted network says about rows; the part of ClAM that does not train."""
+"""A fitted network: one frozen value, which answers whatever is asked about rows."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClusterMixin, TransformerMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from amclust import _native
 from amclust._config import n_threads
-from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
-from amclust._units import Units, Whitening, make_dataset
-from amclust._validation import check_numeric_columns, check_statistics, name_column
+from amclust._geometry import Geometry
+from amclust._rows import Indices, TableRows, Weights
+from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
+from amclust._validation import check_rows
+from amclust.backends.native import NativeBackend
+
+Want = _native.Want
 
 
-class NetworkMethods(TransformerMixin, ClusterMixin):
-    """Labels, memberships, energy and recall from the fitted memories."""
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Memories, and the dynamics that carries rows to them.
 
-    n_clusters: Any
-    metric: str
-    n_steps: int
+    A network is what a fit finds: `ClAM` owns one (``model.network_``), and what is saved, plotted,
+    reported or sent elsewhere is this and nothing else. It does not change. Rows are given, and
+    answers come, in original units; memories and temperature are in core units (`geometry` knows
+    both).
+
+    Attributes
+    ----------
+    memories : float32 ndarray of shape (n_memories, n_features)
+        The memories, in core units.
+
+    log_weights : float32 ndarray of shape (n_memories,)
+        Logarithms of their weights.
+
+    beta : float
+        Inverse temperature, in core units.
+
+    step_size : float
+        Part of the way to the memories that a step goes.
+
+    n_steps : int
+        Steps of the dynamics.
+
+    geometry : Geometry
+        Core units and original units.
+
+    assembly : int32 ndarray of shape (n_memories,)
+        The cluster of each memory; by default each is one of its own.
+
+    fills_from_mask : bool
+        Whether missing values are completed from the mask value, as a network expects that was
+        trained to complete, or from where the observed values point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from amclust import ClAM
+    >>> X = np.array([[0.0, 0.0], [0.1, 0.1], [5.0, 5.0], [5.1, 4.9]])
+    >>> network = ClAM(n_clusters=2, random_state=0).fit(X).network_
+    >>> network.n_memories, network.n_features
+    (2, 2)
+    >>> bool((network.labels(X)[:2] != network.labels(X)[2:]).all())
+    True
+    """
+
+    memories: NDArray[np.float32]
+    log_weights: NDArray[np.float32]
+    beta: float
     step_size: float
-    n_jobs: int | None
-    # Set by a fit.
-    n_clusters_: int
-    n_clusters_evidence_: NDArray[np.void]
-    # The network in the core's units:
-    _memories: NDArray[np.float32]
-    _log_weights: NDArray[np.float32]
-    _beta: float
-    _offset: NDArray[np.float64]
-    _fitted_metric: str
-    _trained_objective: str
-    _scale: NDArray[np.float32]
-    _length: float
-    _fill: NDArray[np.float32]
-    _whitening: Whitening
-    _dtype: str
+    n_steps: int
+    geometry: Geometry
+    assembly: NDArray[np.int32]
+    fills_from_mask: bool = False
 
-    def predict(self, X: Any) -> NDArray[np.int32]:
+    @property
+    def n_memories(self) -> int:
+        """Number of memories."""
+        return len(self.memories)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.assembly.max()) + 1
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.geometry.n_features
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights of the memories."""
+        return np.exp(self.log_weights.astype(np.float64))
+
+    @property
+    def centers(self) -> NDArray[Any]:
+        """The memories in original units (unit vectors for directions), in the table's type."""
+        return self.geometry.from_core(self.memories).astype(self.geometry.dtype)
+
+    # --- answers --------------------------------------------------------------------------------
+
+    def labels(self, X: Any, *, n_jobs: int | None = None) -> NDArray[np.int32]:
         """Return the cluster that the dynamics carries each row to.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
             Rows; NaN where a value is missing.
 
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Index of the memory each row falls to.
-        """
-        return self._ask(X, "labels")
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
-        """Fit and return the labels of the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to cluster.
-
-        y : Ignored
-            Not used, present for API consistency.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's loss.
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Cluster of each row.
         """
-        labels: NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
-        return labels
+        return self._clusters(self._ask(self._table(X), Want.LABELS, n_jobs).labels)
 
-    def transform(self, X: Any) -> Any:
-        """Return the distances of rows to the memories.
+    def memberships(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return how strongly each cluster attracts each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; missing values are filled by the network first.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters)
-            Distances in the metric of the estimator (for "cosine", 1 - cosine similarity).
-        """
-        squares = self._ask(X, "square_distances")
-        if self._metric == "cosine":
-            return squares
-        return np.sqrt(squares) * squares.dtype.type(self._units().length)
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit and return the distances of the rows to the memories.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to cluster.
-
-        y : Ignored
-            Not used, present for API consistency.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's loss.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters)
-            Distances to the memories.
-        """
-        return self.fit(X, sample_weight=sample_weight).transform(X)
-
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Return the memberships of rows: how strongly each memory attracts them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        X, n_jobs
+            As in `labels`.
 
         Returns
         -------
         memberships : ndarray of shape (n_samples, n_clusters)
             Positive numbers that sum to 1 in every row.
         """
-        return self._ask(X, "memberships")
+        rows = self._table(X)
+        parts = self._ask(rows, Want.MEMBERSHIPS, n_jobs).memberships
+        if not self._is_plain:
+            members = np.zeros((self.n_memories, self.n_clusters), np.float32)
+            members[np.arange(self.n_memories), self.assembly] = 1.0
+            parts = parts @ members
+        return parts.astype(rows.dtype, copy=False)
 
-    def energy(self, X: Any) -> NDArray[Any]:
+    def distances(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return the distances of rows to the nearest memory of each cluster.
+
+        Parameters
+        ----------
+        X, n_jobs
+            As in `labels`; missing values are filled first.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            In the metric of the network (for directions, 1 - cosine similarity).
+        """
+        rows = self._table(X)
+        found = self._ask(rows, Want.SQUARE_DISTANCES, n_jobs).square_distances
+        if not self._is_plain:
+            found = np.stack(
+                [found[:, self.assembly == c].min(axis=1) for c in range(self.n_clusters)], axis=1
+            )
+        found = found.astype(rows.dtype, copy=False)
+        if self.geometry.spherical:
+            return found
+        return np.sqrt(found) * found.dtype.type(self.geometry.length)
+
+    def energy(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
         """Return the energy of rows: low near a memory, high far from all of them.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        X, n_jobs
+            As in `labels`.
 
         Returns
         -------
         energy : ndarray of shape (n_samples,)
-            ``-1/beta * log(sum_m weight_m * exp(-beta * |rho_m - x|^2))``.
         """
-        energy = self._ask(X, "energy")
-        return energy * energy.dtype.type(self._units().length ** 2)
+        rows = self._table(X)
+        return self._energies(self._ask(rows, Want.ENERGY, n_jobs).energy.astype(rows.dtype))
 
-    def entropy(self, X: Any) -> NDArray[Any]:
-        """Return the entropy of the memberships; 0 means the nearest memory decides alone.
+    def entropy(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return the entropy of the memberships; 0 means that one cluster decides alone.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        X, n_jobs
+            As in `labels`.
 
         Returns
         -------
         entropy : ndarray of shape (n_samples,)
             Between 0 and ``log(n_clusters)``.
         """
-        return self._ask(X, "entropy")
+        if not self._is_plain:
+            parts = self.memberships(X, n_jobs=n_jobs)
+            logs = np.log(parts, out=np.zeros_like(parts), where=parts > 0)
+            found: NDArray[Any] = -(parts * logs).sum(axis=1)
+            return found
+        rows = self._table(X)
+        return self._ask(rows, Want.ENTROPY, n_jobs).entropy.astype(rows.dtype, copy=False)
 
-    def recall(self, X: Any, *, return_trajectory: bool = False) -> Any:
+    def recall(self, X: Any, *, return_trajectory: bool = False, n_jobs: int | None = None) -> Any:
         """Let the dynamics act on rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; missing values are filled by the network first.
+        X, n_jobs
+            As in `labels`; missing values are filled first.
 
         return_trajectory : bool, default=False
             Also return the states in between.
@@ -182,191 +221,174 @@ class NetworkMethods(TransformerMixin, ClusterMixin):
         trajectory : ndarray of shape (n_steps + 1, n_samples, n_features)
             All states, the start first. Only with ``return_trajectory=True``.
         """
+        rows = self._table(X)
         if not return_trajectory:
-            return self._points(self._ask(X, "state"))
-        trajectory = self._points(self._ask(X, "trajectory"))
+            return self._points(self._ask(rows, Want.STATE, n_jobs).state, rows)
+        trajectory = self._points(self._ask(rows, Want.TRAJECTORY, n_jobs).trajectory, rows)
         return trajectory[-1].copy(), trajectory
 
-    def complete(self, X: Any) -> Any:
+    def complete(self, X: Any, *, n_jobs: int | None = None) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows with NaN where a value is missing.
+        X, n_jobs
+            As in `labels`.
 
         Returns
         -------
-        completed : same type as X, of shape (n_samples, n_features)
-            A copy of `X` with the NaN filled.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from amclust import ClAM
-        >>> X = np.array([[0.0, 0.0], [0.1, 0.1], [5.0, 5.0], [5.1, 4.9]])
-        >>> model = ClAM(n_clusters=2, random_state=0).fit(X)
-        >>> model.complete([[5.05, np.nan]]).round(0)
-        array([[5., 5.]])
+        completed : {ndarray, CSR matrix} of shape (n_samples, n_features)
         """
-        frame = X if hasattr(X, "columns") else None
-        X = self._validate(X)
+        table = self._table(X)
+        rows = self.read(table, n_jobs=n_jobs)  # refuses what cannot be a row
+        X = table.X
         dense = X.toarray() if sparse.issparse(X) else X
         missing = np.isnan(dense)
-        rows = np.flatnonzero(missing.any(axis=1))
+        incomplete = np.flatnonzero(missing.any(axis=1))
         completed = np.array(dense)
-        data = self._dataset(X)  # refuses what cannot be a row, holes or not
-        if len(rows):
-            # Trained by completion, the network completes from the mask value.
-            from_observed = self._trained_objective != "completion"
-            found = self._infer(
-                data, ["filled", "row_scale"], rows, fill_from_observed=from_observed
-            )
-            filled = found["filled"]
-            if self._metric == "cosine":
-                filled = filled * found["row_scale"][:, None]
-            values = self._outward(filled).astype(dense.dtype)
-            completed[rows] = np.where(missing[rows], values, dense[rows])
-        if sparse.issparse(X):
-            return type(X)(completed)
-        return completed if frame is None else _filled_frame(frame, completed, missing.any(axis=0))
+        if len(incomplete):
+            want = Want.FILLED | Want.ROW_SCALE
+            found = self.infer(rows, want, indices=incomplete, n_jobs=n_jobs, complete=True)
+            filled = found.filled
+            if self.geometry.spherical:
+                filled = filled * found.row_scale[:, None]
+            values = self.geometry.from_core(filled).astype(dense.dtype)
+            completed[incomplete] = np.where(missing[incomplete], values, dense[incomplete])
+        return type(X)(completed) if sparse.issparse(X) else completed
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the silhouette of the partition of the rows (higher is better).
+    def answers(
+        self, X: Any, *, n_jobs: int | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Return labels, energies and entropies of rows from one pass over them."""
+        found = self._ask(self._table(X), Want.LABELS | Want.ENERGY | Want.ENTROPY, n_jobs)
+        energy = self._energies(found.energy.astype(np.float64))
+        entropy = found.entropy.astype(np.float64) if self._is_plain else self.entropy(X)
+        return self._clusters(found.labels), energy, entropy
+
+    # --- silhouettes ----------------------------------------------------------------------------
+
+    def silhouette(
+        self, X: Any, *, sample_weight: Weights | None = None, n_jobs: int | None = None
+    ) -> float:
+        """Return the silhouette of the partition of rows; NaN where all fall to one cluster.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        X, n_jobs
+            As in `labels`.
 
-        y : Ignored
-            Not used, present for API consistency.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
+        sample_weight : float32 ndarray of shape (n_samples,), default=None
+            How many rows each stands for.
 
         Returns
         -------
-        score : float
-            Exact up to 10,000 rows, on a fixed sample of them above; -1 where all rows fall to
-            one memory.
+        silhouette : float
+            Exact up to 10,000 rows, of a fixed sample of them above.
         """
-        X = self._validate(X)
-        data = self._dataset(X)
-        rows = np.arange(data.rows)
-        weights = sample_weight
-        if weights is not None:
-            weights = _check_sample_weight(weights, X, dtype=np.float32, ensure_non_negative=True)
-        if len(rows) > EXACT_SILHOUETTE_ROWS:
-            rows = np.sort(np.random.default_rng(0).permutation(rows)[:SAMPLED_SILHOUETTE_ROWS])
-            weights = None if weights is None else np.ascontiguousarray(weights[rows])
-        labels = self._infer(data, ["labels"], rows)["labels"]
-        (value,) = _native.silhouette(
-            data, rows, weights, labels[None], len(self._memories), n_threads(self.n_jobs)
-        )
-        return -1.0 if np.isnan(value) else float(value)
+        table = self._table(X)
+        rows = self.read(table, n_jobs=n_jobs)
+        indices, counts = judged_rows(table, sample_weight)
+        labels = self._clusters(self.infer(rows, Want.LABELS, indices=indices, n_jobs=n_jobs).labels)
+        (value,) = silhouettes(rows, indices, counts, labels[None], n_threads(n_jobs))
+        return float(value)
 
-    # --- shared ---------------------------------------------------------------------------------
+    def silhouettes(self, X: Any, partitions: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return the silhouettes of any partitions of rows, in the metric of the network.
+
+        Parameters
+        ----------
+        X, n_jobs
+            As in `labels`.
+
+        partitions : array-like of shape (n_partitions, n_samples)
+            Labels from 0.
+
+        Returns
+        -------
+        silhouettes : ndarray of shape (n_partitions,)
+        """
+        table = self._table(X)
+        rows = self.read(table, n_jobs=n_jobs)
+        indices, counts = judged_rows(table, None)
+        labels = np.asarray(partitions)[:, indices]
+        return silhouettes(rows, indices, counts, labels, n_threads(n_jobs))
+
+    # --- rows -----------------------------------------------------------------------------------
+
+    def read(self, rows: TableRows, *, n_jobs: int | None = None) -> _native.Rows:
+        """Return rows as the core reads them, in the units of this network; refuse bad ones."""
+        geometry, threads = self.geometry, n_threads(n_jobs)
+        stats = check_rows(rows, geometry.metric, geometry.feature_names, threads)
+        return geometry.read(rows, has_missing=stats.missing > 0)
+
+    def infer(
+        self,
+        rows: _native.Rows,
+        want: _native.Want,
+        *,
+        indices: Indices | None = None,
+        n_jobs: int | None = None,
+        complete: bool = False,
+    ) -> _native.Answers:
+        """Ask about rows in core units; answers come in core units, by memory.
+
+        `complete`: missing values start where training had them start.
+        """
+        return NativeBackend().infer(
+            self,
+            rows,
+            want,
+            indices=indices,
+            threads=n_threads(n_jobs),
+            fill_from_observed=not (complete and self.fills_from_mask),
+        )
+
+    def _table(self, X: Any) -> TableRows:
+        X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            msg = f"X must have {self.n_features} columns, got an array of shape {X.shape}."
+            raise ValueError(msg)
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float64)
+        return TableRows(X if sparse.issparse(X) else np.ascontiguousarray(X))
+
+    def _ask(self, rows: TableRows, want: _native.Want, n_jobs: int | None) -> _native.Answers:
+        return self.infer(self.read(rows, n_jobs=n_jobs), want, n_jobs=n_jobs)
 
     @property
-    def _metric(self) -> str:
-        """What the core computes: Mahalanobis distances are Euclidean after whitening."""
-        return "cosine" if self._fitted_metric == "cosine" else "euclidean"
+    def _is_plain(self) -> bool:
+        """Whether every memory is a cluster of its own."""
+        return np.array_equal(self.assembly, np.arange(self.n_memories))
 
-    def _units(self) -> Units:
-        return Units(self._metric, self._offset, self._scale, self._fill, self._length)
+    def _clusters(self, memory_labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        return memory_labels if self._is_plain else self.assembly[memory_labels]
 
-    def _validate(self, X: Any, *, reset: bool = False) -> Any:
-        if not reset:
-            check_is_fitted(self)
-        check_numeric_columns(X)
-        if isinstance(X, np.ma.MaskedArray):
-            floats = np.result_type(X.dtype, np.float32)
-            X = np.where(np.ma.getmaskarray(X), np.nan, X.data).astype(floats)
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=False,
-        )
-        if reset:
-            self._dtype = X.dtype.name
-        return X
+    def _energies(self, energy: NDArray[Any]) -> NDArray[Any]:
+        return energy * energy.dtype.type(self.geometry.length**2)
 
-    def _whitenable(self, X: Any) -> NDArray[Any]:
-        if sparse.issparse(X):
-            msg = "metric='mahalanobis' needs a dense X, got a sparse matrix."
-            raise ValueError(msg)
-        names = getattr(self, "feature_names_in_", None)
-        if not np.isfinite(X).all():
-            row, column = np.argwhere(~np.isfinite(X))[0]
-            msg = (
-                f"metric='mahalanobis' takes no missing or infinite values, got {X[row, column]} "
-                f"in row {row}, {name_column(int(column), names)}. Use metric='euclidean'."
-            )
-            raise ValueError(msg)
-        return X
-
-    def _dataset(self, X: Any) -> _native.Dataset:
-        """Wrap validated rows for the core, in the units of the fit."""
-        data = make_dataset(X)
-        stats = _native.statistics(data, None, None, n_threads(self.n_jobs))
-        names = getattr(self, "feature_names_in_", None)
-        if self._fitted_metric == "mahalanobis":
-            X = self._whitenable(X)
-        check_statistics(stats, names, data.rows, self._metric, fitting=False)
-        if self._fitted_metric == "mahalanobis":
-            data = make_dataset(self._whitening.apply(X))
-        data.has_missing = stats["missing"] > 0
-        data.set_units(self._metric, self._offset, self._scale)
-        return data
-
-    def _infer(
-        self,
-        data: _native.Dataset,
-        want: list[str],
-        rows: NDArray[np.int64] | None = None,
-        *,
-        fill_from_observed: bool = True,
-    ) -> dict[str, Any]:
-        return _native.infer(
-            data,
-            rows,
-            self._fill,
-            self._memories,
-            self._log_weights,
-            self._beta,
-            float(self.step_size),
-            int(self.n_steps),
-            want,
-            n_threads(self.n_jobs),
-            fill_from_observed,
-        )
-
-    def _ask(self, X: Any, what: str) -> NDArray[Any]:
-        X = self._validate(X)
-        found = self._infer(self._dataset(X), [what])[what]
-        return found if found.dtype == np.int32 else found.astype(X.dtype, copy=False)
-
-    def _points(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Bring points of the core back to the table, in their own type."""
-        return self._outward(values).astype(values.dtype, copy=False)
-
-    def _outward(self, values: NDArray[Any]) -> NDArray[Any]:
-        points = self._units().outward(values)
-        return self._whitening.undo(points) if self._fitted_metric == "mahalanobis" else points
+    def _points(self, values: NDArray[np.float32], rows: TableRows) -> NDArray[Any]:
+        """Bring points of the core back to original units, in the type of the rows."""
+        values = values.astype(rows.dtype, copy=False)
+        return self.geometry.from_core(values).astype(values.dtype, copy=False)
 
 
-def _filled_frame(frame: Any, values: NDArray[Any], columns: NDArray[np.bool_]) -> Any:
-    """Return a copy of a data frame with some columns replaced; the others keep their types."""
-    if hasattr(frame, "isetitem"):  # pandas
-        filled = frame.copy()
-        for j in np.flatnonzero(columns):
-            filled.isetitem(int(j), values[:, j])
-        return filled
-    names = frame.columns  # polars
-    made = frame.__class__(values, schema=list(names))
-    return frame.with_columns([made[names[j]] for j in np.flatnonzero(columns)])
+def silhouette_values(
+    network: Network, X: Any, labels: Any, *, max_rows: int = EXACT_ROWS
+) -> NDArray[np.float64]:
+    """Return the silhouette of each row in any partition; NaN for rows outside of the sample.
+
+    With more than `max_rows` rows a fixed sample of 2,048 of them (at most `max_rows`) stands for
+    all.
+    """
+    rows = network.read(TableRows(X))
+    labels = np.asarray(labels)
+    if labels.shape != (rows.n_rows,):
+        msg = f"labels must have shape ({rows.n_rows},), one for each row of X, got {labels.shape}."
+        raise ValueError(msg)
+    judged = sample_rows(rows.n_rows, max_rows)
+    values = np.full(rows.n_rows, np.nan)
+    _, partition = np.unique(labels[judged], return_inverse=True)
+    values[judged] = _native.silhouette_values(
+        rows, judged, None, partition.astype(np.int32), int(partition.max()) + 1, n_threads(None)
+    )
+    return values

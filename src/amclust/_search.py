@@ -1,355 +1,533 @@
-"""Successive halving: many runs for a few epochs, the best of them on from there, for more."""
+"""ClAMSearch: configurations of ClAM, and numbers of clusters, under a stated budget."""
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-from bisect import bisect_right
+import functools
+import os
+import time
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin, _fit_context, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, Tags, check_random_state, get_tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from amclust import _native
-from amclust._clam import ClAM
-from amclust._config import n_threads
-from amclust._space import Config, parameters_of
-from amclust._training import (
-    RUN_DTYPE,
-    Problem,
-    TrainedRun,
-    judge_runs,
-    order_runs,
-    run_settings,
-    seed_runs,
-    train_settings,
-)
+from amclust import _checkpoint
+from amclust._estimator import ClAM
+from amclust._halving import Rung, Search, State, make_rungs, most_epochs, plan_rungs
+from amclust._objectives import AUTO, find_objective
+from amclust._parameters import MAX_INT, PARAMETERS, check_parameters
+from amclust._progress import SearchBar, finish
+from amclust._space import PRESETS, Config, Space
+from amclust._validation import check_sample_weight, validate_rows
+from amclust._version import __version__
 
-# A native call is seconds of work, not more, so that an interrupt loses little: in rows times
-# features times memories times epochs, and in runs.
-CALL_WORK, CALL_RUNS = 4e9, 4096
-
-TABLE_DTYPE = np.dtype(
-    [
-        ("run", np.int64),
-        ("config", np.int64),
-        ("n_clusters", np.int64),
-        ("seed", np.int64),
-        ("rung", np.int64),  # the last one that trained it, from 0; -1: none yet
-        ("epochs", np.int64),
-        ("beta", np.float64),  # in the table's units
-        ("loss", np.float64),
-        ("silhouette", np.float64),
-        ("living_clusters", np.int64),
-        ("largest_share", np.float64),
-        ("converged", np.bool_),
-    ]
-)
+# A checkpoint is written at the end of every rung, and inside a long one every so many seconds.
+CHECKPOINT_SECONDS = 30.0
 
 
-class Rung(NamedTuple):
-    """How many runs (of each number of clusters) are trained, and up to which epoch."""
+def _delegated(name: str) -> Callable[..., Any]:
+    """Return a method that asks the best estimator."""
 
-    n_runs: int
-    epochs: int
+    @functools.wraps(getattr(ClAM, name))
+    def method(self: ClAMSearch, *args: Any, **kwargs: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, name)(*args, **kwargs)
 
-
-def make_rungs(n_runs: int, n_rungs: int, max_epochs: int, eta: int) -> list[Rung]:
-    """Return rungs of which each keeps one run in eta and trains it eta times as long."""
-    return [
-        Rung(max(1, n_runs // eta**i), round(max_epochs / eta ** (n_rungs - 1 - i)))
-        for i in range(n_rungs)
-    ]
+    return method
 
 
-def most_epochs(rungs: list[Rung]) -> int:
-    """Return the run-epochs that rungs take if no run stops early."""
-    before = [0, *(rung.epochs for rung in rungs)]
-    return sum(
-        rung.n_runs * (rung.epochs - start) for rung, start in zip(rungs, before, strict=False)
-    )
+class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
+    """Search for the best ClAM under a budget, by successive halving.
 
+    Many configurations, each from several seeds, are trained for a few epochs. The best part of
+    these runs goes on from where it stopped, the best part of those again, and so on until the
+    last ones are fully trained. Runs are compared by silhouette, and one with dead clusters ranks
+    below every one whose clusters all live: a collapsed partition is never chosen while another
+    exists, however well it scores.
 
-def plan_rungs(
-    n_configs: int | None,
-    n_init: int,
-    total_budget: int,
-    parts: int,
-    max_epochs: int,
-    min_epochs: int,
-    eta: int,
-) -> list[Rung]:
-    """Return the rungs for an equal part of the budget, one for each number of clusters.
+    Parameters
+    ----------
+    n_clusters : int or array-like of int, default=8
+        Number of clusters, or several to try. Each gets the same part of the budget.
 
-    All configurations are begun if the budget allows it, with as few rungs as it allows (a single
-    one trains every run to the end); else as many as it allows, with the most rungs.
+    space : {"default", "paper"}, dict or list of dicts, default="default"
+        What to search: for each parameter of ClAM a list of values, or a distribution with an
+        `rvs` method to draw from. A list of dicts is several such spaces. `"beta_factor"` stands
+        for multiples of ``beta="auto"``, and the step size `"1/n_steps"` for the paper's.
+        Parameters that change distances cannot be searched, since runs could not be compared.
+        "default" varies the objective, its temperature and the learning rate around ClAM's
+        defaults; "paper" is the full grid of [1]_ (for features with mean 0 and variance 1).
+
+    budget : int or None, default=20_000
+        Most run-epochs to train (one run-epoch is one epoch of one run); a fit of ClAM with 10
+        restarts of 200 epochs takes 2,000. It is never exceeded. If it allows, all configurations
+        are begun, with as little halving as possible; else as many as it allows, drawn at random.
+        None trains the entire grid to the end, without halving.
+
+    estimator : ClAM, default=None
+        Holds the parameters that are not searched (`metric`, for example). Its `n_clusters`,
+        `n_init`, `max_epochs`, `selection`, `record_epochs`, `n_jobs`, `random_state` and `verbose`
+        do not count.
+
+    n_init : int, default=10
+        Seeds of each configuration. Runs with the same seed begin with the same memories.
+
+    max_epochs : int, default=200
+        Most epochs of a run.
+
+    min_epochs : int, default=10
+        Fewest epochs after which a run is given up.
+
+    eta : int, default=3
+        One run in `eta` goes on, for `eta` times as many epochs.
+
+    checkpoint : str or path, default=None
+        File to keep the search in. If it exists, the search goes on from there; one of another
+        search is refused. Without it, a search that was interrupted goes on at the next `fit` of
+        the same object with the same parameters and data.
+
+    n_jobs : int, default=None
+        Number of threads. None uses all cores. Results do not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the configurations drawn and all runs.
+
+    verbose : int, default=0
+        1 shows a progress bar on standard error, 2 also what every rung gave.
+
+    Attributes
+    ----------
+    best_estimator_ : ClAM
+        The best run as a fitted estimator, with the parameters that made it. If a run was better
+        at the end of an earlier rung, it is as it was then.
+
+    best_params_ : dict
+        Its number of clusters and searched parameters; a multiple of the automatic beta is given
+        as the beta it came to.
+
+    best_score_ : float
+        Its silhouette.
+
+    best_index_ : int
+        Its row in `results_`.
+
+    best_collapsed_index_ : int or None
+        Row with the highest silhouette of those with dead clusters (None: there are none). A
+        choice by silhouette alone would take it if that is above `best_score_`.
+
+    results_ : pandas.DataFrame
+        One row for each rung (from 0) that trained a run: run, config (their numbers), n_clusters,
+        seed, every searched parameter, beta, rung, epochs, loss, silhouette, living_clusters,
+        largest_share (of the rows, in the largest cluster), converged, chosen.
+
+    results_dict_ : dict of ndarrays
+        The same, for those who do not have pandas.
+
+    budget_used_ : int
+        Run-epochs trained.
+
+    rungs_ : structured ndarray
+        Runs of every rung (`n_runs`), and up to which of their `epochs` it trains them.
+
+    n_configs_ : int
+        Number of configurations begun.
+
+    n_candidates_ : int or None
+        Number of configurations in the space (None: without end, it has distributions). Where it
+        is larger than `n_configs_`, these were drawn at random.
+
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row of the training data in the best run.
+
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The memories of the best run.
+
+    n_features_in_ : int
+        Number of features seen during fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during fit, where `X` has names that are strings.
+
+    See Also
+    --------
+    ClAM : The estimator whose configurations are searched.
+
+    References
+    ----------
+    .. [1] B. Saha, D. Krotov, M. J. Zaki, P. Ram. "End-to-end Differentiable Clustering with
+       Associative Memories", ICML 2023.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from amclust import ClAMSearch
+    >>> X = load_iris().data
+    >>> search = ClAMSearch([2, 3], budget=1000, n_init=2, random_state=0).fit(X)
+    >>> search.budget_used_ <= 1000
+    True
+    >>> search.best_params_["n_clusters"]
+    2
+    >>> search.predict(X[:3]).shape
+    (3,)
     """
-    budget = total_budget // parts
-    most = 1
-    while max_epochs / eta**most >= min_epochs:
-        most += 1
 
-    def rungs(configs: int, n_rungs: int) -> list[Rung]:
-        return make_rungs(configs * n_init, n_rungs, max_epochs, eta)
-
-    if n_configs is not None:
-        for n_rungs in range(1, most + 1):
-            if most_epochs(rungs(n_configs, n_rungs)) <= budget:
-                return rungs(n_configs, n_rungs)
-    affordable = bisect_right(
-        range(1, budget + 1), budget, key=lambda n: most_epochs(rungs(n, most))
-    )
-    if not affordable:
-        least = parts * most_epochs(rungs(1, most))
-        numbers = f"each of {parts} numbers of clusters, " if parts > 1 else ""
-        msg = (
-            f"budget must be at least {least} run-epochs (one configuration for {numbers}"
-            f"n_init={n_init}, min_epochs={min_epochs}, max_epochs={max_epochs}, eta={eta}), got "
-            f"{total_budget}."
-        )
-        raise ValueError(msg)
-    return rungs(affordable, most)
-
-
-@dataclass(frozen=True)
-class State:
-    """How far a search has come. What is not here follows from the parameters and the data.
-
-    A state does not change: a step ends with a new one, so an interrupt finds a whole one.
-    """
-
-    config_seed: int
-    sample_seed: int
-    seeds: NDArray[np.int64]
-    runs: NDArray[np.void]  # one row a run: where it stands
-    judged: NDArray[np.void]  # one row each time that a run was judged
-    rung: int
-    alive: NDArray[np.bool_]  # the runs of this rung
-    records: dict[int, dict[str, Any]]  # of runs that may go on
-    best: int = -1  # in judged
-    best_record: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def new(
-        cls, rng: np.random.RandomState, n_init: int, n_configs: int, n_clusters: list[int]
-    ) -> State:
-        """Draw what chance decides; the seeds are those ClAM draws from the same generator."""
-        most = np.iinfo(np.int32).max
-        seeds = rng.randint(most, size=n_init).astype(np.int64)
-        sample_seed, config_seed = (int(rng.randint(most)) for _ in range(2))
-        grid = np.zeros((n_configs, len(n_clusters), n_init), TABLE_DTYPE)
-        grid["run"] = np.arange(grid.size).reshape(grid.shape)
-        grid["config"] = np.arange(n_configs)[:, None, None]
-        grid["n_clusters"] = np.array(n_clusters)[:, None]
-        grid["seed"] = seeds
-        grid["rung"] = -1
-        alive = np.ones(grid.size, bool)
-        return cls(config_seed, sample_seed, seeds, grid.ravel(), grid.ravel()[:0], 0, alive, {})
-
-    @property
-    def pending(self) -> NDArray[np.int64]:
-        """The runs that this rung has yet to train; converged ones are what they are."""
-        behind = (self.runs["rung"] < self.rung) & ~self.runs["converged"]
-        return np.flatnonzero(self.alive & behind)
-
-
-def ranked(table: NDArray[np.void]) -> NDArray[np.int64]:
-    """Return the places of a table's rows, the best first; of equals, those trained longer."""
-    places = np.argsort(-table["rung"], kind="stable")
-    rows = table[places]
-    dead = rows["n_clusters"] - rows["living_clusters"]
-    return places[order_runs(dead, rows["silhouette"], rows["loss"], "silhouette")]
-
-
-class Search:
-    """The runs of a search on validated rows. ``model`` has the parameters that do not vary."""
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_clusters": [Interval(Integral, 1, MAX_INT, closed="both"), "array-like"],
+        "space": [StrOptions(set(PRESETS)), dict, list],
+        "budget": [Interval(Integral, 1, None, closed="left"), None],
+        "estimator": [ClAM, None],
+        "n_init": [Interval(Integral, 1, MAX_INT, closed="both")],
+        "max_epochs": [Interval(Integral, 1, MAX_INT, closed="both")],
+        "min_epochs": [Interval(Integral, 1, MAX_INT, closed="both")],
+        "eta": [Interval(Integral, 2, MAX_INT, closed="both")],
+        "checkpoint": [str, os.PathLike, None],
+        "n_jobs": PARAMETERS["n_jobs"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
 
     def __init__(
         self,
-        model: ClAM,
-        X: Any,
-        sample_weight: Any,
-        configs: list[Config],
-        rungs: list[Rung],
-        state: State,
+        n_clusters: Any = 8,
+        *,
+        space: Any = "default",
+        budget: int | None = 20_000,
+        estimator: ClAM | None = None,
+        n_init: int = 10,
+        max_epochs: int = 200,
+        min_epochs: int = 10,
+        eta: int = 3,
+        checkpoint: str | os.PathLike[str] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
-        self.model, self.X, self.sample_weight = model, X, sample_weight
-        self.configs, self.rungs, self.state = configs, rungs, state
-        self._bases: dict[Any, tuple[ClAM, Problem]] = {}
-        self._seedings: dict[Any, list[dict[str, Any]]] = {}
+        self.n_clusters = n_clusters
+        self.space = space
+        self.budget = budget
+        self.estimator = estimator
+        self.n_init = n_init
+        self.max_epochs = max_epochs
+        self.min_epochs = min_epochs
+        self.eta = eta
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
-    def run(self, progress: Any, on_step: Callable[[bool], None]) -> None:
-        """Go on from the state to the end; ``on_step`` hears of every call, and if a rung ended."""
-        while self.state.rung < len(self.rungs):
-            for places in self._calls(self.state.pending):
-                self.state = self._trained(places, progress)
-                on_step(False)
-            alive = np.zeros(len(self.state.runs), bool)
-            alive[self._survivors(self.state)] = True
-            self.state = dataclasses.replace(self.state, rung=self.state.rung + 1, alive=alive)
-            on_step(True)
+    def __sklearn_tags__(self) -> Tags:
+        tags = get_tags(ClAM() if self.estimator is None else self.estimator)
+        two = isinstance(self.n_clusters, Integral) and self.n_clusters == 2
+        tags.classifier_tags = ClassifierTags(multi_class=not two)
+        return tags
 
-    def settings(self, row: np.void) -> tuple[dict[str, Any], ClAM, Problem, dict[str, Any]]:
-        """Return the settings of a run for the core, and what they come from."""
-        model, problem = self._configured(row)
-        seedings = self._seeded(model, problem)
-        seeding = seedings[int(np.flatnonzero(self.state.seeds == row["seed"])[0])]
-        settings = run_settings(
-            problem,
-            seeding,
-            row["seed"],
-            model._beta_inward(problem.units),
-            model._settings(problem),
-            self.configs[row["config"]].get("beta_factor", 1.0),
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ClAMSearch:
+        """Search, or go on with a search that was interrupted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster; NaN where a value is missing.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's loss.
+
+        Returns
+        -------
+        self : ClAMSearch
+            The search, with the best estimator fitted.
+        """
+        n_clusters = self._numbers_of_clusters()
+        space = Space(self.space)
+        self._check_numbers(n_clusters, space)
+        model = self._model(max(n_clusters))
+        X = validate_rows(model, X, reset=True)
+        sample_weight = check_sample_weight(sample_weight, X)
+        rungs = self._rungs(space, model.n_init, len(n_clusters))
+        n_configs = rungs[0].n_runs // model.n_init
+        fingerprint = self._fingerprint(n_clusters, space, model, X, sample_weight)
+        state = self._unfinished_state(fingerprint)
+        if state is None:
+            rng = check_random_state(self.random_state)
+            state = State.new(rng, model.n_init, n_configs, n_clusters)
+        configs = space.draw(n_configs, state.config_seed)
+        search = Search(model, X, sample_weight, configs, rungs, state)
+        self._announce(space, configs, rungs, len(n_clusters))
+        self._run(search, fingerprint, len(n_clusters))
+        self._keep(search, space)
+        return self
+
+    predict = _delegated("predict")
+    predict_proba = _delegated("predict_proba")
+    transform = _delegated("transform")
+    energy = _delegated("energy")
+    entropy = _delegated("entropy")
+    recall = _delegated("recall")
+    complete = _delegated("complete")
+    score = _delegated("score")
+    get_feature_names_out = _delegated("get_feature_names_out")
+    save = _delegated("save")
+    report = _delegated("report")
+
+    @property
+    def labels_(self) -> NDArray[np.int32]:
+        """Cluster of each row of the training data in the best run."""
+        return self._best("labels_")
+
+    @property
+    def cluster_centers_(self) -> NDArray[Any]:
+        """The memories of the best run."""
+        return self._best("cluster_centers_")
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen during fit."""
+        return self._best("n_features_in_")
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of features seen during fit."""
+        return self._best("feature_names_in_")
+
+    @property
+    def results_(self) -> Any:
+        """One row for each rung that trained a run, as a pandas.DataFrame."""
+        check_is_fitted(self)
+        try:
+            from pandas import DataFrame, Series
+        except ImportError as error:
+            msg = (
+                "results_ is a pandas.DataFrame: pip install 'amclust[table]', or take "
+                "results_dict_, which has the same columns as arrays."
+            )
+            raise ImportError(msg) from error
+        # As they are: pandas would make NaN of None.
+        columns = {
+            name: Series(column, dtype=column.dtype) for name, column in self.results_dict_.items()
+        }
+        return DataFrame(columns)
+
+    # --- what is searched -----------------------------------------------------------------------
+
+    def _best(self, name: str) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, name)
+
+    def _numbers_of_clusters(self) -> list[int]:
+        if isinstance(self.n_clusters, Integral):
+            return [int(self.n_clusters)]
+        numbers = list(np.asarray(self.n_clusters).ravel().tolist())
+        if not numbers or not all(isinstance(k, int) and k >= 1 for k in numbers):
+            msg = (
+                "n_clusters must be an int of at least 1, or several of them in a list, got "
+                f"{self.n_clusters!r}."
+            )
+            raise ValueError(msg)
+        return list(dict.fromkeys(numbers))
+
+    def _check_numbers(self, numbers: list[int], space: Space) -> None:
+        """Refuse numbers of clusters for which an objective that is searched makes no sense."""
+        own = AUTO if self.estimator is None else self.estimator.objective
+        for name in space.values("objective", own):
+            least = 1 if name == AUTO else find_objective(name).min_clusters
+            if min(numbers) < least:
+                where = f"space={self.space!r}" if isinstance(self.space, str) else "space"
+                msg = (
+                    f"n_clusters must be at least {least} for objective {name!r}, which "
+                    f"{where} searches, got {self.n_clusters!r}. Give a larger number, or a space "
+                    "without that objective."
+                )
+                raise ValueError(msg)
+
+    def _model(self, n_clusters: int) -> ClAM:
+        """Return the estimator with the parameters that do not vary."""
+        model: ClAM = ClAM() if self.estimator is None else clone(self.estimator)
+        model.set_params(
+            n_clusters=n_clusters,
+            # As in ClAM, given memories are used for a single run.
+            n_init=self.n_init if isinstance(model.init, str) else 1,
+            max_epochs=self.max_epochs,
+            selection="silhouette",
+            record_epochs=None,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=self.verbose,
         )
-        return settings, model, problem, seeding
-
-    def best_estimator(self) -> ClAM:
-        """Return the best run, as it was when it was best, as a fitted ClAM."""
-        best = self.state.judged[self.state.best]
-        settings, model, problem, seeding = self.settings(best)
-        if "beta_factor" in self.configs[best["config"]]:
-            model.set_params(beta=float(best["beta"]))
-        run = TrainedRun(
-            settings["seed"],
-            settings["beta"],
-            self.state.best_record,
-            float(best["silhouette"]),
-            int(best["living_clusters"]),
-        )
-        model._keep(problem, run, seeding, settings["objective"])
-        model.labels_ = model._infer(problem.data, ["labels"])["labels"]
-        runs = self.state.runs.copy()
-        runs[best["run"]] = best
-        runs = runs[(runs["config"] == best["config"]) & (runs["n_clusters"] == best["n_clusters"])]
-        model.runs_ = np.zeros(len(runs), RUN_DTYPE)
-        for name in ("seed", "beta", "loss", "silhouette", "living_clusters", "converged"):
-            model.runs_[name] = runs[name]
-        model.runs_["n_iter"] = runs["epochs"]
-        model.runs_["chosen"] = runs["run"] == best["run"]
+        check_parameters(model.get_params(deep=False))
         return model
 
-    def columns(self, names: list[str]) -> dict[str, NDArray[Any]]:
-        """Return all that was judged, with the parameters of the configurations."""
-        table = self.state.judged
-        params = [parameters_of(config, self.model) for config in self.configs]
-        columns = {name: table[name] for name in ("run", "config", "n_clusters", "seed")}
-        for name in names:
-            if name == "beta_factor":
-                values = [config.get(name, np.nan) for config in self.configs]
-            elif name == "beta":  # that of the runs, below
-                continue
-            else:
-                values = [param.get(name, getattr(self.model, name)) for param in params]
-            columns[name] = _as_column(values)[table["config"]]
-        columns["beta"] = table["beta"]
-        columns |= {name: table[name] for name in table.dtype.names or () if name not in columns}
-        columns["chosen"] = np.arange(len(table)) == self.state.best
-        return columns
-
-    # --- models, rows and seeds -------------------------------------------------------------------
-
-    def _configured(self, row: np.void) -> tuple[ClAM, Problem]:
-        """Return the estimator of a run, and the rows as its batch size and mask value ask for."""
-        params = parameters_of(self.configs[row["config"]], self.model)
-        of_rows = {
-            name: params.get(name, getattr(self.model, name))
-            for name in ("batch_size", "mask_value")
-        }
-        key = (self._is_whole(of_rows["batch_size"]), of_rows["mask_value"])
-        if key not in self._bases:
-            base = copy.copy(self.model).set_params(**of_rows)
-            self._bases[key] = base, base._problem(self.X, self.sample_weight)
-        base, problem = self._bases[key]
-        model, k = copy.copy(base), int(row["n_clusters"])
-        # The names were checked; set_params would look them up for every run.
-        model.__dict__.update(of_rows | params, n_clusters=k, n_clusters_=k)
-        return model, dataclasses.replace(problem, n_clusters=k)
-
-    def _is_whole(self, batch_size: Any) -> Any:
-        """Whether one batch holds all rows: then the distinct ones are trained on, weighted."""
-        return batch_size >= self.X.shape[0]
-
-    def _seeded(self, model: ClAM, problem: Problem) -> list[dict[str, Any]]:
-        """Return the initial memories, the same for all runs of a seed (missing values aside)."""
-        filled = model.mask_value if problem.data.has_missing else None
-        key = (self._is_whole(model.batch_size), problem.n_clusters, filled)
-        if key not in self._seedings:
-            self._seedings[key] = seed_runs(
-                problem, model._init(problem.units), self.state.seeds, self.state.sample_seed
+    def _rungs(self, space: Space, n_init: int, parts: int) -> list[Rung]:
+        if self.budget is not None:
+            return plan_rungs(
+                space.size,
+                n_init,
+                self.budget,
+                parts,
+                self.max_epochs,
+                self.min_epochs,
+                self.eta,
             )
-        return self._seedings[key]
+        if space.size is None:
+            msg = (
+                "budget=None trains every configuration of the space, which has no end where "
+                "values are drawn from a distribution: set budget, or give lists of values."
+            )
+            raise ValueError(msg)
+        return make_rungs(space.size * n_init, 1, self.max_epochs, self.eta)
 
-    # --- one rung ---------------------------------------------------------------------------------
+    def _fingerprint(
+        self, n_clusters: list[int], space: Space, model: ClAM, X: Any, sample_weight: Any
+    ) -> dict[str, str]:
+        """Return all that decides the results, in words."""
+        seed = self.random_state
+        params = model.get_params() | {
+            "n_clusters": str(n_clusters),
+            "budget": self.budget,
+            "min_epochs": self.min_epochs,
+            "eta": self.eta,
+            # The state of a generator moves on: what was drawn from it is in the checkpoint.
+            "random_state": type(seed).__name__ if hasattr(seed, "randint") else seed,
+            "amclust": __version__,
+        }
+        del params["n_jobs"], params["verbose"]
+        words = {name: _checkpoint.describe(name, value) for name, value in params.items()}
+        return words | {
+            "X": _checkpoint.digest(X),
+            "sample_weight": _checkpoint.digest(sample_weight),
+            "space": space.describe(),
+        }
 
-    def _calls(self, pending: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Share out runs to native calls: one, unless that is long or they differ in their rows."""
-        runs, calls = self.state.runs[pending], []
-        batches = [config.get("batch_size", self.model.batch_size) for config in self.configs]
-        whole = self._is_whole(np.array(batches))[runs["config"]]
-        cells = float(min(self.X.shape[0], _native.EPOCH_ROWS) * self.X.shape[1])
-        work = (self.rungs[self.state.rung].epochs - runs["epochs"]) * runs["n_clusters"] * cells
-        threads = n_threads(self.model.n_jobs)
-        for group in (np.flatnonzero(whole), np.flatnonzero(~whole)):
-            number = np.arange(len(group))
-            call = np.minimum(np.cumsum(work[group]) // CALL_WORK, number // threads)
-            call = np.maximum(call, number // CALL_RUNS)
-            calls += np.split(pending[group], np.flatnonzero(np.diff(call)) + 1)
-        return [call for call in calls if len(call)]
+    # --- running, and going on ------------------------------------------------------------------
 
-    def _trained(self, places: NDArray[np.int64], progress: Any) -> State:
-        """Train runs to the end of the rung, judge them, and return the state after that."""
-        state = self.state
-        tasks = []
-        for place in places:
-            settings, _, problem, _ = self.settings(state.runs[place])
-            settings["pause_at"] = self.rungs[state.rung].epochs
-            if place in state.records:
-                settings["earlier"] = state.records[place]
-            tasks.append(settings)
-        trained = train_settings(problem, tasks, progress)
-        judge_runs(problem, trained, state.sample_seed)
-        runs, records = state.runs.copy(), state.records.copy()
-        for place, run in zip(places, trained, strict=True):
-            row, records[int(place)] = runs[place], run.record
-            row["rung"] = state.rung
-            row["epochs"] = len(run.record["loss_curve"])
-            row["beta"] = run.beta / problem.units.length**2
-            row["loss"] = run.record["loss"]
-            row["silhouette"] = run.silhouette
-            row["living_clusters"] = run.living
-            row["largest_share"] = run.largest_share
-            row["converged"] = run.record["converged"]
-        judged = np.concatenate([state.judged, runs[places]])
-        best, best_record = state.best, state.best_record
-        rivals = np.r_[[best] if best >= 0 else [], len(state.judged) : len(judged)].astype(int)
-        best = int(rivals[ranked(judged[rivals])[0]])
-        if best != state.best:
-            best_record = records[int(judged["run"][best])]
-        after = dataclasses.replace(
-            state, runs=runs, judged=judged, best=best, best_record=best_record
+    def _unfinished_state(self, fingerprint: dict[str, str]) -> State | None:
+        """Return where an interrupted search stood, from this object or from the checkpoint."""
+        state = None
+        if self.checkpoint is not None:
+            folder = Path(self.checkpoint).parent
+            if not folder.is_dir():
+                msg = f"checkpoint={os.fspath(self.checkpoint)!r}: there is no folder {folder}."
+                raise ValueError(msg)
+            if Path(self.checkpoint).exists():
+                there, state = _checkpoint.load(self.checkpoint)
+                if changed := _checkpoint.differences(there, fingerprint):
+                    msg = (
+                        f"checkpoint={os.fspath(self.checkpoint)!r} is of another search, which "
+                        f"differs in: {', '.join(changed)}. Name another file, or delete this one."
+                    )
+                    raise ValueError(msg)
+        of, kept = getattr(self, "_unfinished", (None, None))
+        return kept if of == fingerprint else state
+
+    def _announce(self, space: Space, configs: list[Config], rungs: list[Rung], parts: int) -> None:
+        drawn = (
+            ""
+            if len(configs) == space.size
+            else f" drawn at random from {space.size or 'infinitely many'}"
         )
-        needed = {*self._survivors(after).tolist(), *after.pending.tolist()}
-        records = {place: record for place, record in records.items() if place in needed}
-        return dataclasses.replace(after, records=records)
+        finish(
+            self.verbose,
+            f"ClAMSearch: {len(configs)} configurations{drawn}, {parts * rungs[0].n_runs} runs in "
+            f"{len(rungs)} rung(s), at most {parts * most_epochs(rungs)} run-epochs",
+        )
 
-    def _survivors(self, state: State) -> NDArray[np.int64]:
-        """Return the runs that the next rung takes, of those that have come through this one."""
-        if state.rung + 1 == len(self.rungs):
-            return np.zeros(0, np.int64)
-        through = state.alive.copy()
-        through[state.pending] = False
-        n_runs = self.rungs[state.rung + 1].n_runs
-        survivors = []
-        for k in np.unique(state.runs["n_clusters"]):
-            places = np.flatnonzero(through & (state.runs["n_clusters"] == k))
-            survivors.append(places[ranked(state.runs[places])][:n_runs])
-        return np.concatenate(survivors)
+    def _run(self, search: Search, fingerprint: dict[str, str], parts: int) -> None:
+        bar = SearchBar(parts * most_epochs(search.rungs)) if self.verbose else None
+        saved = time.monotonic()
 
+        def save() -> None:
+            nonlocal saved
+            if self.checkpoint is not None:
+                _checkpoint.save(self.checkpoint, fingerprint, search.state)
+                saved = time.monotonic()
 
-def _as_column(values: list[Any]) -> NDArray[Any]:
-    """Return numbers as an array of numbers, anything else as one of objects."""
-    column = np.array(values)
-    return column if column.dtype.kind in "biuf" else np.array(values, dtype=object)
+        def on_step(rung_ended: bool) -> None:
+            if rung_ended or time.monotonic() - saved > CHECKPOINT_SECONDS:
+                save()
+            if bar is not None and rung_ended:
+                # Runs that stopped early leave a part of the plan unused.
+                bar.done = parts * most_epochs(search.rungs[: search.state.rung])
+            if rung_ended and self.verbose > 1:
+                self._tell(search)
+
+        if bar is not None:
+            bar.done = int(search.state.runs["epochs"].sum())
+        try:
+            search.run(bar, on_step)
+        except BaseException as error:
+            # An interrupt keeps even the seeds drawn; what fails at once would fail again.
+            if len(search.state.judged) or isinstance(error, KeyboardInterrupt):
+                self._unfinished = fingerprint, search.state
+                save()
+                finish(self.verbose, "ClAMSearch: stopped; another fit goes on from here")
+            raise
+        self.__dict__.pop("_unfinished", None)
+
+    def _tell(self, search: Search) -> None:
+        judged, rung = search.state.judged, search.state.rung
+        trained = judged[judged["rung"] == rung - 1]
+        living = np.count_nonzero(trained["living_clusters"] == trained["n_clusters"])
+        finish(
+            self.verbose,
+            f"ClAMSearch: rung {rung} of {len(search.rungs)}: trained {len(trained)} runs to epoch "
+            f"{search.rungs[rung - 1].epochs}, {living} with all clusters living; best silhouette "
+            f"so far {judged['silhouette'][search.state.best]:.4f}",
+        )
+
+    def _keep(self, search: Search, space: Space) -> None:
+        """Set the fitted attributes."""
+        table, best = search.state.judged, search.state.best
+        self.best_estimator_ = search.best_estimator()
+        self.best_index_ = best
+        self.best_score_ = float(table["silhouette"][best])
+        names = [name.replace("beta_factor", "beta") for name in space.names]
+        self.best_params_ = {
+            name: getattr(self.best_estimator_, name)
+            for name in dict.fromkeys(["n_clusters", *names])
+        }
+        collapsed = np.flatnonzero(
+            (table["living_clusters"] < table["n_clusters"]) & ~np.isnan(table["silhouette"])
+        )
+        self.best_collapsed_index_ = (
+            int(collapsed[table["silhouette"][collapsed].argmax()]) if len(collapsed) else None
+        )
+        self.budget_used_ = int(search.state.runs["epochs"].sum())
+        self.n_configs_ = len(search.configs)
+        self.n_candidates_ = space.size
+        parts = len(np.unique(table["n_clusters"]))
+        self.rungs_ = np.array(
+            [(parts * rung.n_runs, rung.epochs) for rung in search.rungs],
+            dtype=[("n_runs", np.int64), ("epochs", np.int64)],
+        )
+        self.results_dict_ = search.columns(space.names)
+        self._conclude(search, best)
+
+    def _conclude(self, search: Search, best: int) -> None:
+        """Say, and warn of, what was found."""
+        row = search.state.judged[best]
+        text = f"ClAMSearch: best silhouette {row['silhouette']:.4f} in run {row['run']}"
+        if self.best_collapsed_index_ is not None:
+            worse = search.state.judged[self.best_collapsed_index_]
+            text += (
+                f"; the best collapsed run has {worse['silhouette']:.4f} with "
+                f"{worse['living_clusters']} of {worse['n_clusters']} clusters living"
+            )
+        finish(self.verbose, f"{text}; {self.budget_used_} run-epochs")
+        if row["living_clusters"] < row["n_clusters"]:
+            warnings.warn(
+                f"No run has all its clusters living; the best has {row['living_clusters']} of "
+                f"{row['n_clusters']}. Consider fewer clusters, a larger beta or more budget.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )

@@ -14,7 +14,9 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from amclust._clam import ClAM
+from amclust._estimator import ClAM
+from amclust._objectives import AUTO, find_objective
+from amclust._parameters import PARAMETERS
 
 Config = dict[str, Any]
 
@@ -23,7 +25,7 @@ PAPER_STEP = "1/n_steps"
 
 # What may be searched: nothing that changes the distances, in which all runs are compared.
 SEARCHABLE: dict[str, Any] = {
-    name: ClAM._parameter_constraints[name]
+    name: PARAMETERS[name]
     for name in (
         "objective",
         "beta",
@@ -40,7 +42,7 @@ SEARCHABLE: dict[str, Any] = {
     )
 } | {
     "beta_factor": [Interval(Real, 1e-6, 1e6, closed="both")],
-    "step_size": [*ClAM._parameter_constraints["step_size"], StrOptions({PAPER_STEP})],
+    "step_size": [*PARAMETERS["step_size"], StrOptions({PAPER_STEP})],
     "weights": [None, StrOptions({"learn"})],
 }
 
@@ -101,6 +103,11 @@ class Space:
         if any(_is_law(values) for part in self._parts for values in part.values()):
             return None
         return sum(math.prod(len(values) for values in part.values()) for part in self._parts)
+
+    def values(self, name: str, otherwise: Any) -> list[Any]:
+        """Return the values of a parameter that may be drawn; where it is not varied, the other."""
+        found = [part.get(name, [otherwise]) for part in self._parts]
+        return [value for values in found if not _is_law(values) for value in values]
 
     def draw(self, n: int, seed: int) -> list[Config]:
         """Return n configurations: the whole grid, or as many of it (none twice) by chance."""
@@ -175,6 +182,8 @@ def _checked_values(name: str, values: Any) -> Any:
 
 def _check_value(name: str, value: Any) -> None:
     validate_parameter_constraints({name: SEARCHABLE[name]}, {name: value}, "ClAMSearch's space")
+    if name == "objective" and value != AUTO:
+        find_objective(value)
 
 
 def _is_law(values: Any) -> bool:

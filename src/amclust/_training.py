@@ -1,33 +1,40 @@
-"""From data to trained memories: seeding, temperature, all restarts in one call, and the choice."""
+"""From rows to a network: seed, train all restarts in one call, judge them, choose."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from amclust import _native
-from amclust._temperature import choose_beta
-from amclust._units import Units
-from amclust._validation import check_distinct
+from amclust._geometry import Geometry
+from amclust._network import Network, Want
+from amclust._objectives import Objective, choose_objective, find_objective
+from amclust._recipe import Recipe, Stage
+from amclust._rows import Rows, Weights
+from amclust._silhouettes import EXACT_ROWS, judged_rows, silhouettes
+from amclust._validation import (
+    check_columns,
+    check_distinct,
+    check_epochs,
+    check_init,
+    check_rows,
+    check_weights,
+)
+from amclust.backends import Backend, TrainingSet
+from amclust.backends.base import Progress
 
-# Up to this many rows the silhouette that ranks runs is exact; above, it is of a fixed sample.
-EXACT_SILHOUETTE_ROWS = 10_000
-SAMPLED_SILHOUETTE_ROWS = 2_048
-# Restarts take turns: trees find what k-means++ misses where clusters are small, and the other way.
-SEEDING_TURNS = ("ward", "k-means++")
-# A tree takes memory with the square of the clusters: above this, "auto" is k-means++ alone.
-MOST_TREE_CLUSTERS = 512
-# What one unit of silhouette is worth: so much of the scatter that the initial memories explain ...
-ANCHOR = 2.0
-# ... and so much distance of the memories from their clusters' centres, in units of the scatter
-# inside the clusters.
-TIE = 2.0
-# The least part of all scatter that initial memories are taken to explain (random rows may be bad).
-LEAST_EXPLAINED = 0.1
+# What float32 holds, with room for distances (beta in core units).
+MIN_BETA, MAX_BETA = 1e-20, 1e20
+# Seeds are drawn below this.
+MAX_SEED = np.iinfo(np.int32).max
+# After so many steps the learning rate of `partial_fit` has fallen to 1 / sqrt(2).
+SETTLING_STEPS = 20
 
 RUN_DTYPE = np.dtype(
     [
@@ -43,235 +50,554 @@ RUN_DTYPE = np.dtype(
 )
 
 
-@dataclass
-class Problem:
-    """The rows to train on, as the core takes them."""
+# --- values ---------------------------------------------------------------------------------------
 
-    data: _native.Dataset
-    units: Units
-    n_clusters: int
-    rows: NDArray[np.int64] | None  # None: all rows
-    weights: NDArray[np.float32] | None  # of these rows, with mean 1; None: all 1
-    counts: NDArray[np.float32] | None  # the same as given: how many rows each stands for
-    threads: int
-    resumed: str | None = None  # the objective of the training that goes on here
-    device: Any = None  # a torch.device to train on; None: the native core trains
 
-    @property
-    def n_rows(self) -> int:
-        """How many rows are trained on."""
-        return int(self.data.rows) if self.rows is None else len(self.rows)
+@dataclass(frozen=True)
+class Options:
+    """What users decide about training: the parameters of `ClAM` that it reads, by their names."""
+
+    objective: str
+    beta: float | str
+    n_steps: int
+    step_size: float
+    mask_prob: float
+    mask_value: float | str
+    weights: Any
+    metric: str
+    scale: str | None
+    init: Any
+    n_init: int
+    batch_size: int
+    max_epochs: int
+    learning_rate: float
+    patience: int
+    lr_factor: float
+    min_lr: float
+    tol: float
+    early_stopping: bool
+    selection: str
+    record_epochs: Any
+
+    @classmethod
+    def of(cls, estimator: Any) -> Options:
+        """Return the options of an estimator."""
+        return cls(**{f.name: getattr(estimator, f.name) for f in dataclasses.fields(cls)})
+
+    def core_beta(self, geometry: Geometry) -> float | None:
+        """Return a given beta in core units; None: from the data."""
+        if isinstance(self.beta, str):
+            return None
+        # Beyond float32, memberships are as good as hard, or as good as equal: so are these.
+        return float(np.clip(float(self.beta) * geometry.length**2, MIN_BETA, MAX_BETA))
+
+
+@dataclass(frozen=True, eq=False)
+class OptimizerState:
+    """What `partial_fit` goes on from.
+
+    Attributes
+    ----------
+    moments : float32 ndarray of shape (2, n_memories, n_features)
+        Adam's moments of the memories.
+
+    weight_moments : float32 ndarray of shape (2, n_memories)
+        Those of the log-weights.
+
+    steps : int
+        Steps made so far.
+
+    mean_square, total_square : float
+        Scatter of rows around the initial memories, and around their mean: what the parts of the
+        silhouette objective are measured in.
+
+    seed : int
+        The seed of the run.
+
+    objective : str
+        What was minimised.
+    """
+
+    moments: NDArray[np.float32]
+    weight_moments: NDArray[np.float32]
+    steps: int
+    mean_square: float
+    total_square: float
+    seed: int
+    objective: str
 
 
 @dataclass
 class TrainedRun:
-    """One restart: its seed, the network it found and how that went."""
+    """One restart: what it was to do, what it found, and how good that is."""
 
+    plan: _native.Plan
+    record: _native.Record
     seed: int
-    beta: float  # in the core's units
-    record: dict[str, Any]
     silhouette: float = np.nan
     living: int = 0
     largest_share: float = np.nan  # the part of the rows that is in the largest cluster
-    settings: dict[str, Any] = field(default_factory=dict)  # as the core took them
     recorded: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # memories by epoch
+
+    @property
+    def beta(self) -> float:
+        """Inverse temperature, in core units."""
+        return self.plan.network.beta
+
+    @property
+    def objective(self) -> Objective:
+        """What was minimised."""
+        return find_objective(self.plan.objective.name)
+
+    def network(self, geometry: Geometry) -> Network:
+        """Return the network that was found."""
+        found, start = self.record, self.plan.network
+        log_weights = found.log_weights.astype(np.float64)
+        if self.plan.learn_weights:  # only ratios matter: make the mean weight 1
+            log_weights -= np.log(np.mean(np.exp(log_weights)))
+        return Network(
+            found.memories,
+            log_weights.astype(np.float32),
+            start.beta,
+            start.step_size,
+            start.n_steps,
+            geometry,
+            np.arange(len(log_weights), dtype=np.int32),
+            self.objective.fills_from_mask,
+        )
+
+    def optimizer(self, seeding: Scatter) -> OptimizerState:
+        """Return what more training goes on from."""
+        return OptimizerState(
+            self.record.moments,
+            self.record.weight_moments,
+            self.record.steps,
+            seeding.mean_square,
+            seeding.total_square,
+            self.seed,
+            self.plan.objective.name,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where a run starts: memories, and the scales of the rows around them."""
+
+    memories: NDArray[np.float32]
+    mean_square: float
+    median_gap: float
+    total_square: float
+
+    @classmethod
+    def of(cls, seeding: _native.Seeding) -> Start:
+        """Return what the core found."""
+        return cls(
+            seeding.memories, seeding.mean_square, seeding.median_gap, seeding.total_square
+        )
+
+
+Scatter = Start | OptimizerState
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a fit found."""
+
+    network: Network
+    optimizer: OptimizerState
+    runs: list[TrainedRun]
+    chosen: int
+    labels: NDArray[np.int32]
+
+    @property
+    def best(self) -> TrainedRun:
+        """The chosen run."""
+        return self.runs[self.chosen]
+
+    @property
+    def table(self) -> NDArray[np.void]:
+        """One row per restart, in original units."""
+        area = self.network.geometry.length**2
+        table = np.zeros(len(self.runs), dtype=RUN_DTYPE)
+        for index, run in enumerate(self.runs):
+            table[index] = (
+                run.seed,
+                run.beta / area,
+                run.record.loss,
+                run.silhouette,
+                run.living,
+                run.record.n_epochs,
+                run.record.converged,
+                index == self.chosen,
+            )
+        return table
+
+
+# --- the rows -------------------------------------------------------------------------------------
+
+
+def prepare(
+    rows: Rows,
+    sample_weight: Weights | None,
+    options: Options,
+    *,
+    n_clusters: int,
+    threads: int,
+    feature_names: tuple[str, ...] | None,
+    geometry: Geometry | None = None,
+) -> TrainingSet:
+    """Check rows and bring them into core units, which are chosen here if not given.
+
+    Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
+    order nor how copies are given matters.
+    """
+    if sample_weight is not None and not sample_weight.any():
+        msg = "sample_weight must have at least one positive weight, got only zeros."
+        raise ValueError(msg)
+    indices, counts = None, sample_weight
+    if rows.n_rows <= options.batch_size:
+        indices, counts = rows.distinct(None, sample_weight)
+        if geometry is None:
+            check_distinct(len(indices), n_clusters, rows.n_rows)
+    elif sample_weight is not None and (sample_weight == 0).any():
+        indices = np.flatnonzero(sample_weight)
+        counts = np.ascontiguousarray(sample_weight[indices])
+    # Rows of weight 0 are not trained on, but they get labels.
+    everything = check_rows(rows, options.metric, feature_names, threads)
+    if geometry is None:
+        stats = everything
+        if indices is not None or counts is not None:
+            stats = rows.statistics(indices, counts, threads)
+        check_columns(stats, feature_names, options.metric)
+        geometry = Geometry.fit(
+            rows,
+            stats,
+            metric=options.metric,
+            scale=options.scale,
+            mask_value=options.mask_value,
+            indices=indices,
+            weights=counts,
+            threads=threads,
+            feature_names=feature_names,
+        )
+    weights = counts
+    if counts is not None:  # only ratios matter to the loss
+        weights = np.ascontiguousarray(counts / counts.mean(dtype=np.float64), dtype=np.float32)
+    core_rows = geometry.read(rows, has_missing=everything.missing > 0)
+    judged = judged_rows(rows, sample_weight)
+    return TrainingSet(core_rows, geometry, indices, weights, counts, *judged, threads)
+
+
+# --- one fit --------------------------------------------------------------------------------------
+
+
+def fit(
+    data: TrainingSet,
+    options: Options,
+    *,
+    n_clusters: int,
+    seeds: NDArray[np.int64],
+    sample_seed: int,
+    backend: Backend,
+    recipe: Recipe,
+    progress: Progress | None = None,
+) -> Fit:
+    """Train restarts from new memories and choose the best."""
+    epochs = check_epochs(options.record_epochs, options.max_epochs)
+    objective = _objective(data, options, n_clusters)
+    starts = seed_runs(data, options, n_clusters, seeds, sample_seed, backend, recipe)
+    runs = train_stages(data, starts, seeds, objective, options, backend, recipe, progress, epochs)
+    judge_runs(data, runs)
+    chosen = choose_run(runs, options.selection)
+    return conclude(data, runs, chosen, starts[chosen])
+
+
+def fit_on(
+    data: TrainingSet,
+    options: Options,
+    *,
+    n_clusters: int,
+    seed: int,
+    earlier: tuple[Network, OptimizerState] | None,
+    backend: Backend,
+    recipe: Recipe,
+) -> Fit:
+    """Go once through rows, from new memories or from where earlier training left them."""
+    if earlier is None:
+        objective = _objective(data, options, n_clusters)
+        (start,) = seed_runs(data, options, n_clusters, np.array([seed]), seed, backend, recipe)
+        plan = make_plan(data, start, seed, objective, options, recipe)
+        seen = 0
+    else:
+        network, state = earlier
+        objective = _objective(data, options, n_clusters, state.objective)
+        seed, seen = state.seed, state.steps
+        start = Start(network.memories, state.mean_square, np.nan, state.total_square)
+        # New rows are shuffled and masked anew: the draws hang on the steps made so far.
+        plan = make_plan(data, start, seed + seen, objective, options, recipe, beta=network.beta)
+        plan.network = core_network(
+            network.memories, network.log_weights, network.beta, options, data.geometry
+        )
+        plan.resume(state.moments, state.weight_moments, state.steps)
+    plan.schedule.max_epochs = 1
+    plan.schedule.early_stopping = False
+    # Steps get smaller as more is seen, so that the memories settle.
+    rate = options.learning_rate / np.sqrt(1 + seen / SETTLING_STEPS)
+    plan.schedule.learning_rate = float(max(options.min_lr, rate))
+    plan.whole_epochs, plan.reseed, plan.keep_last = True, False, True
+    (run,) = train_plans(data, [plan], [seed], backend, None)
+    judge_runs(data, [run])
+    return conclude(data, [run], 0, start)
+
+
+def conclude(data: TrainingSet, runs: list[TrainedRun], chosen: int, start: Scatter) -> Fit:
+    """Make a network of the chosen run and label all rows by it."""
+    best = runs[chosen]
+    network = best.network(data.geometry)
+    labels = network.infer(data.rows, Want.LABELS, n_jobs=data.threads).labels
+    return Fit(network, best.optimizer(start), runs, chosen, labels)
+
+
+def _objective(
+    data: TrainingSet, options: Options, n_clusters: int, resumed: str | None = None
+) -> Objective:
+    return choose_objective(
+        options.objective,
+        n_clusters=n_clusters,
+        n_features=data.rows.n_features,
+        has_missing=data.rows.has_missing,
+        resumed=resumed,
+    )
+
+
+# --- its steps ------------------------------------------------------------------------------------
+
+
+def draw_seeds(random_state: Any, n_runs: int) -> tuple[NDArray[np.int64], int]:
+    """Draw the seed of each restart, and that of the sample on which they are seeded."""
+    rng = check_random_state(random_state)
+    seeds = rng.randint(MAX_SEED, size=n_runs).astype(np.int64)
+    return seeds, int(rng.randint(MAX_SEED))
 
 
 def seed_runs(
-    problem: Problem, init: str | NDArray[np.float32], seeds: NDArray[np.int64], sample_seed: int
-) -> list[dict[str, Any]]:
-    """Give every run its initial memories, with the scales that set the temperature."""
-    p = problem
-    if not isinstance(init, str):
-        scales = _native.scales(p.data, p.rows, p.weights, init, sample_seed, p.units.fill)
-        names = ("mean_square", "median_gap", "total_square")
-        one = {"memories": init, **dict(zip(names, scales, strict=True))}
-        return [dict(one) for _ in seeds]
-    found = _native.seed(
-        p.data,
-        p.rows,
-        p.weights,
-        p.n_clusters,
-        seeding_methods(init, len(seeds), p.n_clusters),
-        [int(s) for s in seeds],
-        sample_seed,
-        p.units.fill,
-        p.threads,
-    )
-    check_distinct(min(s["distinct"] for s in found), p.n_clusters, p.data.rows, first=True)
-    return found
-
-
-def seeding_methods(init: str, n_runs: int, n_clusters: int) -> list[str]:
-    """Return how each run is seeded."""
-    if init != "auto":
-        return [init] * n_runs
-    if n_clusters > MOST_TREE_CLUSTERS:
-        return ["k-means++"] * n_runs
-    return [SEEDING_TURNS[run % len(SEEDING_TURNS)] for run in range(n_runs)]
-
-
-def train_runs(
-    problem: Problem,
-    seedings: list[dict[str, Any]],
+    data: TrainingSet,
+    options: Options,
+    n_clusters: int,
     seeds: NDArray[np.int64],
-    beta: float | None,
-    settings: dict[str, Any],
-    progress: Any,
-    record_epochs: Sequence[int] = (),
-) -> list[TrainedRun]:
-    """Train restarts of one configuration, in one call.
-
-    To record the memories after some epochs, ascending, training pauses there and goes on as if it
-    had not.
-    """
-    runs = [
-        run_settings(problem, seeding, seed, beta, settings)
-        for seed, seeding in zip(seeds, seedings, strict=True)
-    ]
-    recorded = [{0: run["memories"]} if 0 in record_epochs else {} for run in runs]
-    paused = runs
-    for epoch in (epoch for epoch in record_epochs if epoch > 0):
-        found = train_settings(problem, [run | {"pause_at": epoch} for run in paused], progress)
-        paused = [run | {"earlier": one.record} for run, one in zip(runs, found, strict=True)]
-        for memories, one in zip(recorded, found, strict=True):
-            if len(one.record["loss_curve"]) == epoch:  # else it stopped before
-                memories[epoch] = one.record["last_memories"]
-    trained = train_settings(problem, paused, progress)
-    for run, memories in zip(trained, recorded, strict=True):
-        run.recorded = memories
-    return trained
+    sample_seed: int,
+    backend: Backend,
+    recipe: Recipe,
+) -> list[Start]:
+    """Give every run its initial memories, with the scales that set the temperature."""
+    if not isinstance(options.init, str):
+        memories = check_init(options.init, n_clusters, data.geometry)
+        start = Start.of(backend.measure(data, memories, sample_seed))
+        return [start] * len(seeds)
+    methods = recipe.seeding_methods(options.init, len(seeds), n_clusters)
+    whole = [int(seed) for seed in seeds]
+    found = backend.seed(data, n_clusters, methods, whole, sample_seed)
+    check_distinct(min(seeding.distinct for seeding in found), n_clusters, data.rows.n_rows)
+    return [Start.of(seeding) for seeding in found]
 
 
-def run_settings(
-    problem: Problem,
-    seeding: dict[str, Any],
+def core_network(
+    memories: NDArray[np.float32],
+    log_weights: NDArray[np.float32],
+    beta: float,
+    options: Options,
+    geometry: Geometry,
+) -> _native.Network:
+    """Return a network as the core takes it."""
+    return _native.Network(
+        memories,
+        log_weights,
+        geometry.energy,
+        beta,
+        float(options.step_size),
+        int(options.n_steps),
+    )
+
+
+def make_plan(
+    data: TrainingSet,
+    start: Start,
     seed: int,
-    beta: float | None,
-    settings: dict[str, Any],
+    objective: Objective,
+    options: Options,
+    recipe: Recipe,
+    *,
+    beta: float | None = None,
     beta_factor: float = 1.0,
-) -> dict[str, Any]:
-    """Return the settings of one run, as the core takes them.
+) -> _native.Plan:
+    """Return the plan of one run.
 
-    ``beta`` is in the core's units; None: from the data, times ``beta_factor``.
+    ``beta`` is in core units; None: the user's, or from the data, times ``beta_factor``.
     """
+    n_clusters = len(start.memories)
+    beta = options.core_beta(data.geometry) if beta is None else beta
     if beta is None:
-        found = choose_beta(settings["objective"], seeding["mean_square"], seeding["median_gap"])
-        beta = beta_factor * found
-    inside, total = seeding["mean_square"], seeding["total_square"]
-    explained = max(total - inside, LEAST_EXPLAINED * total, 1e-12)
-    return {
-        **settings,
-        "anchor": ANCHOR / explained,
-        "tie": TIE / max(inside, 1e-12),
-        "seed": int(seed),
-        "beta": float(beta),
-        "memories": seeding["memories"],
-        "fill": problem.units.fill,
-    }
+        rule = recipe.inverse_temperature(
+            objective.beta_by_gap, start.mean_square, start.median_gap
+        )
+        beta = beta_factor * rule
+    log_weights = np.zeros(n_clusters, np.float32)
+    if options.weights is not None and not isinstance(options.weights, str):
+        log_weights = check_weights(options.weights, n_clusters)
+    plan = _native.Plan(core_network(start.memories, log_weights, beta, options, data.geometry))
+    plan.learn_weights = isinstance(options.weights, str)
+    plan.batch_size = int(options.batch_size)
+    inside, total = start.mean_square, start.total_square
+    explained = max(total - inside, recipe.min_explained * total, 1e-12)
+    settings = plan.objective
+    settings.name = objective.name
+    settings.seed = int(seed)
+    settings.mask_prob = float(options.mask_prob)
+    settings.fill = data.geometry.fill
+    unit = explained if recipe.anchor_unit == "explained" else max(inside, 1e-12)
+    settings.anchor = recipe.anchor / unit
+    settings.tie = recipe.tie / max(inside, 1e-12)
+    schedule = plan.schedule
+    schedule.max_epochs = int(options.max_epochs)
+    schedule.patience = int(options.patience)
+    schedule.learning_rate = float(options.learning_rate)
+    schedule.lr_factor = float(options.lr_factor)
+    schedule.min_lr = float(options.min_lr)
+    schedule.tol = float(options.tol)
+    schedule.early_stopping = bool(options.early_stopping)
+    return plan
 
 
-def train_settings(problem: Problem, runs: list[dict[str, Any]], progress: Any) -> list[TrainedRun]:
+def train_stages(
+    data: TrainingSet,
+    starts: list[Start],
+    seeds: NDArray[np.int64],
+    objective: Objective,
+    options: Options,
+    backend: Backend,
+    recipe: Recipe,
+    progress: Progress | None,
+    record_epochs: Sequence[int],
+) -> list[TrainedRun]:
+    """Train restarts of one configuration through the stages of the recipe."""
+    runs: list[TrainedRun] = []
+    for stage in recipe.stages:
+        plans = [
+            _stage_plan(data, start, int(seed), objective, options, recipe, stage)
+            for seed, start in zip(seeds, starts, strict=True)
+        ]
+        runs = train_recorded(data, plans, seeds, backend, progress, record_epochs)
+        starts = [
+            dataclasses.replace(start, memories=run.record.memories)
+            for start, run in zip(starts, runs, strict=True)
+        ]
+    return runs
+
+
+def _stage_plan(
+    data: TrainingSet,
+    start: Start,
+    seed: int,
+    objective: Objective,
+    options: Options,
+    recipe: Recipe,
+    stage: Stage,
+) -> _native.Plan:
+    if stage.objective is not None:
+        objective = find_objective(stage.objective)
+    if stage.learning_rate is not None:
+        options = dataclasses.replace(options, learning_rate=stage.learning_rate)
+    return make_plan(
+        data, start, seed, objective, options, recipe, beta_factor=stage.beta_factor
+    )
+
+
+def train_recorded(
+    data: TrainingSet,
+    plans: list[_native.Plan],
+    seeds: Sequence[int] | NDArray[np.int64],
+    backend: Backend,
+    progress: Progress | None,
+    record_epochs: Sequence[int],
+) -> list[TrainedRun]:
+    """Train runs, and keep their memories after some epochs, ascending.
+
+    Training pauses there and goes on as if it had not.
+    """
+    recorded = [{0: plan.network.memories} if 0 in record_epochs else {} for plan in plans]
+    for epoch in (epoch for epoch in record_epochs if epoch > 0):
+        for plan in plans:
+            plan.pause_at = epoch
+        found = backend.train(data, plans, progress)
+        for plan, memories, record in zip(plans, recorded, found, strict=True):
+            plan.earlier = record
+            if record.n_epochs == epoch:  # else it stopped before
+                memories[epoch] = record.last_memories
+    for plan in plans:
+        plan.pause_at = plan.schedule.max_epochs
+    runs = train_plans(data, plans, seeds, backend, progress)
+    for run, memories in zip(runs, recorded, strict=True):
+        run.recorded = memories
+    return runs
+
+
+def train_plans(
+    data: TrainingSet,
+    plans: list[_native.Plan],
+    seeds: Sequence[int] | NDArray[np.int64],
+    backend: Backend,
+    progress: Progress | None,
+) -> list[TrainedRun]:
     """Train runs of any configurations on the same rows, in one call."""
-    p = problem
-    if p.device is None:
-        records = _native.train(p.data, p.rows, p.weights, runs, p.threads, progress)
-    else:
-        from amclust.torch._training import train
-
-        records = train(p.data, p.rows, p.weights, runs, p.device, progress)
+    records = backend.train(data, plans, progress)
     return [
-        TrainedRun(run["seed"], run["beta"], record, settings=run)
-        for run, record in zip(runs, records, strict=True)
+        TrainedRun(plan, record, int(seed))
+        for plan, record, seed in zip(plans, records, seeds, strict=True)
     ]
 
 
-def _ask(
-    problem: Problem, run: TrainedRun, want: str, rows: NDArray[np.int64] | None
-) -> NDArray[Any]:
-    """Ask a trained network one thing about rows."""
-    out: NDArray[Any] = _native.infer(
-        problem.data,
-        rows,
-        run.settings["fill"],
-        run.record["memories"],
-        run.record["log_weights"],
-        run.beta,
-        run.settings["step_size"],
-        run.settings["n_steps"],
-        [want],
-        problem.threads,
-    )[want]
-    return out
-
-
-def silhouette_sample(
-    problem: Problem, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
-    """Return the rows, and how many each stands for, on which runs are ranked."""
-    rows = np.arange(problem.n_rows) if problem.rows is None else problem.rows
-    weights = problem.counts
-    if len(rows) > EXACT_SILHOUETTE_ROWS:
-        pick = np.random.default_rng(seed).choice(len(rows), SAMPLED_SILHOUETTE_ROWS, replace=False)
-        pick.sort()
-        rows, weights = rows[pick], None if weights is None else weights[pick]
-    return np.ascontiguousarray(rows, dtype=np.int64), weights
-
-
-def judge_runs(problem: Problem, runs: list[TrainedRun], sample_seed: int) -> None:
-    """Fill in every run's silhouette, its living clusters and the share of the largest one."""
-    p = problem
-    rows, weights = silhouette_sample(p, sample_seed)
-    labels = np.stack([_ask(p, run, "labels", rows) for run in runs])
-    sampled = len(rows) < p.n_rows
-    n_clusters = [len(run.record["memories"]) for run in runs]
-    for run, labels_of_run, k in zip(runs, labels, n_clusters, strict=True):
-        sizes = np.bincount(labels_of_run, weights)
+def judge_runs(data: TrainingSet, runs: list[TrainedRun]) -> None:
+    """Fill in every run's silhouette, its non-empty clusters and the share of the largest one."""
+    indices, counts = data.judged, data.judged_counts
+    networks = [run.network(data.geometry) for run in runs]
+    labels = np.stack(
+        [
+            network.infer(data.rows, Want.LABELS, indices=indices, n_jobs=data.threads).labels
+            for network in networks
+        ]
+    )
+    for run, network, labels_of_run in zip(runs, networks, labels, strict=True):
+        sizes = np.bincount(labels_of_run, counts)
         run.largest_share = float(sizes.max() / sizes.sum())
         run.living = len(np.unique(labels_of_run))
-        if sampled and run.living < k:
-            # The others may live outside the sample.
-            run.living = int(np.count_nonzero(_ask(p, run, "counts", p.rows)))
-    if max(n_clusters) > 1:
-        scores = _native.silhouette(p.data, rows, weights, labels, max(n_clusters), p.threads)
+        if run.living < network.n_clusters and data.n_rows > EXACT_ROWS:
+            # The others may have rows outside of the sample.
+            found = network.infer(
+                data.rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads
+            )
+            run.living = int(np.count_nonzero(found.counts))
+    if max(network.n_clusters for network in networks) > 1:
+        scores = silhouettes(data.rows, indices, counts, labels, data.threads)
         for run, score in zip(runs, scores, strict=True):
             run.silhouette = float(score)
 
 
 def choose_run(runs: list[TrainedRun], selection: str) -> int:
     """Return the best of runs with the same number of clusters."""
-    living, silhouettes, losses = np.array(
-        [(run.living, run.silhouette, run.record["loss"]) for run in runs]
+    living, found, losses = np.array(
+        [(run.living, run.silhouette, run.record.loss) for run in runs]
     ).T
-    return int(order_runs(-living, silhouettes, losses, selection)[0])
+    return int(order_runs(-living, found, losses, selection)[0])
 
 
 def order_runs(
-    dead: NDArray[Any], silhouettes: NDArray[Any], losses: NDArray[Any], selection: str
+    n_empty: NDArray[Any], silhouettes: NDArray[Any], losses: NDArray[Any], selection: str
 ) -> NDArray[np.int64]:
     """Return the places of runs, the best first.
 
-    One with fewer dead clusters always goes before one with more.
+    One with fewer empty clusters always goes before one with more.
     """
     scores = -losses
     if selection == "silhouette":
         scores = np.where(np.isnan(silhouettes), scores, silhouettes)
-    return np.lexsort((-scores, dead))
-
-
-def run_table(runs: list[TrainedRun], chosen: int, units: Units) -> NDArray[np.void]:
-    """One row a run, in the table's units."""
-    area = units.length**2
-    table = np.zeros(len(runs), dtype=RUN_DTYPE)
-    for index, run in enumerate(runs):
-        table[index] = (
-            run.seed,
-            run.beta / area,
-            run.record["loss"],
-            run.silhouette,
-            run.living,
-            len(run.record["loss_curve"]),
-            run.record["converged"],
-            index == chosen,
-        )
-    return table
+    return np.lexsort((-scores, n_empty))

@@ -3,13 +3,56 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from amclust import _native
+from amclust._geometry import Geometry
+from amclust._rows import Rows, Weights
 
 # Squares of much larger numbers do not fit float32, in which the core computes.
-LARGEST = 1e19
-SMALLEST = 1e-18
+MAX_VALUE = 1e19
+MIN_RANGE = 1e-18
+# An initial memory farther than this (in standard deviations) would never come back.
+MAX_DISTANCE = 1e9
+
+
+def validate_rows(estimator: Any, X: Any, *, reset: bool = False) -> Any:
+    """Return rows as a C-contiguous or CSR matrix of floats, NaN where a value is missing.
+
+    `reset`: the estimator is about to be fitted to them and keeps their number of columns and
+    names; otherwise they must be those that it was fitted to.
+    """
+    if not reset:
+        check_is_fitted(estimator)
+    check_numeric_columns(X)
+    if isinstance(X, np.ma.MaskedArray):
+        floats = np.result_type(X.dtype, np.float32)
+        X = np.where(np.ma.getmaskarray(X), np.nan, X.data).astype(floats)
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        ensure_all_finite=False,
+    )
+
+
+def check_sample_weight(sample_weight: Any, X: Any) -> Weights | None:
+    """Return the weights of validated rows; None where all count the same."""
+    if sample_weight is None:
+        return None
+    weights: Weights = _check_sample_weight(
+        sample_weight, X, dtype=np.float32, ensure_non_negative=True
+    )
+    return weights
 
 
 def check_numeric_columns(X: Any) -> None:
@@ -51,72 +94,96 @@ def _is_numeric(dtype: Any) -> bool:
     return kind in ("b", "i", "u", "f")
 
 
-def name_column(index: int, feature_names: np.ndarray | None) -> str:
+def name_column(index: int, feature_names: Sequence[str] | None) -> str:
     """Name a column by its header where there is one."""
     if feature_names is None:
         return f"column {index}"
     return f"column {feature_names[index]!r}"
 
 
-def check_statistics(
-    stats: dict[str, Any],
-    feature_names: np.ndarray | None,
-    n_rows: int,
-    metric: str,
-    *,
-    fitting: bool,
-) -> None:
-    """Refuse infinities, empty rows, zero rows (cosine) and, when fitting, empty columns."""
-    if stats["infinite_row"] >= 0:
-        where = name_column(stats["infinite_column"], feature_names)
+def check_rows(
+    rows: Rows, metric: str, feature_names: Sequence[str] | None, threads: int
+) -> _native.Statistics:
+    """Refuse rows that no network takes; return the statistics of all of them."""
+    stats = rows.statistics(None, None, threads)
+    if metric == "mahalanobis":
+        _check_complete(rows, feature_names)
+    check_statistics(stats, feature_names, metric)
+    return stats
+
+
+def _check_complete(rows: Rows, feature_names: Sequence[str] | None) -> None:
+    X = rows.take(None)
+    if sparse.issparse(X):
+        msg = "metric='mahalanobis' needs a dense X, got a sparse matrix."
+        raise ValueError(msg)
+    if not np.isfinite(X).all():
+        row, column = np.argwhere(~np.isfinite(X))[0]
         msg = (
-            f"Input X contains infinity in row {stats['infinite_row']}, {where}. "
+            f"metric='mahalanobis' takes no missing or infinite values, got {X[row, column]} "
+            f"in row {row}, {name_column(int(column), feature_names)}. Use metric='euclidean'."
+        )
+        raise ValueError(msg)
+
+
+def check_statistics(
+    stats: _native.Statistics, feature_names: Sequence[str] | None, metric: str
+) -> None:
+    """Refuse infinities, huge values, empty rows and zero rows (cosine)."""
+    if stats.infinite_row >= 0:
+        where = name_column(stats.infinite_column, feature_names)
+        msg = (
+            f"Input X contains infinity in row {stats.infinite_row}, {where}. "
             "Values must be finite, or NaN where missing."
         )
         raise ValueError(msg)
-    extreme = np.maximum(np.abs(stats["min"]), np.abs(stats["max"]))
+    extreme = np.maximum(np.abs(stats.min), np.abs(stats.max))
     extreme[~np.isfinite(extreme)] = 0.0  # columns without an observed value
-    if extreme.max(initial=0.0) > LARGEST:
+    if extreme.max(initial=0.0) > MAX_VALUE:
         worst = int(extreme.argmax())
         msg = (
-            f"Values must be at most {LARGEST:g} in size, got {extreme[worst]:g} in "
+            f"Values must be at most {MAX_VALUE:g} in size, got {extreme[worst]:g} in "
             f"{name_column(worst, feature_names)}. Rescale this column."
         )
         raise ValueError(msg)
-    if stats["empty_row"] >= 0:
+    if stats.empty_row >= 0:
         msg = (
-            f"Row {stats['empty_row']} of X has no observed value (all NaN). "
+            f"Row {stats.empty_row} of X has no observed value (all NaN). "
             "Every row needs at least one."
         )
         raise ValueError(msg)
-    if metric == "cosine" and stats["zero_row"] >= 0:
+    if metric == "cosine" and stats.zero_row >= 0:
         msg = (
-            f"Row {stats['zero_row']} of X is zero (or shorter than 1e-18) and has no direction: "
+            f"Row {stats.zero_row} of X is zero (or shorter than 1e-18) and has no direction: "
             "metric='cosine' needs rows with at least one value that is not 0. Drop such rows or "
             "use metric='euclidean'."
         )
         raise ValueError(msg)
-    if fitting and metric != "cosine":
-        ranges = np.asarray(stats["max"]) - np.asarray(stats["min"])
-        widest = ranges.max(initial=0.0)
-        if 0 < widest < SMALLEST:
+
+
+def check_columns(
+    stats: _native.Statistics, feature_names: Sequence[str] | None, metric: str
+) -> None:
+    """Refuse rows to train on whose columns do not vary enough, or have no value at all."""
+    if metric != "cosine":
+        widest = (stats.max - stats.min).max(initial=0.0)
+        if 0 < widest < MIN_RANGE:
             msg = (
                 f"No column of X varies by more than {widest:g}, which is too little for float32: "
-                f"at least one must vary by {SMALLEST:g} or more. Rescale X."
+                f"at least one must vary by {MIN_RANGE:g} or more. Rescale X."
             )
             raise ValueError(msg)
-    if fitting and n_rows:
-        empty = np.flatnonzero(np.asarray(stats["weight"]) <= 0)
-        if len(empty):
-            names = ", ".join(name_column(int(j), feature_names) for j in empty[:10])
-            more = f" and {len(empty) - 10} more" if len(empty) > 10 else ""
-            msg = f"No observed value in {names}{more} (all NaN). Drop such columns before fitting."
-            raise ValueError(msg)
+    empty = np.flatnonzero(stats.weight <= 0)
+    if len(empty):
+        names = ", ".join(name_column(int(j), feature_names) for j in empty[:10])
+        more = f" and {len(empty) - 10} more" if len(empty) > 10 else ""
+        msg = f"No observed value in {names}{more} (all NaN). Drop such columns before fitting."
+        raise ValueError(msg)
 
 
-def check_distinct(distinct: int, n_clusters: int, n_rows: int, *, first: bool) -> None:
-    """Refuse a first piece of data with fewer distinct rows than clusters."""
-    if first and distinct < n_clusters:
+def check_distinct(distinct: int, n_clusters: int, n_rows: int) -> None:
+    """Refuse fewer distinct rows than clusters."""
+    if distinct < n_clusters:
         msg = (
             f"n_clusters={n_clusters} must be at most the number of distinct rows of X, which is "
             f"{distinct} (n_samples={n_rows})."
@@ -152,6 +219,29 @@ def check_weights(weights: Any, n_clusters: int) -> np.ndarray:
         msg = f"weights must be positive and finite, got {bad}."
         raise ValueError(msg)
     return np.log(values).astype(np.float32)
+
+
+def check_init(init: Any, n_clusters: int, geometry: Geometry) -> NDArray[np.float32]:
+    """Return given initial memories in core units."""
+    values = as_numbers("init", init)
+    expected = (n_clusters, geometry.n_features)
+    if values.shape != expected:
+        msg = f"init must have shape (n_clusters, n_features) = {expected}, got {values.shape}."
+        raise ValueError(msg)
+    if not np.isfinite(values).all():
+        msg = "init must be finite, got an array with NaN or infinity."
+        raise ValueError(msg)
+    if np.abs(values).max() > MAX_VALUE:
+        msg = f"init must be at most {MAX_VALUE:g} in size, got {np.abs(values).max():g}."
+        raise ValueError(msg)
+    memories = geometry.to_core(values)
+    if np.abs(memories).max() > MAX_DISTANCE:
+        msg = (
+            f"init must be near the data: a memory lies {np.abs(memories).max():g} times their "
+            "root mean square deviation away."
+        )
+        raise ValueError(msg)
+    return memories
 
 
 def check_epochs(record_epochs: Any, max_epochs: int) -> list[int]:

@@ -288,18 +288,20 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
   return out;
 }
 
-DistinctRows distinct_rows(const Dataset& data, const float* weights) {
-  std::vector<std::int64_t> order(data.rows);
+DistinctRows distinct_rows(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* weights) {
+  const auto row = [which](std::int64_t at) { return which ? which[at] : at; };
+  std::vector<std::int64_t> order(n);
   std::iota(order.begin(), order.end(), std::int64_t{0});
-  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return data.compare(a, b) < 0; });
+  std::sort(order.begin(), order.end(),
+            [&](std::int64_t a, std::int64_t b) { return data.compare(row(a), row(b)) < 0; });
   DistinctRows out;
   for (std::size_t i = 0; i < order.size();) {
     double total = 0.0;
     std::size_t next = i;
-    for (; next < order.size() && (next == i || data.compare(order[i], order[next]) == 0); ++next)
+    for (; next < order.size() && (next == i || data.compare(row(order[i]), row(order[next])) == 0); ++next)
       total += weights ? weights[order[next]] : 1.0;
     if (total > 0.0) {
-      out.rows.push_back(order[i]);
+      out.rows.push_back(row(order[i]));
       out.weights.push_back(static_cast<float>(total));
     }
     i = next;

@@ -1,7 +1,7 @@
 // The learning rate over the epochs, and when to stop.
 #pragma once
 
-#include "training/trainer.hpp"
+#include "training/plan.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,15 +10,13 @@ namespace amclust {
 
 class Schedule {
  public:
-  Schedule(const RunSettings& s, int steps_per_epoch) : settings_(s), steps_per_epoch_(steps_per_epoch) {
-    state_.learning_rate = s.learning_rate;
-    if (s.earlier) state_ = s.earlier->schedule;
-  }
+  Schedule(const ScheduleSettings& settings, const ScheduleState& state, int steps_per_epoch)
+      : settings_(settings), state_(state), steps_per_epoch_(steps_per_epoch) {}
 
   double learning_rate() const { return state_.learning_rate; }
   const ScheduleState& state() const { return state_; }
 
-  // Dead memories are re-seeded only while there is time left to train them.
+  // Empty clusters are re-seeded only while there is time left to train them.
   bool reseeding(int epoch) const { return 2 * epoch < settings_.max_epochs && state_.plateaus == 0; }
 
   // Lowers the rate when the loss has not improved for `patience` epochs; true when training has converged: after
@@ -42,9 +40,9 @@ class Schedule {
 
  private:
   static constexpr int kPlateaus = 2, kSteps = 60;
-  const RunSettings& settings_;
-  int steps_per_epoch_;
+  ScheduleSettings settings_;
   ScheduleState state_;
+  int steps_per_epoch_;
 };
 
 }  // namespace amclust

@@ -4,7 +4,7 @@
 
 #include "rows/dataset.hpp"
 #include "team.hpp"
-#include "training/trainer.hpp"
+#include "training/plan.hpp"
 
 #include <cstdint>
 #include <vector>

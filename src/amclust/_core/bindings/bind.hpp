@@ -1,0 +1,42 @@
+// The parts of amclust._native; each file here binds what its name says.
+#pragma once
+
+#include "bindings/arrays.hpp"
+#include "rows/dataset.hpp"
+#include "team.hpp"
+#include "training/plan.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace amclust::bindings {
+
+void bind_rows(nb::module_& m);
+void bind_training(nb::module_& m);
+void bind_runs(nb::module_& m);
+void bind_inference(nb::module_& m);
+
+// Rows, and the arrays that they are read from.
+struct HeldRows {
+  Dataset data;
+  std::vector<nb::object> held;
+};
+
+using Indices = std::optional<In<std::int64_t, 1>>;
+using Weights = std::optional<In<float, 1>>;
+
+// Which rows are meant, with their weights; the indices are checked.
+TrainingRows some_rows(const Dataset& data, const Indices& indices, const Weights& weights);
+
+using Progress = nb::typed<nb::callable, void(int, int, double)>;
+
+// Runs the work without the GIL; the calling thread takes it back now and then to look for Ctrl-C (which comes back as
+// KeyboardInterrupt) and to hand on progress.
+void supervised(const std::function<void(Control&)>& work, nb::object progress = nb::none());
+
+// How many threads are worth so many operations.
+int team_size(int threads, std::int64_t work);
+
+}  // namespace amclust::bindings

@@ -1,0 +1,129 @@
+// What a network says about rows.
+#include "bindings/bind.hpp"
+#include "inference/infer.hpp"
+#include "inference/silhouette.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <stdexcept>
+
+namespace amclust::bindings {
+namespace {
+
+using namespace nb::literals;
+
+enum class Want : unsigned {
+  labels = 1,
+  counts = 2,
+  memberships = 4,
+  energy = 8,
+  entropy = 16,
+  square_distances = 32,
+  state = 64,
+  trajectory = 128,
+  filled = 256,
+  row_scale = 512,
+};
+
+// All in core units; what was not wanted is empty.
+struct Answers {
+  std::size_t n = 0, k = 0, d = 0, states = 0;
+  std::vector<std::int32_t> labels;
+  std::vector<double> counts;
+  std::vector<float> memberships, energy, entropy, square_distances, state, trajectory, filled, row_scale;
+};
+
+Answers infer_rows(const NetworkParameters& network, const HeldRows& held, const In<float, 1>& fill, Want want,
+                   const Indices& indices, int threads, bool fill_from_observed) {
+  const TrainingRows which = some_rows(held.data, indices, std::nullopt);
+  if (network.d != held.data.features || fill.size() != static_cast<std::size_t>(network.d))
+    throw std::invalid_argument("the network does not fit the rows");
+  Answers answers;
+  const std::size_t n = answers.n = static_cast<std::size_t>(which.size), k = answers.k = network.k,
+                    d = answers.d = network.d, states = answers.states = static_cast<std::size_t>(network.n_steps) + 1;
+  Inference out;
+  out.fill_from_observed = fill_from_observed;
+  const auto reserve = [&](Want what, auto& values, std::size_t size) {
+    const bool wanted = static_cast<unsigned>(want) & static_cast<unsigned>(what);
+    if (wanted) values.resize(size);
+    return wanted ? values.data() : nullptr;
+  };
+  out.labels = reserve(Want::labels, answers.labels, n);
+  out.counts = reserve(Want::counts, answers.counts, k);
+  out.memberships = reserve(Want::memberships, answers.memberships, n * k);
+  out.energy = reserve(Want::energy, answers.energy, n);
+  out.entropy = reserve(Want::entropy, answers.entropy, n);
+  out.square_distances = reserve(Want::square_distances, answers.square_distances, n * k);
+  out.state = reserve(Want::state, answers.state, n * d);
+  out.trajectory = reserve(Want::trajectory, answers.trajectory, states * n * d);
+  out.filled = reserve(Want::filled, answers.filled, n * d);
+  out.row_scale = reserve(Want::row_scale, answers.row_scale, n);
+  Memories memories = network.prepared(static_cast<double>(n));
+  supervised([&](Control& control) {
+    Team team(team_size(threads, which.size * static_cast<std::int64_t>(d * k)));
+    memories.refresh(!memories.cheaper_by_coordinates());
+    infer(held.data, which.rows, which.size, fill.data(), memories, out, team, control);
+  });
+  return answers;
+}
+
+// A property that looks into the answers, without a copy.
+template <class T, class... Lengths>
+auto view(std::vector<T> Answers::* values, Lengths Answers::*... lengths) {
+  return [=](Answers& answers) {
+    std::vector<T>& found = answers.*values;
+    if (found.size() != (std::size_t{1} * ... * (answers.*lengths))) throw nb::attribute_error("this was not asked");
+    return Out<T, sizeof...(Lengths)>(found.data(), {(answers.*lengths)...}, nb::find(answers));
+  };
+}
+
+Out<double, 1> silhouettes(const HeldRows& held, const In<std::int64_t, 1>& indices, const Weights& weights,
+                           const In<std::int32_t, 2>& labels, int k, int threads) {
+  const TrainingRows which = some_rows(held.data, indices, weights);
+  if (static_cast<std::int64_t>(labels.shape(1)) != which.size)
+    throw std::invalid_argument("labels must have one column per row");
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels.data()[i] < 0 || labels.data()[i] >= k) throw std::out_of_range("a label is out of range");
+  std::vector<double> values;
+  supervised([&](Control& control) {
+    Team team(team_size(threads, which.size * which.size * held.data.features));
+    values = exact_silhouette(held.data, which.rows, static_cast<int>(which.size), which.weights, labels.data(),
+                              static_cast<int>(labels.shape(0)), k, team, control);
+  });
+  return array(std::move(values));
+}
+
+}  // namespace
+
+void bind_inference(nb::module_& m) {
+  nb::enum_<Want>(m, "Want", nb::is_flag(), "What to ask of a network.")
+      .value("LABELS", Want::labels)
+      .value("COUNTS", Want::counts)
+      .value("MEMBERSHIPS", Want::memberships)
+      .value("ENERGY", Want::energy)
+      .value("ENTROPY", Want::entropy)
+      .value("SQUARE_DISTANCES", Want::square_distances)
+      .value("STATE", Want::state)
+      .value("TRAJECTORY", Want::trajectory)
+      .value("FILLED", Want::filled)
+      .value("ROW_SCALE", Want::row_scale);
+
+  nb::class_<Answers>(m, "Answers", "What a network says about rows, in core units.")
+      .def_prop_ro("labels", view(&Answers::labels, &Answers::n), kOwned)
+      .def_prop_ro("counts", view(&Answers::counts, &Answers::k), "How many rows carry each label.", kOwned)
+      .def_prop_ro("memberships", view(&Answers::memberships, &Answers::n, &Answers::k), kOwned)
+      .def_prop_ro("energy", view(&Answers::energy, &Answers::n), kOwned)
+      .def_prop_ro("entropy", view(&Answers::entropy, &Answers::n), kOwned)
+      .def_prop_ro("square_distances", view(&Answers::square_distances, &Answers::n, &Answers::k), kOwned)
+      .def_prop_ro("state", view(&Answers::state, &Answers::n, &Answers::d), kOwned)
+      .def_prop_ro("trajectory", view(&Answers::trajectory, &Answers::states, &Answers::n, &Answers::d), kOwned)
+      .def_prop_ro("filled", view(&Answers::filled, &Answers::n, &Answers::d), kOwned)
+      .def_prop_ro("row_scale", view(&Answers::row_scale, &Answers::n), "Lengths of the rows (cosine).", kOwned);
+
+  m.def("infer", &infer_rows, "network"_a, "rows"_a, "fill"_a, "want"_a, "indices"_a.none() = nb::none(),
+        "threads"_a = 1, "fill_from_observed"_a = true);
+  m.def("silhouette", &silhouettes, "rows"_a, "indices"_a, "weights"_a.none(), "labels"_a, "k"_a, "threads"_a);
+}
+
+}  // namespace amclust::bindings

@@ -1,0 +1,129 @@
+// Rows where they lie, and their statistics.
+#include "bindings/bind.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <limits>
+#include <stdexcept>
+
+namespace amclust::bindings {
+namespace {
+
+using namespace nb::literals;
+
+Metric metric_named(const std::string& name) {
+  if (name == "euclidean") return Metric::euclidean;
+  if (name == "cosine") return Metric::cosine;
+  throw std::invalid_argument("unknown energy: " + name);
+}
+
+HeldRows dense_rows(nb::object rows) {
+  const auto x = nb::cast<AnyArray>(rows);
+  if (x.ndim() != 2) throw std::invalid_argument("rows must be a matrix");
+  const bool is_double = x.dtype() == nb::dtype<double>();
+  if (!is_double && x.dtype() != nb::dtype<float>()) throw std::invalid_argument("rows must be float32 or float64");
+  if (x.shape(1) > 1 && x.stride(1) != 1) throw std::invalid_argument("rows must be stored row by row");
+  HeldRows out;
+  out.data.rows = static_cast<std::int64_t>(x.shape(0));
+  out.data.features = static_cast<int>(x.shape(1));
+  out.data.dense = {x.data(), is_double, static_cast<std::ptrdiff_t>(x.shape(0) > 1 ? x.stride(0) : x.shape(1))};
+  out.held = {rows};
+  return out;
+}
+
+HeldRows csr_rows(nb::object values, nb::object indices, nb::object indptr, int features) {
+  const auto v = nb::cast<AnyArray>(values), i = nb::cast<AnyArray>(indices), p = nb::cast<AnyArray>(indptr);
+  const bool is_double = v.dtype() == nb::dtype<double>(), wide = i.dtype() == nb::dtype<std::int64_t>();
+  if (!is_double && v.dtype() != nb::dtype<float>()) throw std::invalid_argument("values must be float32 or float64");
+  if (i.dtype() != p.dtype() || (!wide && i.dtype() != nb::dtype<std::int32_t>()))
+    throw std::invalid_argument("indices and indptr must both be int32 or both int64");
+  HeldRows out;
+  out.data.rows = static_cast<std::int64_t>(p.size()) - 1;
+  out.data.features = features;
+  out.data.is_sparse = true;
+  out.data.sparse = {v.data(), is_double, i.data(), p.data(), wide};
+  out.held = {values, indices, indptr};
+  return out;
+}
+
+HeldRows in_units(const HeldRows& rows, const std::string& energy, const In<double, 1>& offset,
+                  const In<float, 1>& scale, bool has_missing) {
+  const std::size_t d = static_cast<std::size_t>(rows.data.features);
+  if (offset.size() != d || scale.size() != d) throw std::invalid_argument("one offset and scale per feature");
+  HeldRows out = rows;
+  out.data.has_missing = has_missing;
+  out.data.set_units(metric_named(energy), offset.data(), scale.data());
+  return out;
+}
+
+ColumnStatistics statistics(const HeldRows& held, const Indices& indices, const Weights& weights, int threads) {
+  const TrainingRows which = some_rows(held.data, indices, weights);
+  ColumnStatistics stats;
+  supervised([&](Control&) {
+    Team team(team_size(threads, which.size * held.data.features));
+    stats = column_statistics(held.data, which.rows, which.size, which.weights, team);
+  });
+  return stats;
+}
+
+std::pair<Out<std::int64_t, 1>, Out<float, 1>> distinct(const HeldRows& held, const Indices& indices,
+                                                        const Weights& weights) {
+  const TrainingRows which = some_rows(held.data, indices, weights);
+  DistinctRows rows;
+  supervised([&](Control&) { rows = distinct_rows(held.data, which.rows, which.size, which.weights); });
+  return {array(std::move(rows.rows)), array(std::move(rows.weights))};
+}
+
+// Rows in core units, NaN where a value is missing.
+Out<float, 2> load_rows(const HeldRows& held, const Indices& indices) {
+  const TrainingRows which = some_rows(held.data, indices, std::nullopt);
+  const std::size_t n = static_cast<std::size_t>(which.size), d = held.data.features;
+  std::vector<float> out(n * d);
+  supervised([&](Control&) {
+    const std::vector<float> fill(d, std::numeric_limits<float>::quiet_NaN());
+    std::vector<std::uint8_t> missing(d);
+    for (std::int64_t i = 0; i < which.size; ++i) {
+      const std::int64_t row = which.rows ? which.rows[i] : i;
+      held.data.load(&row, 1, fill.data(), out.data() + i * d, static_cast<int>(d), missing.data());
+    }
+  });
+  return array(std::move(out), n, d);
+}
+
+}  // namespace
+
+void bind_rows(nb::module_& m) {
+  nb::class_<HeldRows>(m, "Rows", "Rows where they lie: dense or CSR, float32 or float64.")
+      .def_prop_ro("n_rows", [](const HeldRows& h) { return h.data.rows; })
+      .def_prop_ro("n_features", [](const HeldRows& h) { return h.data.features; })
+      .def_prop_ro("energy",
+                   [](const HeldRows& h) { return h.data.metric == Metric::cosine ? "cosine" : "euclidean"; })
+      .def_prop_ro("has_missing", [](const HeldRows& h) { return h.data.has_missing; })
+      .def("in_units", &in_units, "energy"_a, "offset"_a, "scale"_a, "has_missing"_a,
+           "Return the same rows, read as (x - offset) * scale and placed where the energy has them.");
+
+  const auto column = [](auto field) {
+    return [field](const ColumnStatistics& s) { return array(s.*field); };
+  };
+  nb::class_<ColumnStatistics>(m, "Statistics", "Statistics of columns, over their observed values.")
+      .def_prop_ro("weight", column(&ColumnStatistics::weight), kOwned)
+      .def_prop_ro("mean", column(&ColumnStatistics::mean), kOwned)
+      .def_prop_ro("variance", column(&ColumnStatistics::variance), kOwned)
+      .def_prop_ro("min", column(&ColumnStatistics::low), kOwned)
+      .def_prop_ro("max", column(&ColumnStatistics::high), kOwned)
+      .def_ro("missing", &ColumnStatistics::missing, "How many values are missing.")
+      .def_ro("infinite_row", &ColumnStatistics::infinite_row, "The first row with an infinity; -1: none.")
+      .def_ro("infinite_column", &ColumnStatistics::infinite_column)
+      .def_ro("empty_row", &ColumnStatistics::empty_row, "The first row without any value; -1: none.")
+      .def_ro("zero_row", &ColumnStatistics::zero_row, "The first row that has no direction; -1: none.");
+
+  m.def("dense_rows", &dense_rows, "rows"_a);
+  m.def("csr_rows", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_features"_a);
+  m.def("statistics", &statistics, "rows"_a, "indices"_a.none(), "weights"_a.none(), "threads"_a);
+  m.def("distinct_rows", &distinct, "rows"_a, "indices"_a.none(), "weights"_a.none());
+  m.def("load_rows", &load_rows, "rows"_a, "indices"_a.none());
+}
+
+}  // namespace amclust::bindings

@@ -1,0 +1,239 @@
+// Plans and records of training, and what is done with them in one call: seed, train, evaluate.
+#include "bindings/bind.hpp"
+#include "training/masks.hpp"
+#include "training/seeding.hpp"
+#include "training/stream.hpp"
+#include "training/trainer.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace amclust::bindings {
+namespace {
+
+using namespace nb::literals;
+
+// --- values -----------------------------------------------------------------------------------------------------
+
+NetworkParameters network(const In<float, 2>& memories, const In<float, 1>& log_weights, const std::string& energy,
+                          double beta, double step_size, int n_steps) {
+  NetworkParameters out;
+  out.k = static_cast<int>(memories.shape(0));
+  out.d = static_cast<int>(memories.shape(1));
+  out.memories = vector(memories, memories.size(), "memories");
+  out.log_weights = vector(log_weights, static_cast<std::size_t>(out.k), "log_weights");
+  if (energy != "euclidean" && energy != "cosine") throw std::invalid_argument("unknown energy: " + energy);
+  out.metric = energy == "cosine" ? Metric::cosine : Metric::euclidean;
+  out.beta = beta;
+  out.step_size = step_size;
+  out.n_steps = n_steps;
+  return out;
+}
+
+std::vector<SeedingMethod> seeding_methods(const std::vector<std::string>& names) {
+  std::vector<SeedingMethod> out;
+  for (const std::string& name : names) {
+    if (name == "k-means++")
+      out.push_back(SeedingMethod::plus_plus);
+    else if (name == "ward")
+      out.push_back(SeedingMethod::ward);
+    else if (name == "random")
+      out.push_back(SeedingMethod::random);
+    else
+      throw std::invalid_argument("unknown seeding: " + name);
+  }
+  return out;
+}
+
+std::vector<Seeding> seed(const HeldRows& held, const Indices& indices, const Weights& weights, int k,
+                          const std::vector<std::string>& names, const std::vector<std::uint64_t>& seeds,
+                          std::uint64_t sample_seed, const In<float, 1>& fill, int threads) {
+  const std::vector<SeedingMethod> methods = seeding_methods(names);
+  if (methods.size() != seeds.size()) throw std::invalid_argument("methods and seeds must be as many");
+  const std::vector<float> start = vector(fill, static_cast<std::size_t>(held.data.features), "fill");
+  const TrainingRows which = some_rows(held.data, indices, weights);
+  std::vector<Seeding> seedings;
+  supervised([&](Control&) {
+    Team team(threads);
+    seedings = seed_memories(held.data, which, k, methods, seeds, sample_seed, start.data(), team);
+  });
+  return seedings;
+}
+
+// Given memories as a seeding.
+Seeding measure(const HeldRows& held, const Indices& indices, const Weights& weights, const In<float, 2>& memories,
+                std::uint64_t sample_seed, const In<float, 1>& fill) {
+  const std::vector<float> start = vector(fill, static_cast<std::size_t>(held.data.features), "fill");
+  const TrainingRows which = some_rows(held.data, indices, weights);
+  const int k = static_cast<int>(memories.shape(0));
+  Seeding seeding;
+  seeding.memories = vector(memories, static_cast<std::size_t>(k) * held.data.features, "memories");
+  supervised([&](Control&) { measure_scales(held.data, which, k, sample_seed, start.data(), seeding); });
+  return seeding;
+}
+
+std::vector<RunRecord> train_plans(const HeldRows& held, const Indices& indices, const Weights& weights,
+                                   const std::vector<Plan>& plans, int threads, std::optional<Progress> progress) {
+  const TrainingRows which = some_rows(held.data, indices, weights);
+  std::vector<RunRecord> records;
+  supervised([&](Control& control) { records = train(held.data, which, plans, threads, control); },
+             progress ? nb::object(*progress) : nb::none());
+  return records;
+}
+
+// Loss and gradients of one batch: what the tests hold against autograd.
+struct BatchGradient {
+  double loss = 0.0;
+  std::vector<double> wins;
+  int k = 0, d = 0;
+  std::vector<float> by_memories, by_log_weights;
+};
+
+BatchGradient evaluate(const HeldRows& held, const In<std::int64_t, 1>& indices, const Weights& weights,
+                       const Plan& plan, const std::optional<In<std::int32_t, 2>>& hidden, int threads) {
+  const TrainingRows which = some_rows(held.data, indices, weights);
+  check(plan, held.data.features, which.size);
+  double total = 0.0;
+  for (std::int64_t i = 0; i < which.size; ++i) total += which.weights ? which.weights[i] : 1.0;
+  Batch batch{which.rows, which.rows, which.weights, static_cast<int>(which.size), total, 0};
+  if (hidden) {
+    batch.hidden = hidden->data();
+    batch.n_hidden = static_cast<int>(hidden->shape(1));
+  }
+  Memories memories = plan.network.prepared(static_cast<double>(which.size));
+  Gradient gradient;
+  Evaluation evaluation;
+  supervised([&](Control&) {
+    Team team(threads);
+    const auto objective = make_objective(held.data, plan.objective);
+    memories.refresh(objective->needs_gram(memories));
+    evaluation = objective->evaluate(batch, memories, gradient, team);
+  });
+  BatchGradient out;
+  out.loss = evaluation.loss;
+  out.wins = std::move(evaluation.wins);
+  out.k = memories.k;
+  out.d = memories.d;
+  out.by_memories.resize(static_cast<std::size_t>(out.k) * out.d);
+  for (int m = 0; m < out.k; ++m)
+    for (int j = 0; j < out.d; ++j)
+      out.by_memories[static_cast<std::size_t>(m) * out.d + j] =
+          gradient.memories[static_cast<std::size_t>(j) * memories.kp + m];
+  out.by_log_weights.assign(gradient.bias.data(), gradient.bias.data() + out.k);
+  return out;
+}
+
+// The hidden coordinates that training draws, -1 where a row has fewer: for other backends, and for the tests.
+Out<std::int32_t, 2> draw_masks(std::uint64_t seed, std::uint32_t epoch, const In<std::int64_t, 1>& rows,
+                                double fraction, const In<std::uint8_t, 2>& missing) {
+  const int d = static_cast<int>(missing.shape(1));
+  const int room = std::max(1, hidden_count(fraction, d));
+  std::vector<std::int32_t> out(rows.size() * room, -1);
+  MaskSampler sampler(d);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint8_t* absent = missing.data() + i * d;
+    const int observed = static_cast<int>(std::count(absent, absent + d, std::uint8_t{0}));
+    Random random(seed, Purpose::mask, epoch, static_cast<std::uint32_t>(rows.data()[i]));
+    sampler.draw(random, hidden_count(fraction, observed), observed, observed < d ? absent : nullptr,
+                 out.data() + i * room);
+  }
+  return array(std::move(out), rows.size(), room);
+}
+
+}  // namespace
+
+void bind_training(nb::module_& m) {
+  nb::class_<NetworkParameters>(m, "Network", "A network in core units.")
+      .def("__init__",
+           [](NetworkParameters* self, const In<float, 2>& memories, const In<float, 1>& log_weights,
+              const std::string& energy, double beta, double step_size, int n_steps) {
+             new (self) NetworkParameters(network(memories, log_weights, energy, beta, step_size, n_steps));
+           },
+           "memories"_a, "log_weights"_a, "energy"_a, "beta"_a, "step_size"_a, "n_steps"_a)
+      .def_prop_ro("memories", [](const NetworkParameters& n) { return array(n.memories, n.k, n.d); }, kOwned)
+      .def_prop_ro("log_weights", [](const NetworkParameters& n) { return array(n.log_weights); }, kOwned)
+      .def_prop_ro("energy",
+                   [](const NetworkParameters& n) { return n.metric == Metric::cosine ? "cosine" : "euclidean"; })
+      .def_ro("beta", &NetworkParameters::beta)
+      .def_ro("step_size", &NetworkParameters::step_size)
+      .def_ro("n_steps", &NetworkParameters::n_steps);
+
+  nb::class_<ObjectiveSettings>(m, "ObjectiveSettings", "What is minimised.")
+      .def_rw("name", &ObjectiveSettings::name)
+      .def_rw("seed", &ObjectiveSettings::seed, "Of masks, of the order of rows and of re-seeding.")
+      .def_rw("mask_prob", &ObjectiveSettings::hidden_fraction)
+      .def_prop_rw(
+          "fill", [](const ObjectiveSettings& s) { return array(s.fill); },
+          [](ObjectiveSettings& s, const In<float, 1>& fill) { s.fill = vector(fill, fill.size(), "fill"); },
+          "Where hidden and missing values start, in core units.", kOwned)
+      .def_rw("anchor", &ObjectiveSettings::anchor)
+      .def_rw("tie", &ObjectiveSettings::tie);
+
+  nb::class_<ScheduleSettings>(m, "ScheduleSettings", "The learning rate over the epochs, and when to stop.")
+      .def_rw("learning_rate", &ScheduleSettings::learning_rate)
+      .def_rw("lr_factor", &ScheduleSettings::lr_factor)
+      .def_rw("min_lr", &ScheduleSettings::min_lr)
+      .def_rw("tol", &ScheduleSettings::tol)
+      .def_rw("max_epochs", &ScheduleSettings::max_epochs)
+      .def_rw("patience", &ScheduleSettings::patience)
+      .def_rw("early_stopping", &ScheduleSettings::early_stopping);
+
+  nb::class_<Plan>(m, "Plan", "One training: what it starts from and how it goes.")
+      .def(nb::init<NetworkParameters>(), "network"_a)
+      .def("copy", [](const Plan& plan) { return plan; })
+      .def_rw("network", &Plan::network)
+      .def_rw("objective", &Plan::objective)
+      .def_rw("schedule", &Plan::schedule)
+      .def_rw("batch_size", &Plan::batch_size)
+      .def_rw("learn_weights", &Plan::learn_weights)
+      .def_rw("reseed", &Plan::reseed)
+      .def_rw("whole_epochs", &Plan::whole_epochs)
+      .def_rw("keep_last", &Plan::keep_last)
+      .def_rw("pause_at", &Plan::pause_at, "Stop after this many epochs; `earlier` goes on from there.")
+      .def_rw("earlier", &Plan::earlier, "The record of this very run so far.")
+      .def("resume",
+           [](Plan& plan, const In<float, 3>& moments, const In<float, 2>& weight_moments, std::int64_t steps) {
+             const std::size_t k = plan.network.k, d = plan.network.d;
+             plan.optimizer = {vector(moments, 2 * k * d, "moments"), vector(weight_moments, 2 * k, "weight_moments"),
+                               steps};
+           },
+           "moments"_a, "weight_moments"_a, "steps"_a,
+           "Go on with the optimiser of other training that ended in these memories.")
+      .def_prop_ro("steps", [](const Plan& plan) { return plan.optimizer.steps; });
+
+  nb::class_<Seeding>(m, "Seeding", "Initial memories, and how far rows are from them.")
+      .def_prop_ro("memories",
+                   [](const Seeding& s) {
+                     const std::size_t k = static_cast<std::size_t>(s.distinct);
+                     if (s.memories.empty()) throw std::invalid_argument("there are fewer distinct rows than memories");
+                     return array(s.memories, k, s.memories.size() / k);
+                   }, kOwned)
+      .def_ro("mean_square", &Seeding::mean_square, "Mean squared distance of a row to its memory.")
+      .def_ro("median_gap", &Seeding::median_gap,
+              "Median difference between the squared distances to the second nearest and the nearest memory.")
+      .def_ro("total_square", &Seeding::total_square, "Mean squared distance of a row to the mean of all.")
+      .def_ro("distinct", &Seeding::distinct, "Fewer than memories: there are no more distinct rows.");
+
+  nb::class_<BatchGradient>(m, "BatchGradient", "Loss and gradients of one batch.")
+      .def_ro("loss", &BatchGradient::loss)
+      .def_prop_ro("wins", [](const BatchGradient& g) { return array(g.wins); }, kOwned)
+      .def_prop_ro("by_memories", [](const BatchGradient& g) { return array(g.by_memories, g.k, g.d); }, kOwned)
+      .def_prop_ro("by_log_weights", [](const BatchGradient& g) { return array(g.by_log_weights); }, kOwned);
+
+  m.def("seed", &seed, "rows"_a, "indices"_a.none(), "weights"_a.none(), "n_clusters"_a, "methods"_a, "seeds"_a,
+        "sample_seed"_a, "fill"_a, "threads"_a);
+  m.def("measure", &measure, "rows"_a, "indices"_a.none(), "weights"_a.none(), "memories"_a, "sample_seed"_a,
+        "fill"_a);
+  m.def("train", &train_plans, "rows"_a, "indices"_a.none(), "weights"_a.none(), "plans"_a, "threads"_a,
+        "progress"_a.none() = nb::none());
+  m.def("evaluate", &evaluate, "rows"_a, "indices"_a, "weights"_a.none(), "plan"_a, "hidden"_a.none() = nb::none(),
+        "threads"_a = 1);
+  m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "mask_prob"_a, "missing"_a);
+  m.attr("EPOCH_ROWS") = kEpochRows;
+}
+
+}  // namespace amclust::bindings

@@ -1,0 +1,94 @@
+// One training: what it starts from and how it goes (a plan), and what came of it (a record). Plain values: the
+// bindings hand them to Python as they are, and a backend that computes elsewhere takes and gives the same.
+#pragma once
+
+#include "memories.hpp"
+#include "objectives/objective.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace amclust {
+
+// A network in core units.
+struct NetworkParameters {
+  int k = 0, d = 0;
+  std::vector<float> memories;     // [k][d]
+  std::vector<float> log_weights;  // [k]
+  Metric metric = Metric::euclidean;
+  double beta = 1.0, step_size = 1.0;
+  int n_steps = 1;
+
+  // rows: about how many rows meet the memories before they change.
+  Memories prepared(double rows) const;
+};
+
+// The learning rate over the epochs, and when to stop. What users decide has no default here: the estimator has it.
+struct ScheduleSettings {
+  double learning_rate = 0.0, lr_factor = 0.0, min_lr = 0.0, tol = 0.0;
+  int max_epochs = 0, patience = 0;
+  bool early_stopping = true;
+};
+
+// What the schedule knows between two epochs.
+struct ScheduleState {
+  double learning_rate = 0.0, best = std::numeric_limits<double>::infinity();
+  int waited = 0, plateaus = 0;
+};
+
+// A place in the stream of batches.
+struct StreamState {
+  std::uint32_t pass = 0;
+  std::int64_t at = 0;
+};
+
+// Adam's moments, [2][k][d] and [2][k] (empty: none yet), and its steps so far.
+struct OptimizerState {
+  std::vector<float> moments, weight_moments;
+  std::int64_t steps = 0;
+};
+
+struct RunRecord {
+  int k = 0, d = 0;
+  std::vector<float> memories, log_weights;  // of the best epoch
+  std::vector<double> loss_curve;            // mean loss of every epoch
+  double loss = 0.0;                         // of the best epoch
+  int best_epoch = 0, best_living = -1, reseeded = 0;
+  bool converged = false, improving = false;
+
+  // Where the run stands: with this it can go on as if it had not stopped.
+  std::vector<float> last_memories, last_log_weights;
+  OptimizerState optimizer;
+  ScheduleState schedule;
+  StreamState stream;
+};
+
+struct Plan {
+  NetworkParameters network;  // where training starts
+  ObjectiveSettings objective;
+  ScheduleSettings schedule;
+  int batch_size = 0;
+  bool learn_weights = false;
+  bool reseed = true;         // empty clusters begin anew on badly represented rows
+  bool whole_epochs = false;  // an epoch is all rows, however many
+  bool keep_last = false;     // the record has the last memories, not those of the best epoch
+  OptimizerState optimizer;   // of other training that ended in these memories
+
+  int pause_at = std::numeric_limits<int>::max();  // stop after this many epochs; `earlier` goes on from there
+  std::optional<RunRecord> earlier;                // of this very run; then its memories and moments count
+};
+
+// The rows to train on, with weights; null for all rows and for weight 1.
+struct TrainingRows {
+  const std::int64_t* rows = nullptr;
+  const float* weights = nullptr;
+  std::int64_t size = 0;
+};
+
+// Throws std::invalid_argument where a plan contradicts itself, or the rows: what came from a file must not lead out of
+// bounds.
+void check(const Plan& plan, int features, std::int64_t rows);
+
+}  // namespace amclust

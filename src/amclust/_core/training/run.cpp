@@ -1,0 +1,71 @@
+#include "training/run.hpp"
+
+#include "training/reseeding.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace amclust {
+namespace {
+
+const Plan& checked(const Plan& plan, int features, std::int64_t rows) {
+  check(plan, features, rows);
+  return plan;
+}
+
+RunRecord first_record(const Plan& plan) {
+  if (plan.earlier) return *plan.earlier;
+  RunRecord record;
+  record.k = plan.network.k;
+  record.d = plan.network.d;
+  record.schedule.learning_rate = plan.schedule.learning_rate;
+  return record;
+}
+
+}  // namespace
+
+Run::Run(const Plan& plan, const TrainingRows& rows, int features)
+    : plan_(checked(plan, features, rows.size)),
+      record_(first_record(plan)),
+      stream_(rows, plan.batch_size, plan.objective.seed, record_.stream),
+      batches_(stream_.batches_per_epoch(plan.whole_epochs)),
+      schedule_(plan.schedule, record_.schedule, batches_) {}
+
+bool Run::done() const {
+  return record_.converged || epoch() >= std::min(plan_.schedule.max_epochs, plan_.pause_at);
+}
+
+std::vector<std::int64_t> Run::draw_reseeds(std::vector<float> badness, int count) {
+  std::vector<std::int64_t> picks =
+      amclust::draw_reseeds(plan_.objective.seed, static_cast<std::uint32_t>(epoch()), std::move(badness), count);
+  record_.reseeded += static_cast<int>(picks.size());
+  return picks;
+}
+
+bool Run::is_best(double loss, int living) {
+  if (living < record_.best_living || (living == record_.best_living && !(loss < record_.loss))) return false;
+  record_.best_living = living;
+  record_.loss = loss;
+  record_.best_epoch = epoch();
+  return true;
+}
+
+void Run::end_epoch(double loss) {
+  record_.loss_curve.push_back(loss);
+  record_.converged = schedule_.after_epoch(loss);
+}
+
+RunRecord Run::finish(std::vector<float> memories, std::vector<float> log_weights, std::vector<float> last_memories,
+                      std::vector<float> last_log_weights, OptimizerState optimizer) {
+  record_.memories = std::move(memories);
+  record_.log_weights = std::move(log_weights);
+  record_.last_memories = std::move(last_memories);
+  record_.last_log_weights = std::move(last_log_weights);
+  record_.optimizer = std::move(optimizer);
+  record_.improving = !record_.converged && schedule_.improving();
+  record_.schedule = schedule_.state();
+  record_.stream = stream_.state();
+  return record_;
+}
+
+}  // namespace amclust

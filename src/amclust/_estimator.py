@@ -1,0 +1,881 @@
+"""The ClAM estimator: parameters, validation and attributes. The mathematics is in the core."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from amclust._cluster_number import candidate_numbers, estimate_n_clusters
+from amclust._config import n_threads
+from amclust._geometry import Geometry
+from amclust._network import Network
+from amclust._parameters import PARAMETERS
+from amclust._progress import finish, reporter
+from amclust._recipe import Recipe
+from amclust._restoring import restored_on_failure
+from amclust._rows import TableRows, Weights
+from amclust._training import MAX_SEED, Fit, OptimizerState, Options, fit, fit_on, prepare
+from amclust._validation import check_sample_weight, validate_rows
+from amclust.backends import TrainingSet, find_backend
+
+
+class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Clustering with a dense associative memory.
+
+    `n_clusters` memories are learned by gradient descent so that the attractor dynamics of a
+    memory network carries every row to exactly one of them. Rows may have missing values (NaN).
+
+    Parameters
+    ----------
+    n_clusters : int, "auto", range or sequence of int, default=8
+        Number of memories, and of clusters. Anything but an int has it estimated from the rows:
+        among the given numbers, or for "auto" from 1 (no clusters) to 20. Resamples of at most
+        2,000 distinct rows vote for the silhouette that stands out most from chance. Of
+        `sample_weight`, the estimate only heeds which weights are 0. `partial_fit` estimates from
+        its first rows.
+
+    objective : {"auto", "silhouette", "completion", "reconstruction"}, default="auto"
+        What is minimised. "silhouette" maximises a differentiable silhouette, anchored by the
+        scatter inside the clusters. "completion" is the loss of the paper: hide some entries of
+        every row and compare what the network completes. "reconstruction" hides nothing. "auto"
+        is "silhouette" for complete rows and "completion" where values are missing (with a
+        single cluster, "reconstruction").
+
+    beta : "auto" or float, default="auto"
+        Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
+        memory. Small: memories attract together. "auto" takes it from the distances between the
+        rows and the initial memories.
+
+    n_steps : int, default=10
+        Steps of the dynamics.
+
+    step_size : float, default=0.5
+        Part of the way to the memories that a step goes, in (0, 1]. The paper has 1 / n_steps.
+
+    mask_prob : float, default=0.15
+        Part of the entries of a row that "completion" hides, in (0, 1).
+
+    mask_value : {"mean", "min", "max"} or float, default="mean"
+        Where hidden and missing entries start in training: a statistic of their column, or a
+        number. (Afterwards missing entries start where the observed ones point, except in
+        `complete` after "completion", which goes on from the mask value.)
+
+    weights : None, "learn" or array-like of shape (n_clusters,), default=None
+        Weights of the memories in the energy; None weighs them equally.
+
+    metric : {"euclidean", "cosine", "mahalanobis"}, default="euclidean"
+        "cosine" works on directions (rows scaled to unit length), for text for example.
+        "mahalanobis" whitens by the covariance of the data (Ledoit-Wolf) and takes no NaN.
+
+    scale : {"standard", "robust", None}, default="standard"
+        What columns are divided by before distances are taken, so that a table may have mixed
+        units: their standard deviation, the distance between their quartiles (outliers do not
+        count; 1.35 of it is a standard deviation), or nothing: use None where columns have the
+        same units, pixels for example. Memories and completed values are in original units;
+        distances, energies and `beta` are in those of the scaled columns. For
+        `metric="euclidean"` only: "cosine" takes rows as they are, "mahalanobis" has its own way.
+
+    init : {"auto", "k-means++", "ward", "random"} or array-like of shape \
+            (n_clusters, n_features), default="auto"
+        Initial memories: k-means++ (greedy), the clusters of a Ward tree of up to 1,024 rows, or
+        random rows. With "auto" restarts take turns: the first has a tree, the second k-means++,
+        and so on (k-means++ alone for more than 512 clusters). An array may not contain NaN, and
+        is used for a single run.
+
+    n_init : int, default=10
+        Number of restarts; `selection` chooses among them. All are trained in one call.
+
+    batch_size : int, default=1024
+        Rows per gradient step. When one batch holds all rows, training does not depend on their
+        order, and a row of weight 2 is the same as two rows.
+
+    max_epochs : int, default=200
+        Maximal number of epochs of a restart. On more than 16,384 rows an epoch is a part of the data of that size.
+
+    learning_rate : float, default=0.1
+        Initial learning rate of Adam, in units of the columns' root mean square deviation.
+
+    patience : int, default=5
+        Epochs without improvement after which the learning rate is lowered.
+
+    lr_factor : float, default=0.8
+        Factor by which it is lowered, in (0, 1).
+
+    min_lr : float, default=1e-5
+        Lowest learning rate.
+
+    tol : float, default=1e-3
+        Relative change of the loss that counts as an improvement.
+
+    early_stopping : bool, default=True
+        Stop a run when lowering the learning rate has not helped for several times.
+
+    selection : {"silhouette", "loss"}, default="silhouette"
+        How the best restart is chosen: by silhouette (exact up to 10,000 rows, on a fixed sample
+        above) or by training loss. A restart with empty clusters never wins over one without.
+
+    record_epochs : None or sequence of int, default=None
+        Epochs after which `fit` keeps a copy of the memories, to look at their evolution; 0 is
+        before the first. The result of the fit is the same.
+
+    backend : {"native", "torch"}, default="native"
+        What trains. "native" is the compiled core. "torch" (``pip install "amclust[torch]"``)
+        trains all restarts as one stack of tensors, on any `device`, where it keeps the rows dense
+        in float32. Both draw the same and go the same way up to rounding, which long training may
+        amplify. Seeding, ranking and what a fitted network is asked are native with both.
+
+    device : str or torch.device, default=None
+        Where `backend="torch"` trains: "cpu", "cuda", "cuda:1", "mps", ... None is "cpu". Not for
+        `backend="native"`.
+
+    n_jobs : int, default=None
+        Number of threads. None uses all cores. Results do not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines seeding, masks and the order of rows.
+
+    verbose : int, default=0
+        1 shows progress on standard error, 2 every epoch.
+
+    Attributes
+    ----------
+    n_clusters_ : int
+        Number of memories, given or estimated.
+
+    n_clusters_evidence_ : structured ndarray of shape (n_candidates,)
+        Only where the number was estimated, one row per candidate: n_clusters, silhouette (mean over
+        the resamples, by distances to centres), reference (the same for rows without clusters),
+        adjusted (0 for chance, 1 for perfect; for a single cluster the level that several have to
+        exceed), votes, chosen.
+
+    cluster_centers_ : ndarray of shape (`n_clusters_`, n_features)
+        The memories (unit vectors for `metric="cosine"`).
+
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row of the training data; the same as `predict` gives.
+
+    weights_ : ndarray of shape (`n_clusters_`,)
+        Weights of the memories.
+
+    beta_ : float
+        Inverse temperature of the chosen restart.
+
+    loss_ : float
+        Loss of the chosen restart's best epoch.
+
+    loss_curve_ : ndarray of shape (`n_iter_`,)
+        Mean loss of every epoch of the chosen restart.
+
+    silhouette_ : float
+        Silhouette of the chosen restart (NaN with a single cluster).
+
+    n_iter_ : int
+        Epochs of the chosen restart.
+
+    network_ : Network
+        The fitted network itself: memories, temperature and units in one frozen value, which
+        answers whatever the methods below answer.
+
+    runs_ : structured ndarray of shape (n_init,)
+        One row per restart: seed, beta, loss, silhouette, living_clusters, n_iter, converged,
+        chosen. ``pandas.DataFrame(model.runs_)`` shows it as a table.
+
+    recorded_epochs_ : ndarray of shape (n_recorded,)
+        Only with `record_epochs`: those of them that the chosen restart reached, ascending.
+
+    recorded_memories_ : ndarray of shape (n_recorded, `n_clusters_`, n_features)
+        Only with `record_epochs`: its memories after these epochs. (The memories in
+        `cluster_centers_` are those of the epoch with the best loss, not of the last.)
+
+    n_features_in_ : int
+        Number of features seen during fit.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during fit, where `X` has names that are strings.
+
+    References
+    ----------
+    .. [1] B. Saha, D. Krotov, M. J. Zaki, P. Ram. "End-to-end Differentiable Clustering with
+       Associative Memories", ICML 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from amclust import ClAM
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, np.nan]])
+    >>> model = ClAM(n_clusters=2, random_state=0).fit(X)
+    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[5])
+    True
+    >>> model.predict([[0, 0], [np.nan, 3], [12, 3]]).shape
+    (3,)
+
+    The number of clusters can be left to the data:
+
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> ClAM("auto", random_state=0).fit(scale(load_wine().data)).n_clusters_
+    3
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = PARAMETERS
+    network_: Network
+    _optimizer: OptimizerState
+    runs_: NDArray[np.void]
+    labels_: NDArray[np.int32]
+    loss_: float
+    loss_curve_: NDArray[np.float64]
+    silhouette_: float
+    n_iter_: int
+    n_clusters_: int
+    cluster_centers_: NDArray[Any]
+    weights_: NDArray[np.float64]
+    beta_: float
+    n_features_in_: int
+
+    # What the defaults are made of; an experiment subclasses with another one.
+    recipe: ClassVar[Recipe] = Recipe()
+
+    def __init__(
+        self,
+        n_clusters: Any = 8,
+        *,
+        objective: str = "auto",
+        beta: float | str = "auto",
+        n_steps: int = 10,
+        step_size: float = 0.5,
+        mask_prob: float = 0.15,
+        mask_value: float | str = "mean",
+        weights: Any = None,
+        metric: str = "euclidean",
+        scale: str | None = "standard",
+        init: Any = "auto",
+        n_init: int = 10,
+        batch_size: int = 1024,
+        max_epochs: int = 200,
+        learning_rate: float = 0.1,
+        patience: int = 5,
+        lr_factor: float = 0.8,
+        min_lr: float = 1e-5,
+        tol: float = 1e-3,
+        early_stopping: bool = True,
+        selection: str = "silhouette",
+        record_epochs: Any = None,
+        backend: str = "native",
+        device: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.objective = objective
+        self.beta = beta
+        self.n_steps = n_steps
+        self.step_size = step_size
+        self.mask_prob = mask_prob
+        self.mask_value = mask_value
+        self.weights = weights
+        self.metric = metric
+        self.scale = scale
+        self.init = init
+        self.n_init = n_init
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.learning_rate = learning_rate
+        self.patience = patience
+        self.lr_factor = lr_factor
+        self.min_lr = min_lr
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.selection = selection
+        self.record_epochs = record_epochs
+        self.backend = backend
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.metric != "mahalanobis"
+        tags.input_tags.allow_nan = self.metric != "mahalanobis"
+        # Not a classifier, but scikit-learn looks here for the shape of predict_proba.
+        tags.classifier_tags = ClassifierTags(multi_class=self.n_clusters != 2)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # --- training -------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ClAM:
+        """Learn the memories.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster; NaN where a value is missing. float32 and float64 are read in place.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's loss.
+
+        Returns
+        -------
+        self : ClAM
+            The fitted estimator.
+        """
+        with restored_on_failure(self):
+            X = validate_rows(self, X, reset=True)
+            weights = check_sample_weight(sample_weight, X)
+            backend = find_backend(self.backend, self.device)
+            candidates = self._candidates()
+            least = int(self.n_clusters) if candidates is None else candidates[0]
+            options = Options.of(self)
+            data = self._prepare(X, weights, options, least)
+            rng = check_random_state(self.random_state)
+            n_runs = self.n_init if isinstance(self.init, str) else 1
+            seeds = rng.randint(MAX_SEED, size=n_runs).astype(np.int64)
+            sample_seed = int(rng.randint(MAX_SEED))
+            n_clusters = self._decide_n_clusters(data, candidates, rng)
+            found = fit(
+                data,
+                options,
+                n_clusters=n_clusters,
+                seeds=seeds,
+                sample_seed=sample_seed,
+                backend=backend,
+                recipe=self.recipe,
+                progress=reporter(self.verbose, n_runs, self.max_epochs),
+            )
+            self._keep(found)
+            self._keep_recorded(found)
+            self._conclude(found)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ClAM:
+        """Go on learning from more rows.
+
+        The first call seeds the memories from its rows, and fixes the units and the temperature.
+        Every call goes once through its rows. After `fit`, learning goes on from what it found.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New rows. The first ones must have as many distinct rows as there are clusters.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's loss.
+
+        Returns
+        -------
+        self : ClAM
+            The fitted estimator.
+        """
+        with restored_on_failure(self):
+            first = not hasattr(self, "network_")
+            X = validate_rows(self, X, reset=first)
+            weights = check_sample_weight(sample_weight, X)
+            backend = find_backend(self.backend, self.device)
+            candidates = self._candidates()
+            options = Options.of(self)
+            if first:
+                least = int(self.n_clusters) if candidates is None else candidates[0]
+                data = self._prepare(X, weights, options, least)
+                rng = check_random_state(self.random_state)
+                seed, earlier = int(rng.randint(MAX_SEED)), None
+                n_clusters = self._decide_n_clusters(data, candidates, rng)
+            else:
+                seed, earlier = 0, (self.network_, self._optimizer)
+                n_clusters = self._unchanged_n_clusters(candidates)
+                data = self._prepare(X, weights, options, n_clusters, self.network_.geometry)
+            found = fit_on(
+                data,
+                options,
+                n_clusters=n_clusters,
+                seed=seed,
+                earlier=earlier,
+                backend=backend,
+                recipe=self.recipe,
+            )
+            self._keep(found)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
+        """Fit and return the labels of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's loss.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Cluster of each row.
+        """
+        labels: NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
+        return labels
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit and return the distances of the rows to the memories.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to cluster.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's loss.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            Distances to the memories.
+        """
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    # --- answers of the network -----------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Return the cluster that the dynamics carries each row to.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Index of the memory each row falls to.
+        """
+        X = validate_rows(self, X)
+        return self.network_.labels(X, n_jobs=self.n_jobs)
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Return the memberships of rows: how strongly each memory attracts them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        memberships : ndarray of shape (n_samples, n_clusters)
+            Positive numbers that sum to 1 in every row.
+        """
+        X = validate_rows(self, X)
+        return self.network_.memberships(X, n_jobs=self.n_jobs)
+
+    def transform(self, X: Any) -> Any:
+        """Return the distances of rows to the memories.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; missing values are filled by the network first.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            Distances in the metric of the estimator (for "cosine", 1 - cosine similarity).
+        """
+        X = validate_rows(self, X)
+        return self.network_.distances(X, n_jobs=self.n_jobs)
+
+    def energy(self, X: Any) -> NDArray[Any]:
+        """Return the energy of rows: low near a memory, high far from all of them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        energy : ndarray of shape (n_samples,)
+            ``-1/beta * log(sum_m weight_m * exp(-beta * |rho_m - x|^2))``.
+        """
+        X = validate_rows(self, X)
+        return self.network_.energy(X, n_jobs=self.n_jobs)
+
+    def entropy(self, X: Any) -> NDArray[Any]:
+        """Return the entropy of the memberships; 0 means the nearest memory decides alone.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        entropy : ndarray of shape (n_samples,)
+            Between 0 and ``log(n_clusters)``.
+        """
+        X = validate_rows(self, X)
+        return self.network_.entropy(X, n_jobs=self.n_jobs)
+
+    def recall(self, X: Any, *, return_trajectory: bool = False) -> Any:
+        """Let the dynamics act on rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; missing values are filled by the network first.
+
+        return_trajectory : bool, default=False
+            Also return the states in between.
+
+        Returns
+        -------
+        states : ndarray of shape (n_samples, n_features)
+            Where the rows are after `n_steps` steps.
+
+        trajectory : ndarray of shape (n_steps + 1, n_samples, n_features)
+            All states, the start first. Only with ``return_trajectory=True``.
+        """
+        X = validate_rows(self, X)
+        return self.network_.recall(X, return_trajectory=return_trajectory, n_jobs=self.n_jobs)
+
+    def complete(self, X: Any) -> Any:
+        """Fill the missing values of rows; all other values stay exactly as they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows with NaN where a value is missing.
+
+        Returns
+        -------
+        completed : same type as X, of shape (n_samples, n_features)
+            A copy of `X` with the NaN filled.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from amclust import ClAM
+        >>> X = np.array([[0.0, 0.0], [0.1, 0.1], [5.0, 5.0], [5.1, 4.9]])
+        >>> model = ClAM(n_clusters=2, random_state=0).fit(X)
+        >>> model.complete([[5.05, np.nan]]).round(0)
+        array([[5., 5.]])
+        """
+        frame = X if hasattr(X, "columns") else None
+        X = validate_rows(self, X)
+        completed = self.network_.complete(X, n_jobs=self.n_jobs)
+        if frame is None:
+            return completed
+        missing = np.isnan(X.toarray() if hasattr(X, "toarray") else X).any(axis=0)
+        return _filled_frame(frame, completed, missing)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the silhouette of the partition of the rows (higher is better).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+            Exact up to 10,000 rows, on a fixed sample of them above; -1 where all rows fall to
+            one memory.
+        """
+        X = validate_rows(self, X)
+        weights = check_sample_weight(sample_weight, X)
+        value = self.network_.silhouette(X, sample_weight=weights, n_jobs=self.n_jobs)
+        return -1.0 if np.isnan(value) else value
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, for :func:`amclust.load`.
+
+        The file holds data, not code: loading one cannot execute anything. It appears whole or not
+        at all, and an existing one is replaced. The loaded model predicts bit for bit the same, and
+        `partial_fit` goes on from it. A generator in `random_state` is not kept (it becomes None),
+        nor is what `set_output` has set.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write, by habit with the suffix ".amc".
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import amclust
+        >>> from sklearn.datasets import load_iris
+        >>> X = load_iris().data
+        >>> model = amclust.ClAM(n_clusters=3, n_init=2, random_state=0).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder, "iris.amc"))
+        ...     loaded = amclust.load(Path(folder, "iris.amc"))
+        >>> bool((loaded.predict(X) == model.labels_).all())
+        True
+        """
+        from amclust._model_file import save_model
+
+        save_model(self, path)
+
+    def report(
+        self,
+        X: Any,
+        path: str | os.PathLike[str],
+        *,
+        ids: Any = None,
+        title: str | None = None,
+        source: str | None = None,
+        random_state: Any = 0,
+        overwrite: bool = True,
+    ) -> Path:
+        """Write a page about the clusters: one HTML file that needs no network.
+
+        It shows sizes and what distinguishes each cluster, a projection, silhouettes, basins, rows
+        that are doubtful or unlike all others, completed cells, the restarts, and as many restarts
+        of k-means beside them. Needs plotly (``pip install "amclust[plot]"``).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to report on, usually those of the fit; NaN where a value is missing.
+
+        path : str or path
+            Where to write, ``report.html`` for example. The file appears whole or not at all.
+
+        ids : array-like of shape (n_samples,), default=None
+            Names of the rows; None: the index of a pandas frame, unless it merely numbers them,
+            otherwise their numbers, from 0.
+
+        title : str, default=None
+            Title of the page.
+
+        source : str, default=None
+            Where the rows come from, the name of a file for example.
+
+        random_state : int, RandomState instance or None, default=0
+            Determines the restarts of k-means, and the rows that stand for all in large tables.
+
+        overwrite : bool, default=True
+            Whether a file at `path` may be replaced.
+
+        Returns
+        -------
+        path : Path
+            Where the page is.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> from amclust import ClAM
+        >>> X = load_iris(as_frame=True).data
+        >>> model = ClAM(n_clusters=3, n_init=2, random_state=0).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.report(X, f"{folder}/iris.html", title="Iris").name
+        'iris.html'
+        """
+        from amclust._report import write_report
+
+        return write_report(
+            self,
+            X,
+            path,
+            ids=ids,
+            title=title,
+            source=source,
+            random_state=random_state,
+            overwrite=overwrite,
+        )
+
+    # --- shared ---------------------------------------------------------------------------------
+
+    def _candidates(self) -> list[int] | None:
+        """Return the numbers of clusters to choose from; None: the number is given."""
+        candidates = candidate_numbers(self.n_clusters, self.objective)
+        if candidates is not None:
+            for name in ("init", "weights"):
+                value = getattr(self, name)
+                if value is not None and not isinstance(value, str):
+                    msg = (
+                        f"{name} cannot be an array with n_clusters={self.n_clusters!r}: it fixes "
+                        "the number of clusters. Give n_clusters as an int."
+                    )
+                    raise ValueError(msg)
+        return candidates
+
+    def _prepare(
+        self,
+        X: Any,
+        weights: Weights | None,
+        options: Options,
+        n_clusters: int,
+        geometry: Geometry | None = None,
+    ) -> TrainingSet:
+        names = getattr(self, "feature_names_in_", None)
+        return prepare(
+            TableRows(X),
+            weights,
+            options,
+            n_clusters=n_clusters,
+            threads=n_threads(self.n_jobs),
+            feature_names=None if names is None else tuple(str(name) for name in names),
+            geometry=geometry,
+        )
+
+    def _decide_n_clusters(
+        self, data: TrainingSet, candidates: list[int] | None, rng: np.random.RandomState
+    ) -> int:
+        """Return the number of clusters: as given, or estimated from the rows."""
+        self.__dict__.pop("n_clusters_evidence_", None)
+        if candidates is None:
+            return int(self.n_clusters)
+        seed = int(rng.randint(MAX_SEED))
+        n_clusters, self.n_clusters_evidence_ = estimate_n_clusters(data, candidates, seed)
+        finish(self.verbose, f"ClAM: {n_clusters} clusters, by the median of the votes")
+        return n_clusters
+
+    def _unchanged_n_clusters(self, candidates: list[int] | None) -> int:
+        """Return the number of clusters of training that goes on; it cannot change, nor the metric."""
+        fitted = self.network_.geometry.metric
+        n_clusters = self.n_clusters_ if candidates is not None else int(self.n_clusters)
+        if (self.metric, n_clusters) != (fitted, self.n_clusters_):
+            msg = (
+                f"metric={self.metric!r} and n_clusters={self.n_clusters} cannot change while "
+                f"learning goes on: the first rows had {fitted!r} and {self.n_clusters_}."
+            )
+            raise ValueError(msg)
+        return n_clusters
+
+    @property
+    def optimizer_state(self) -> OptimizerState:
+        """What `partial_fit` goes on from."""
+        check_is_fitted(self)
+        return self._optimizer
+
+    def _keep(self, found: Fit) -> None:
+        """Set the fitted attributes."""
+        self.__dict__.update(
+            fitted_attributes(
+                found.network,
+                found.optimizer,
+                runs=found.table,
+                labels=found.labels,
+                loss=found.best.record.loss,
+                loss_curve=found.best.record.loss_curve,
+                silhouette=found.best.silhouette,
+            )
+        )
+
+    def _keep_recorded(self, found: Fit) -> None:
+        """Set the memories of chosen epochs; nothing of an earlier fit stays."""
+        for name in ("recorded_epochs_", "recorded_memories_"):
+            self.__dict__.pop(name, None)
+        if self.record_epochs is not None:
+            geometry, recorded = found.network.geometry, found.best.recorded
+            self.recorded_epochs_ = np.array(list(recorded), dtype=np.int64)
+            memories = [geometry.from_core(values) for values in recorded.values()]
+            shape = (len(memories), *self.cluster_centers_.shape)
+            self.recorded_memories_ = np.array(memories, dtype=geometry.dtype).reshape(shape)
+
+    def _conclude(self, found: Fit) -> None:
+        """Say, and warn of, what was found."""
+        runs, best = found.runs, found.best
+        finish(
+            self.verbose,
+            f"ClAM: chose run {found.chosen + 1} of {len(runs)}: loss {best.record.loss:.5g}, "
+            f"silhouette {best.silhouette:.4f}, {best.living} living clusters",
+        )
+        if best.record.improving:
+            count = sum(run.record.improving for run in runs)
+            warnings.warn(
+                f"{count} of {len(runs)} runs, the chosen one among them, were still improving at "
+                f"max_epochs={self.max_epochs}. Consider a larger max_epochs or learning_rate.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if best.living < self.n_clusters_:
+            warnings.warn(
+                f"Only {best.living} of n_clusters={self.n_clusters_} clusters are living in the "
+                "best run: no row falls to the other memories. Consider fewer clusters, a larger "
+                "beta or more restarts.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def fitted_attributes(
+    network: Network,
+    optimizer: OptimizerState,
+    *,
+    runs: NDArray[np.void],
+    labels: NDArray[np.int32],
+    loss: float,
+    loss_curve: NDArray[np.float64],
+    silhouette: float,
+) -> dict[str, Any]:
+    """Return the attributes of a fitted ClAM: what was found, and what follows from it."""
+    return {
+        "network_": network,
+        "_optimizer": optimizer,
+        "runs_": runs,
+        "labels_": labels,
+        "loss_": loss,
+        "loss_curve_": loss_curve,
+        "silhouette_": silhouette,
+        "n_iter_": len(loss_curve),
+        "n_clusters_": network.n_clusters,
+        "_n_features_out": network.n_clusters,
+        "cluster_centers_": network.centers,
+        "weights_": network.weights,
+        "beta_": network.beta / network.geometry.length**2,
+    }
+
+
+def _filled_frame(frame: Any, values: NDArray[Any], columns: NDArray[np.bool_]) -> Any:
+    """Return a copy of a data frame with some columns replaced; the others keep their types."""
+    if hasattr(frame, "isetitem"):  # pandas
+        filled = frame.copy()
+        for j in np.flatnonzero(columns):
+            filled.isetitem(int(j), values[:, j])
+        return filled
+    names = frame.columns  # polars
+    made = frame.__class__(values, schema=list(names))
+    return frame.with_columns([made[names[j]] for j in np.flatnonzero(columns)])

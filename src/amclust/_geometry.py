@@ -1,0 +1,297 @@
+"""The units the core works in, and the way back to those of the table.
+
+The core sees (x - offset) * scale: columns centred, each divided by its own spread where the user
+wants that (`scale`), and one common factor that makes the mean variance of a column 1. The latter
+leaves the geometry as it is, keeps float32 exact enough for tables whose columns are far from zero,
+and lets learning rates mean the same for every table. Spherical data is put on the unit sphere by
+the core, and Mahalanobis distances are Euclidean after whitening.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amclust import _native
+from amclust._rows import Indices, Rows, TableRows, Weights
+
+FloatArray = NDArray[np.floating[Any]]
+
+# Of a normal distribution with standard deviation 1.
+NORMAL_INTERQUARTILE_RANGE = 1.3489795
+# A column that varies less is one of a single value: float32 could not hold what it is divided by.
+MIN_SPREAD = 1e-30
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """A linear map after which Mahalanobis distances are Euclidean.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_features,)
+        What is subtracted first.
+
+    forward, backward : ndarrays of shape (n_features, n_features)
+        The map and its inverse.
+    """
+
+    mean: NDArray[np.float64]
+    forward: NDArray[np.float64]
+    backward: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, X: FloatArray, weights: Weights | None) -> Whitening:
+        """Whiten by the covariance of weighted rows; a row of weight 2 counts like two rows.
+
+        The correlations are shrunk towards none (Ledoit and Wolf, 2004), so that they can be
+        inverted for any shape of table; the units of the columns do not matter.
+        """
+        w = np.ones(len(X)) if weights is None else weights.astype(np.float64)
+        n, d = w.sum(), X.shape[1]
+        mean = w @ X / n
+        spread = np.sqrt(w @ (X - mean) ** 2 / n)
+        spread[spread == 0] = 1.0
+        centred = (X - mean) / spread
+        covariance = (centred * w[:, None]).T @ centred / n
+        level = np.trace(covariance) / d
+        distance = np.sum(covariance**2) - d * level**2
+        noise = (w @ np.sum(centred**2, axis=1) ** 2 / n - np.sum(covariance**2)) / n
+        shrinkage = min(1.0, noise / distance) if distance > 0 else 1.0
+        covariance = (1 - shrinkage) * covariance + shrinkage * level * np.eye(d)
+        values, vectors = np.linalg.eigh(covariance)
+        values = np.maximum(values, values.max() * 1e-10) if values.max() > 0 else np.ones(d)
+        return cls(
+            mean,
+            (vectors / np.sqrt(values)) @ vectors.T / spread[:, None],
+            (vectors * np.sqrt(values)) @ vectors.T * spread,
+        )
+
+    def apply(self, X: FloatArray) -> FloatArray:
+        """Whiten points; the result has the type of X."""
+        return np.ascontiguousarray((X - self.mean) @ self.forward, dtype=X.dtype)
+
+    def undo(self, values: FloatArray) -> FloatArray:
+        """Bring whitened points back."""
+        return values @ self.backward + self.mean
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """How core units relate to original units: the only place that knows both.
+
+    Attributes
+    ----------
+    metric : str
+        The name of the energy: "euclidean", "cosine", "mahalanobis".
+
+    dtype : str
+        Type of the table that it was taken from, "float32" or "float64".
+
+    offset : ndarray of shape (n_features,)
+        What is subtracted from columns (after whitening).
+
+    scale : ndarray of shape (n_features,)
+        What columns are multiplied with then.
+
+    fill : ndarray of shape (n_features,)
+        Where hidden and missing values start, in core units.
+
+    length : float
+        What one unit of the core is in the table, its columns scaled: distances of the core times
+        this are those that users see.
+
+    whitening : Whitening or None
+        What comes first for "mahalanobis".
+
+    feature_names : tuple of str or None
+        Names of the columns, where they have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from amclust import ClAM
+    >>> X = np.array([[0.0, 10.0], [1.0, 30.0], [8.0, 20.0], [9.0, 40.0]])
+    >>> geometry = ClAM(2, random_state=0).fit(X).network_.geometry
+    >>> geometry.metric
+    'euclidean'
+    >>> geometry.from_core(geometry.to_core(X)).round(5)[1]
+    array([ 1., 30.])
+    """
+
+    metric: str
+    dtype: str
+    offset: NDArray[np.float64]
+    scale: NDArray[np.float32]
+    fill: NDArray[np.float32]
+    length: float
+    whitening: Whitening | None = None
+    feature_names: tuple[str, ...] | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        rows: Rows,
+        stats: _native.Statistics,
+        *,
+        metric: str,
+        scale: str | None,
+        mask_value: str | float,
+        indices: Indices | None,
+        weights: Weights | None,
+        threads: int,
+        feature_names: tuple[str, ...] | None = None,
+    ) -> Geometry:
+        """Choose the units for rows, from the statistics of those that are trained on."""
+        whitening = None
+        if metric == "mahalanobis":
+            whitening = Whitening.fit(rows.take(indices), weights)
+            rows = TableRows(whitening.apply(rows.take(None)))
+            stats = rows.statistics(indices, weights, threads)
+        mean, variance, dtype = stats.mean, stats.variance, rows.dtype.name
+        masks = _mask_values(mask_value, stats)
+        d = len(mean)
+        if metric == "cosine":
+            # Directions have no offset; mask values become parts of a row of typical length.
+            length = float(np.sqrt(np.sum(variance + mean**2))) or 1.0
+            fill = np.ascontiguousarray(masks / length, dtype=np.float32)
+            ones = np.ones(d, np.float32)
+            return cls(metric, dtype, np.zeros(d), ones, fill, 1.0, None, feature_names)
+        factors = np.ones(d)
+        if metric == "euclidean" and scale is not None:
+            factors = _column_factors(scale, rows, stats, indices, weights)
+        offset = mean.astype(dtype).astype(np.float64)  # exact in the table's own type
+        spread = float(np.sqrt(np.mean(variance * factors**2)))
+        common = 1.0 / spread if spread > 0 else 1.0
+        columns = (factors * common).astype(np.float32)
+        fill = np.ascontiguousarray((masks - offset) * columns, dtype=np.float32)
+        length = 1.0 / float(np.float32(common))
+        return cls(metric, dtype, offset, columns, fill, length, whitening, feature_names)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.offset)
+
+    @property
+    def energy(self) -> str:
+        """The energy that the core computes: whitened, Mahalanobis distances are Euclidean."""
+        return "cosine" if self.metric == "cosine" else "euclidean"
+
+    @property
+    def spherical(self) -> bool:
+        """Whether rows and memories are directions, of unit length."""
+        return self.metric == "cosine"
+
+    @property
+    def center(self) -> NDArray[np.float64]:
+        """The mean of the rows that it was taken from, in original units; 0 for directions."""
+        return self.offset if self.whitening is None else self.whitening.mean
+
+    @property
+    def column_scale(self) -> NDArray[np.float64]:
+        """What differences in a column are multiplied with to be distances as users see them.
+
+        Whitening has no scale of a single column: there it is that of a column's own direction.
+        """
+        if self.whitening is not None:
+            return 1.0 / np.linalg.norm(self.whitening.backward, axis=0)
+        return self.scale.astype(np.float64) * self.length
+
+    def to_core(self, points: FloatArray) -> NDArray[np.float32]:
+        """Bring points into core units (directions are not put on the sphere).
+
+        Parameters
+        ----------
+        points : ndarray of shape (n_points, n_features)
+            Points in original units.
+
+        Returns
+        -------
+        points : float32 ndarray of shape (n_points, n_features)
+        """
+        points = np.asarray(points)
+        if self.whitening is not None:
+            points = self.whitening.apply(points)
+        return np.ascontiguousarray((points - self.offset) * self.scale, dtype=np.float32)
+
+    def from_core(self, points: FloatArray) -> FloatArray:
+        """Bring points of the core back to original units.
+
+        Parameters
+        ----------
+        points : ndarray of shape (..., n_features)
+            Points in core units.
+
+        Returns
+        -------
+        points : float64 ndarray of shape (..., n_features)
+        """
+        values = points / self.scale.astype(np.float64) + self.offset
+        return values if self.whitening is None else self.whitening.undo(values)
+
+    def read(self, rows: Rows, *, has_missing: bool) -> _native.Rows:
+        """Return rows as the core reads them, in core units."""
+        if self.whitening is not None:
+            rows = TableRows(self.whitening.apply(rows.take(None)))
+        return rows.read().in_units(self.energy, self.offset, self.scale, has_missing)
+
+    def measured(self, X: Any) -> NDArray[np.float32]:
+        """Return rows as distances between them are measured: scaled, whitened or on the sphere.
+
+        Parameters
+        ----------
+        X : {ndarray, CSR matrix} of shape (n_samples, n_features)
+            Rows in original units, float32 or float64; NaN stays NaN.
+
+        Returns
+        -------
+        points : float32 ndarray of shape (n_samples, n_features)
+        """
+        return _native.load_rows(self.read(TableRows(X), has_missing=False), None)
+
+
+def _mask_values(mask_value: str | float, stats: _native.Statistics) -> NDArray[np.float64]:
+    """Return the value that stands for a hidden or missing entry of each column."""
+    if isinstance(mask_value, str):
+        return {"mean": stats.mean, "min": stats.min, "max": stats.max}[mask_value]
+    return np.full(len(stats.mean), float(mask_value))
+
+
+def _column_factors(
+    scale: str,
+    rows: Rows,
+    stats: _native.Statistics,
+    indices: Indices | None,
+    weights: Weights | None,
+) -> NDArray[np.float64]:
+    """Return what each column is multiplied with before distances are taken.
+
+    Columns of one value (up to rounding) are left as they are.
+    """
+    deviation = np.sqrt(stats.variance)
+    noise = np.maximum(10 * np.finfo(rows.dtype).eps * np.abs(stats.mean), MIN_SPREAD)
+    spread = deviation
+    if scale == "robust":
+        ranges = [
+            _interquartile_range(rows.column(j, indices), weights) for j in range(rows.n_features)
+        ]
+        spread = np.array(ranges) / NORMAL_INTERQUARTILE_RANGE
+        # More than half of the values are the same: the middle says nothing about the others.
+        spread = np.where(spread > noise, spread, deviation)
+    return 1.0 / np.where(spread > noise, spread, 1.0)
+
+
+def _interquartile_range(values: NDArray[Any], weights: Weights | None) -> float:
+    """Return the distance between the quartiles of a column's observed values.
+
+    A row of weight 2 counts like two rows.
+    """
+    observed = np.flatnonzero(~np.isnan(values))
+    order = observed[np.argsort(values[observed], kind="stable")]
+    mass = np.cumsum(np.ones(len(order)) if weights is None else weights[order], dtype=float)
+    low, high = values[order[np.searchsorted(mass, mass[-1] * np.array([0.25, 0.75]))]]
+    return float(high - low)

@@ -1,0 +1,388 @@
+"""Successive halving: many runs for a few epochs, the best of them on from there, for more."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amclust import _native
+from amclust._config import n_threads
+from amclust._estimator import ClAM
+from amclust._objectives import choose_objective
+from amclust._rows import TableRows, Weights
+from amclust._space import Config, parameters_of
+from amclust._training import (
+    RUN_DTYPE,
+    Options,
+    Start,
+    TrainedRun,
+    conclude,
+    judge_runs,
+    make_plan,
+    order_runs,
+    prepare,
+    seed_runs,
+    train_plans,
+)
+from amclust.backends import TrainingSet, find_backend
+
+# A native call is seconds of work, not more, so that an interrupt loses little: in rows times
+# features times memories times epochs, and in runs.
+CALL_WORK, CALL_RUNS = 4e9, 4096
+
+TABLE_DTYPE = np.dtype(
+    [
+        ("run", np.int64),
+        ("config", np.int64),
+        ("n_clusters", np.int64),
+        ("seed", np.int64),
+        ("rung", np.int64),  # the last one that trained it, from 0; -1: none yet
+        ("epochs", np.int64),
+        ("beta", np.float64),  # in original units
+        ("loss", np.float64),
+        ("silhouette", np.float64),
+        ("living_clusters", np.int64),
+        ("largest_share", np.float64),
+        ("converged", np.bool_),
+    ]
+)
+
+
+class Rung(NamedTuple):
+    """How many runs (of each number of clusters) are trained, and up to which epoch."""
+
+    n_runs: int
+    epochs: int
+
+
+def make_rungs(n_runs: int, n_rungs: int, max_epochs: int, eta: int) -> list[Rung]:
+    """Return rungs of which each keeps one run in eta and trains it eta times as long."""
+    return [
+        Rung(max(1, n_runs // eta**i), round(max_epochs / eta ** (n_rungs - 1 - i)))
+        for i in range(n_rungs)
+    ]
+
+
+def most_epochs(rungs: list[Rung]) -> int:
+    """Return the run-epochs that rungs take if no run stops early."""
+    before = [0, *(rung.epochs for rung in rungs)]
+    return sum(
+        rung.n_runs * (rung.epochs - start) for rung, start in zip(rungs, before, strict=False)
+    )
+
+
+def plan_rungs(
+    n_configs: int | None,
+    n_init: int,
+    total_budget: int,
+    parts: int,
+    max_epochs: int,
+    min_epochs: int,
+    eta: int,
+) -> list[Rung]:
+    """Return the rungs for an equal part of the budget, one for each number of clusters.
+
+    All configurations are begun if the budget allows it, with as few rungs as it allows (a single
+    one trains every run to the end); else as many as it allows, with the most rungs.
+    """
+    budget = total_budget // parts
+    most = 1
+    while max_epochs / eta**most >= min_epochs:
+        most += 1
+
+    def rungs(configs: int, n_rungs: int) -> list[Rung]:
+        return make_rungs(configs * n_init, n_rungs, max_epochs, eta)
+
+    if n_configs is not None:
+        for n_rungs in range(1, most + 1):
+            if most_epochs(rungs(n_configs, n_rungs)) <= budget:
+                return rungs(n_configs, n_rungs)
+    affordable = bisect_right(
+        range(1, budget + 1), budget, key=lambda n: most_epochs(rungs(n, most))
+    )
+    if not affordable:
+        least = parts * most_epochs(rungs(1, most))
+        numbers = f"each of {parts} numbers of clusters, " if parts > 1 else ""
+        msg = (
+            f"budget must be at least {least} run-epochs (one configuration for {numbers}"
+            f"n_init={n_init}, min_epochs={min_epochs}, max_epochs={max_epochs}, eta={eta}), got "
+            f"{total_budget}."
+        )
+        raise ValueError(msg)
+    return rungs(affordable, most)
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a search has come. What is not here follows from the parameters and the data.
+
+    A state does not change: a step ends with a new one, so an interrupt finds a whole one.
+    """
+
+    config_seed: int
+    sample_seed: int
+    seeds: NDArray[np.int64]
+    runs: NDArray[np.void]  # one row per run: where it stands
+    judged: NDArray[np.void]  # one row for each time that a run was judged
+    rung: int
+    alive: NDArray[np.bool_]  # the runs of this rung
+    records: dict[int, _native.Record]  # of runs that may go on
+    best: int = -1  # in judged
+    best_record: _native.Record | None = None
+
+    @classmethod
+    def new(
+        cls, rng: np.random.RandomState, n_init: int, n_configs: int, n_clusters: list[int]
+    ) -> State:
+        """Draw what chance decides; the seeds are those ClAM draws from the same generator."""
+        most = np.iinfo(np.int32).max
+        seeds = rng.randint(most, size=n_init).astype(np.int64)
+        sample_seed, config_seed = (int(rng.randint(most)) for _ in range(2))
+        grid = np.zeros((n_configs, len(n_clusters), n_init), TABLE_DTYPE)
+        grid["run"] = np.arange(grid.size).reshape(grid.shape)
+        grid["config"] = np.arange(n_configs)[:, None, None]
+        grid["n_clusters"] = np.array(n_clusters)[:, None]
+        grid["seed"] = seeds
+        grid["rung"] = -1
+        alive = np.ones(grid.size, bool)
+        return cls(config_seed, sample_seed, seeds, grid.ravel(), grid.ravel()[:0], 0, alive, {})
+
+    @property
+    def pending(self) -> NDArray[np.int64]:
+        """The runs that this rung has yet to train; converged ones are what they are."""
+        behind = (self.runs["rung"] < self.rung) & ~self.runs["converged"]
+        return np.flatnonzero(self.alive & behind)
+
+
+def ranked(table: NDArray[np.void]) -> NDArray[np.int64]:
+    """Return the places of a table's rows, the best first; of equals, those trained longer."""
+    places = np.argsort(-table["rung"], kind="stable")
+    rows = table[places]
+    n_empty = rows["n_clusters"] - rows["living_clusters"]
+    return places[order_runs(n_empty, rows["silhouette"], rows["loss"], "silhouette")]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One run of a search: how it is to be trained, and what that comes from."""
+
+    plan: _native.Plan
+    seed: int
+    start: Start
+    data: TrainingSet
+
+
+class Search:
+    """The runs of a search on validated rows. ``model`` has the parameters that do not vary."""
+
+    def __init__(
+        self,
+        model: ClAM,
+        X: Any,
+        sample_weight: Weights | None,
+        configs: list[Config],
+        rungs: list[Rung],
+        state: State,
+    ) -> None:
+        self.model, self.X, self.sample_weight = model, X, sample_weight
+        self.configs, self.rungs, self.state = configs, rungs, state
+        self._backend = find_backend(model.backend, model.device)
+        self._data: dict[Any, TrainingSet] = {}
+        self._starts: dict[Any, list[Start]] = {}
+
+    def run(self, progress: Any, on_step: Callable[[bool], None]) -> None:
+        """Go on from the state to the end; ``on_step`` hears of every call, and if a rung ended."""
+        while self.state.rung < len(self.rungs):
+            for places in self._calls(self.state.pending):
+                self.state = self._trained(places, progress)
+                on_step(False)
+            alive = np.zeros(len(self.state.runs), bool)
+            alive[self._survivors(self.state)] = True
+            self.state = dataclasses.replace(self.state, rung=self.state.rung + 1, alive=alive)
+            on_step(True)
+
+    def task(self, row: np.void) -> Task:
+        """Return what is to be done for a run."""
+        config, n_clusters = self.configs[row["config"]], int(row["n_clusters"])
+        params = parameters_of(config, self.model)
+        options = dataclasses.replace(Options.of(self.model), **params)
+        data = self._prepared(options)
+        starts = self._seeded(options, data, n_clusters)
+        start = starts[int(np.flatnonzero(self.state.seeds == row["seed"])[0])]
+        objective = choose_objective(
+            options.objective,
+            n_clusters=n_clusters,
+            n_features=data.rows.n_features,
+            has_missing=data.rows.has_missing,
+            resumed=None,
+        )
+        plan = make_plan(
+            data,
+            start,
+            row["seed"],
+            objective,
+            options,
+            self.model.recipe,
+            beta_factor=config.get("beta_factor", 1.0),
+        )
+        return Task(plan, int(row["seed"]), start, data)
+
+    def best_estimator(self) -> ClAM:
+        """Return the best run, as it was when it was best, as a fitted ClAM."""
+        best = self.state.judged[self.state.best]
+        task, config = self.task(best), self.configs[best["config"]]
+        model = copy.copy(self.model)
+        model.set_params(n_clusters=int(best["n_clusters"]), **parameters_of(config, model))
+        if "beta_factor" in config:
+            model.set_params(beta=float(best["beta"]))
+        assert self.state.best_record is not None
+        run = TrainedRun(
+            task.plan,
+            self.state.best_record,
+            task.seed,
+            float(best["silhouette"]),
+            int(best["living_clusters"]),
+        )
+        model._keep(conclude(task.data, [run], 0, task.start))
+        runs = self.state.runs.copy()
+        runs[best["run"]] = best
+        runs = runs[(runs["config"] == best["config"]) & (runs["n_clusters"] == best["n_clusters"])]
+        model.runs_ = np.zeros(len(runs), RUN_DTYPE)
+        for name in ("seed", "beta", "loss", "silhouette", "living_clusters", "converged"):
+            model.runs_[name] = runs[name]
+        model.runs_["n_iter"] = runs["epochs"]
+        model.runs_["chosen"] = runs["run"] == best["run"]
+        return model
+
+    def columns(self, names: list[str]) -> dict[str, NDArray[Any]]:
+        """Return all that was judged, with the parameters of the configurations."""
+        table = self.state.judged
+        params = [parameters_of(config, self.model) for config in self.configs]
+        columns = {name: table[name] for name in ("run", "config", "n_clusters", "seed")}
+        for name in names:
+            if name == "beta_factor":
+                values = [config.get(name, np.nan) for config in self.configs]
+            elif name == "beta":  # that of the runs, below
+                continue
+            else:
+                values = [param.get(name, getattr(self.model, name)) for param in params]
+            columns[name] = _as_column(values)[table["config"]]
+        columns["beta"] = table["beta"]
+        columns |= {name: table[name] for name in table.dtype.names or () if name not in columns}
+        columns["chosen"] = np.arange(len(table)) == self.state.best
+        return columns
+
+    # --- models, rows and seeds -------------------------------------------------------------------
+
+    def _prepared(self, options: Options) -> TrainingSet:
+        """Return the rows as the batch size and the mask value ask for."""
+        key = (self._is_whole(options.batch_size), options.mask_value)
+        if key not in self._data:
+            names = getattr(self.model, "feature_names_in_", None)
+            self._data[key] = prepare(
+                TableRows(self.X),
+                self.sample_weight,
+                options,
+                n_clusters=int(self.model.n_clusters),
+                threads=n_threads(self.model.n_jobs),
+                feature_names=None if names is None else tuple(str(name) for name in names),
+            )
+        return self._data[key]
+
+    def _is_whole(self, batch_size: Any) -> Any:
+        """Whether one batch holds all rows: then the distinct ones are trained on, weighted."""
+        return batch_size >= self.X.shape[0]
+
+    def _seeded(self, options: Options, data: TrainingSet, n_clusters: int) -> list[Start]:
+        """Return the initial memories, the same for all runs of a seed (missing values aside)."""
+        filled = options.mask_value if data.rows.has_missing else None
+        key = (self._is_whole(options.batch_size), n_clusters, filled)
+        if key not in self._starts:
+            self._starts[key] = seed_runs(
+                data,
+                options,
+                n_clusters,
+                self.state.seeds,
+                self.state.sample_seed,
+                self._backend,
+                self.model.recipe,
+            )
+        return self._starts[key]
+
+    # --- one rung ---------------------------------------------------------------------------------
+
+    def _calls(self, pending: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Share out runs to native calls: one, unless that is long or they differ in their rows."""
+        runs, calls = self.state.runs[pending], []
+        batches = [config.get("batch_size", self.model.batch_size) for config in self.configs]
+        whole = self._is_whole(np.array(batches))[runs["config"]]
+        cells = float(min(self.X.shape[0], _native.EPOCH_ROWS) * self.X.shape[1])
+        work = (self.rungs[self.state.rung].epochs - runs["epochs"]) * runs["n_clusters"] * cells
+        threads = n_threads(self.model.n_jobs)
+        for group in (np.flatnonzero(whole), np.flatnonzero(~whole)):
+            number = np.arange(len(group))
+            call = np.minimum(np.cumsum(work[group]) // CALL_WORK, number // threads)
+            call = np.maximum(call, number // CALL_RUNS)
+            calls += np.split(pending[group], np.flatnonzero(np.diff(call)) + 1)
+        return [call for call in calls if len(call)]
+
+    def _trained(self, places: NDArray[np.int64], progress: Any) -> State:
+        """Train runs to the end of the rung, judge them, and return the state after that."""
+        state = self.state
+        tasks = [self.task(state.runs[place]) for place in places]
+        for place, task in zip(places, tasks, strict=True):
+            task.plan.pause_at = self.rungs[state.rung].epochs
+            task.plan.earlier = state.records.get(int(place))
+        data = tasks[-1].data
+        plans, seeds = [task.plan for task in tasks], [task.seed for task in tasks]
+        trained = train_plans(data, plans, seeds, self._backend, progress)
+        judge_runs(data, trained)
+        runs, records = state.runs.copy(), state.records.copy()
+        for place, run in zip(places, trained, strict=True):
+            row, records[int(place)] = runs[place], run.record
+            row["rung"] = state.rung
+            row["epochs"] = run.record.n_epochs
+            row["beta"] = run.beta / data.geometry.length**2
+            row["loss"] = run.record.loss
+            row["silhouette"] = run.silhouette
+            row["living_clusters"] = run.living
+            row["largest_share"] = run.largest_share
+            row["converged"] = run.record.converged
+        judged = np.concatenate([state.judged, runs[places]])
+        best, best_record = state.best, state.best_record
+        rivals = np.r_[[best] if best >= 0 else [], len(state.judged) : len(judged)].astype(int)
+        best = int(rivals[ranked(judged[rivals])[0]])
+        if best != state.best:
+            best_record = records[int(judged["run"][best])]
+        after = dataclasses.replace(
+            state, runs=runs, judged=judged, best=best, best_record=best_record
+        )
+        needed = {*self._survivors(after).tolist(), *after.pending.tolist()}
+        records = {place: record for place, record in records.items() if place in needed}
+        return dataclasses.replace(after, records=records)
+
+    def _survivors(self, state: State) -> NDArray[np.int64]:
+        """Return the runs that the next rung takes, of those that have come through this one."""
+        if state.rung + 1 == len(self.rungs):
+            return np.zeros(0, np.int64)
+        through = state.alive.copy()
+        through[state.pending] = False
+        n_runs = self.rungs[state.rung + 1].n_runs
+        survivors = []
+        for k in np.unique(state.runs["n_clusters"]):
+            places = np.flatnonzero(through & (state.runs["n_clusters"] == k))
+            survivors.append(places[ranked(state.runs[places])][:n_runs])
+        return np.concatenate(survivors)
+
+
+def _as_column(values: list[Any]) -> NDArray[Any]:
+    """Return numbers as an array of numbers, anything else as one of objects."""
+    column = np.array(values)
+    return column if column.dtype.kind in "biuf" else np.array(values, dtype=object)

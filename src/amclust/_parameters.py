@@ -1,0 +1,67 @@
+"""What the parameters of `ClAM` may be; errors name the parameter, the value and what is allowed."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+
+from amclust._objectives import AUTO, find_objective
+
+# What the core counts with.
+MAX_INT = 2**31 - 1
+
+PARAMETERS: dict[str, Any] = {
+    "n_clusters": [
+        StrOptions({"auto"}),
+        Interval(Integral, 1, MAX_INT, closed="both"),
+        "array-like",
+    ],
+    "objective": [str],  # any that is registered, see `find_objective`
+    "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+    "n_steps": [Interval(Integral, 1, 10_000, closed="both")],
+    "step_size": [Interval(Real, 0, 1, closed="right")],
+    "mask_prob": [Interval(Real, 0, 1, closed="neither")],
+    "mask_value": [
+        StrOptions({"mean", "min", "max"}),
+        Interval(Real, None, None, closed="neither"),
+    ],
+    "weights": [None, StrOptions({"learn"}), "array-like"],
+    "metric": [StrOptions({"euclidean", "cosine", "mahalanobis"})],
+    "scale": [StrOptions({"standard", "robust"}), None],
+    "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like"],
+    "n_init": [Interval(Integral, 1, MAX_INT, closed="both")],
+    "batch_size": [Interval(Integral, 1, MAX_INT, closed="both")],
+    "max_epochs": [Interval(Integral, 1, MAX_INT, closed="both")],
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "patience": [Interval(Integral, 1, MAX_INT, closed="both")],
+    "lr_factor": [Interval(Real, 0, 1, closed="neither")],
+    "min_lr": [Interval(Real, 0, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "early_stopping": ["boolean"],
+    "selection": [StrOptions({"silhouette", "loss"})],
+    "record_epochs": [None, "array-like"],
+    "backend": [StrOptions({"native", "torch"})],
+    "device": "no_validation",  # by torch
+    "n_jobs": [
+        None,
+        Interval(Integral, 1, MAX_INT, closed="both"),
+        Interval(Integral, -MAX_INT, -1, closed="both"),
+    ],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+
+def check_parameters(parameters: dict[str, Any], owner: str = "ClAM") -> None:
+    """Refuse parameters that are not allowed, some or all of them."""
+    allowed = {name: PARAMETERS[name] for name in parameters}
+    validate_parameter_constraints(allowed, parameters, caller_name=owner)
+    objective = parameters.get("objective", AUTO)
+    if objective != AUTO:
+        find_objective(objective)

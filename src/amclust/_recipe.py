@@ -1,0 +1,88 @@
+"""Everything that the default is made of, in one value.
+
+`docs/recipe.md` has what other choices gave. A benchmark passes another recipe, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One of several trainings in a row, each from the memories of the last."""
+
+    objective: str | None = None  # None: the one that is asked for
+    beta_factor: float = 1.0
+    learning_rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The constants behind the defaults of `ClAM`.
+
+    Attributes
+    ----------
+    anchor : float
+        What one unit of silhouette is worth: so much of the scatter that the initial memories
+        explain ("explained"), or of that inside their clusters ("inside": `anchor_unit`) ...
+
+    tie : float
+        ... and so much distance of the memories from their clusters' centres, in units of the
+        scatter inside the clusters.
+
+    min_explained : float
+        The least part of all scatter that initial memories are taken to explain (random rows may be
+        bad).
+
+    gap_factor, separated_factor, spread_factor : float
+        The temperature, see `inverse_temperature`.
+
+    seeding_turns : tuple of str
+        Restarts take turns: trees find what k-means++ misses where clusters are small, and the
+        other way.
+
+    max_tree_clusters : int
+        A tree takes memory with the square of the clusters: above this, k-means++ alone.
+
+    stages : tuple of Stage
+        The trainings of a restart.
+    """
+
+    anchor: float = 2.0
+    anchor_unit: Literal["explained", "inside"] = "explained"
+    tie: float = 2.0
+    min_explained: float = 0.1
+    gap_factor: float = 24.0
+    separated_factor: float = 8.0
+    spread_factor: float = 4.0
+    seeding_turns: tuple[str, ...] = ("ward", "k-means++")
+    max_tree_clusters: int = 512
+    stages: tuple[Stage, ...] = (Stage(),)
+
+    def inverse_temperature(self, by_gap: bool, mean_square: float, median_gap: float) -> float:
+        """Return beta in the units of the given scales.
+
+        Two dimensionless rules (measured over the sets of the paper): for the losses that compare a
+        recalled state with the row, beta = c / s2 with s2 the mean squared distance of a row to its
+        memory; for the silhouette, beta = c / gap with gap the median over rows of the difference
+        between the squared distances to the second nearest and to the nearest memory, since in high
+        dimensions the gap is a small part of s2. c is large: memberships are soft only near the
+        borders, so that the silhouette that is trained is nearly the one of the labels. Where
+        clusters are far apart the gap says nothing about their size, so beta is at least 8 / s2:
+        memories need not leave their clusters to make memberships sharp.
+        """
+        if by_gap and median_gap > 0:
+            separated = self.separated_factor / mean_square if mean_square > 0 else 0.0
+            return max(self.gap_factor / median_gap, separated)
+        return self.spread_factor / mean_square if mean_square > 0 else 1.0
+
+    def seeding_methods(self, init: str, n_runs: int, n_clusters: int) -> list[str]:
+        """Return how each run is seeded."""
+        if init != "auto":
+            return [init] * n_runs
+        if n_clusters > self.max_tree_clusters:
+            return ["k-means++"] * n_runs
+        turns = self.seeding_turns
+        return [turns[run % len(turns)] for run in range(n_runs)]
