@@ -64,7 +64,7 @@ std::vector<Merger> mergers_of(const float* rows, int ld, int n, int d, const st
   Distances costs(rows, ld, n, d);
   std::vector<double> size = weights;
   for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) costs.row(i)[j] *= static_cast<float>(size[i] * size[j] / (size[i] + size[j]));
+    for (int j = 0; j < n; ++j) costs.row(i)[j] = merge_cost(costs.row(i)[j], size[i], size[j]);
 
   std::vector<int> living(n), chain;
   std::iota(living.begin(), living.end(), 0);
@@ -105,6 +105,21 @@ std::vector<Merger> mergers_of(const float* rows, int ld, int n, int d, const st
 }
 
 }  // namespace
+
+std::pair<int, int> cheapest_merger(const float* centres, int ld, int k, int d, const std::vector<double>& sizes) {
+  Distances squares(centres, ld, k, d);
+  std::pair<int, int> best{0, 1};
+  float lowest = std::numeric_limits<float>::infinity();
+  for (int a = 0; a < k; ++a)
+    for (int b = a + 1; b < k; ++b) {
+      const float cost = merge_cost(squares.row(a)[b], sizes[a], sizes[b]);
+      if (cost < lowest) {
+        lowest = cost;
+        best = {a, b};
+      }
+    }
+  return best;
+}
 
 std::vector<int> cut_ward_tree(const float* rows, int ld, int n, int d, const std::vector<double>& weights,
                                int neighbours, int k) {

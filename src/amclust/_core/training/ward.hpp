@@ -1,9 +1,16 @@
 // Ward's tree: rows are merged two by two so that the scatter inside the clusters rises least.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 namespace amclust {
+
+// By how much merging two clusters raises the scatter inside, from the squared distance of their centres and sizes.
+inline float merge_cost(float square, double a, double b) { return square * static_cast<float>(a * b / (a + b)); }
+
+// The two of k centres [k][ld] (at least two) that cost least to merge, the lower first.
+std::pair<int, int> cheapest_merger(const float* centres, int ld, int k, int d, const std::vector<double>& sizes);
 
 // Cuts the tree of n rows [n][ld] with these weights (all positive) into k clusters and returns the cluster of every
 // row, or nothing where there are fewer than k distinct rows. Takes O(n^2) memory.
