@@ -125,7 +125,8 @@ Lloyd::Lloyd(const Sample& sample, const std::vector<float>& centres)
       sizes_(k_, 0),
       moved_(k_, 1),
       changed_(k_, 0) {
-  for (int m = 0; m < k_; ++m) std::copy_n(centres.data() + static_cast<std::ptrdiff_t>(m) * sample.d, sample.d, centre(m));
+  for (int m = 0; m < k_; ++m)
+    std::copy_n(centres.data() + static_cast<std::ptrdiff_t>(m) * sample.d, sample.d, centre(m));
 }
 
 void Lloyd::assign() {
@@ -141,7 +142,8 @@ void Lloyd::assign() {
   for (int tile = 0; tile < sample_.tiles(); ++tile) {
     float* far = distances_.data() + static_cast<std::ptrdiff_t>(tile) * capacity_ * kTile;
     sample_.distances(tile, packed.data(), count, fresh.data());
-    for (int c = 0; c < count; ++c) std::copy_n(&fresh[static_cast<std::size_t>(c) * kTile], kTile, far + which[c] * kTile);
+    for (int c = 0; c < count; ++c)
+      std::copy_n(&fresh[static_cast<std::size_t>(c) * kTile], kTile, far + which[c] * kTile);
     float least[kTile];
     std::int32_t nearest[kTile] = {};
     std::copy_n(far, kTile, least);
