@@ -89,6 +89,14 @@ def silhouette(
     k: int,
     threads: int,
 ) -> NDArray[np.float64]: ...
+def silhouette_values(
+    data: Dataset,
+    rows: NDArray[np.int64],
+    weights: NDArray[np.float32] | None,
+    labels: NDArray[np.int32],
+    k: int,
+    threads: int,
+) -> NDArray[np.float64]: ...
 def draw_masks(
     seed: int,
     epoch: int,

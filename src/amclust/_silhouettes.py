@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
+from amclust._config import n_threads
 from amclust._plane import fitted_network
 from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
-
-# Cells of the distances that are held at a time.
-BLOCK_CELLS = 2**22
 
 
 def silhouette_values(
@@ -66,52 +64,8 @@ def silhouette_values(
         count = min(SAMPLED_SILHOUETTE_ROWS, max_rows)
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:count])
     values = np.full(data.rows, np.nan)
-    values[rows] = _silhouettes(_native.load_rows(data, rows), labels[rows])
-    return values
-
-
-def _silhouettes(rows: NDArray[np.float32], labels: NDArray[Any]) -> NDArray[np.float64]:
-    present = ~np.isnan(rows)
-    kinds, own = np.unique(labels, return_inverse=True)
-    members = np.eye(len(kinds))[own]
-    n = len(rows)
-    values = np.zeros(n)
-    whole = present.all()
-    # Zero where missing: products then run over what two rows have in common.
-    here = np.where(present, rows, 0.0).astype(np.float64)
-    squares, there = here**2, present.astype(np.float64)
-    lengths, sizes = squares.sum(axis=1), members.sum(axis=0)
-    step = max(1, BLOCK_CELLS // n)
-    for start in range(0, n, step):
-        block = slice(start, start + step)
-        products = here[block] @ here.T
-        if whole:
-            square = lengths[block, None] + lengths - 2 * products
-            counts = np.broadcast_to(sizes, (len(square), len(sizes)))
-        else:
-            square = squares[block] @ there.T + there[block] @ squares.T - 2 * products
-            meet = there[block] @ there.T
-            square *= rows.shape[1] * (meet > 0) / np.maximum(meet, 1.0)
-            counts = (meet > 0).astype(np.float64) @ members
-        distances = np.sqrt(np.maximum(square, 0.0))
-        # A row is not its own neighbour; rounding would leave it at a distance.
-        distances[np.arange(len(distances)), np.arange(n)[block]] = 0.0
-        others = counts - members[block]
-        values[block] = _compared(distances @ members, others, own[block])
-    return values
-
-
-def _compared(
-    totals: NDArray[np.float64], counts: NDArray[np.float64], own: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return silhouettes from the summed distances to every cluster, and to how many rows."""
-    means = np.divide(totals, counts, out=np.full_like(totals, np.inf), where=counts > 0)
-    each = np.arange(len(own))
-    inside = means[each, own]
-    means[each, own] = np.inf
-    outside = means.min(axis=1)
-    larger = np.maximum(inside, outside)
-    judged = np.isfinite(larger) & (larger > 0)
-    values = np.zeros(len(own))
-    values[judged] = (outside[judged] - inside[judged]) / larger[judged]
+    kinds, own = np.unique(labels[rows], return_inverse=True)
+    values[rows] = _native.silhouette_values(
+        data, rows, None, own.astype(np.int32), len(kinds), n_threads(model.n_jobs)
+    )
     return values

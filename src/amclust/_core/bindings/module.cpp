@@ -1,17 +1,17 @@
-// amclust._native: the core as Python sees it. The GIL is released while it works; the calling thread takes it back
-// now and then to look for Ctrl-C and to hand on progress.
+// amclust._native: the core as Python sees it.
+#include "bindings/convert.hpp"
+#include "bindings/run.hpp"
+#include "bindings/silhouette.hpp"
 #include "inference/infer.hpp"
-#include "inference/silhouette.hpp"
 #include "training/masks.hpp"
 #include "training/order.hpp"
 #include "training/reseeding.hpp"
 #include "training/seeding.hpp"
-#include "bindings/convert.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -20,39 +20,6 @@
 
 namespace amclust::bindings {
 namespace {
-
-class PythonMonitor : public Monitor {
- public:
-  explicit PythonMonitor(nb::object callback) : callback_(std::move(callback)) {}
-  bool poll() override {
-    nb::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() == 0;
-  }
-  bool wants_progress() const override { return !callback_.is_none(); }
-  void progress(const ProgressEvent& event) override {
-    nb::gil_scoped_acquire gil;
-    callback_(event.run, event.epoch, event.loss);
-  }
-
- private:
-  nb::object callback_;
-};
-
-// Runs the work without the GIL; Ctrl-C comes back as KeyboardInterrupt.
-void run(nb::object progress, const std::function<void(Control&)>& work) {
-  PythonMonitor monitor(std::move(progress));
-  try {
-    nb::gil_scoped_release release;
-    supervise(monitor, work);
-  } catch (const Interrupted&) {
-    throw nb::python_error();  // the error that PyErr_CheckSignals set
-  }
-}
-
-int team_size(int threads, std::int64_t work) {
-  // Below some hundred thousand operations a second thread costs more than it saves.
-  return work < 200000 ? 1 : std::max(1, threads);
-}
 
 nb::dict statistics(const HeldDataset& held, const std::optional<RowNumbers>& rows,
                     const std::optional<FloatVector>& weights, int threads) {
@@ -240,22 +207,6 @@ nb::dict infer_rows(const HeldDataset& held, const std::optional<RowNumbers>& ro
   return results;
 }
 
-nb::object silhouette_scores(const HeldDataset& held, const RowNumbers& rows, const std::optional<FloatVector>& weights,
-                             const IntMatrix& labels, int k, int threads) {
-  const TrainingRows which = training_rows(held.data, rows, weights);
-  if (static_cast<std::int64_t>(labels.shape(1)) != which.size)
-    throw std::invalid_argument("labels must have one column per row");
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    if (labels.data()[i] < 0 || labels.data()[i] >= k) throw std::out_of_range("a label is out of range");
-  std::vector<double> values;
-  run(nb::none(), [&](Control& control) {
-    Team team(team_size(threads, which.size * which.size * held.data.features));
-    values = exact_silhouette(held.data, which.rows, static_cast<int>(which.size), which.weights, labels.data(),
-                              static_cast<int>(labels.shape(0)), k, team, control);
-  });
-  return array(std::move(values));
-}
-
 // What training draws, for the torch backend (and the tests): hidden coordinates, -1 where a row has fewer ...
 nb::object draw_masks(std::uint64_t seed, std::uint32_t epoch, const RowNumbers& rows, double fraction,
                       nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> missing) {
@@ -343,7 +294,7 @@ NB_MODULE(_native, m) {
         "threads"_a = 1);
   m.def("infer", &infer_rows, "data"_a, "rows"_a.none(), "fill"_a, "memories"_a, "log_weights"_a, "beta"_a,
         "step_size"_a, "n_steps"_a, "want"_a, "threads"_a, "fill_from_observed"_a = true);
-  m.def("silhouette", &silhouette_scores, "data"_a, "rows"_a, "weights"_a.none(), "labels"_a, "k"_a, "threads"_a);
+  bind_silhouette(m);
   m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "fraction"_a, "missing"_a);
   m.def("draw_order", &draw_order, "seed"_a, "pass_"_a, "rows"_a, "first"_a, "count"_a);
   m.def("draw_reseeds", &draw_reseeded, "seed"_a, "epoch"_a, "badness"_a, "count"_a);
