@@ -97,6 +97,42 @@ def silhouette_values(
     k: int,
     threads: int,
 ) -> NDArray[np.float64]: ...
+
+class NClustersSettings:
+    one_cluster: float
+    resample: float
+    resampled_rows: int
+    min_resamples: int
+    max_resamples: int
+    overclustering: int
+    outliers: float
+    first_rounds: int
+    merging_rounds: int
+    scored_rounds: int
+    def __init__(self) -> None: ...
+
+class NClustersEvidence:
+    @property
+    def silhouette(self) -> NDArray[np.float64]: ...
+    @property
+    def reference(self) -> NDArray[np.float64]: ...
+    @property
+    def adjusted(self) -> NDArray[np.float64]: ...
+    @property
+    def votes(self) -> NDArray[np.int64]: ...
+    @property
+    def n_clusters(self) -> int | None: ...
+
+def estimate_n_clusters(
+    rows: NDArray[np.float32],
+    numbers: Sequence[int],
+    settings: NClustersSettings,
+    seed: int,
+    threads: int,
+) -> NClustersEvidence: ...
+def merged_partitions(
+    rows: NDArray[np.float32], numbers: Sequence[int], settings: NClustersSettings, seed: int
+) -> NDArray[np.int32]: ...
 def draw_masks(
     seed: int,
     epoch: int,

@@ -1,5 +1,6 @@
 // amclust._native: the core as Python sees it.
 #include "bindings/convert.hpp"
+#include "bindings/n_clusters.hpp"
 #include "bindings/run.hpp"
 #include "bindings/silhouette.hpp"
 #include "inference/infer.hpp"
@@ -295,6 +296,7 @@ NB_MODULE(_native, m) {
   m.def("infer", &infer_rows, "data"_a, "rows"_a.none(), "fill"_a, "memories"_a, "log_weights"_a, "beta"_a,
         "step_size"_a, "n_steps"_a, "want"_a, "threads"_a, "fill_from_observed"_a = true);
   bind_silhouette(m);
+  bind_n_clusters(m);
   m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "fraction"_a, "missing"_a);
   m.def("draw_order", &draw_order, "seed"_a, "pass_"_a, "rows"_a, "first"_a, "count"_a);
   m.def("draw_reseeds", &draw_reseeded, "seed"_a, "epoch"_a, "badness"_a, "count"_a);
