@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from native import dataset
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
@@ -10,7 +11,6 @@ from sklearn.preprocessing import normalize, scale
 
 from amclust import ClAM, ClAMSearch, _native
 from amclust._silhouettes import silhouette_values
-from native import dataset
 
 X = load_iris().data
 

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from amclust import _native
-from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._config import n_threads
+from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._network import NetworkMethods
 from amclust._progress import finish, reporter
 from amclust._training import (

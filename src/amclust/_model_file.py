@@ -19,9 +19,9 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._clam import ClAM
-from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._files import atomic_write
 from amclust._model_zip import Array, ModelFileError, damaged, read_sealed, sealed_bytes
+from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._training import RUN_DTYPE
 from amclust._units import Whitening
 from amclust._validation import as_numbers
