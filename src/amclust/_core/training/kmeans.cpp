@@ -144,15 +144,8 @@ void Lloyd::assign() {
     sample_.distances(tile, packed.data(), count, fresh.data());
     for (int c = 0; c < count; ++c)
       std::copy_n(&fresh[static_cast<std::size_t>(c) * kTile], kTile, far + which[c] * kTile);
-    float least[kTile];
-    std::int32_t nearest[kTile] = {};
-    std::copy_n(far, kTile, least);
-    for (int m = 1; m < k_; ++m)
-      for (int i = 0; i < kTile; ++i) {
-        const float value = far[m * kTile + i];
-        nearest[i] = value < least[i] ? m : nearest[i];
-        least[i] = value < least[i] ? value : least[i];
-      }
+    std::int32_t nearest[kTile];
+    kernels().least(far, k_, kTile, nearest);
     std::int32_t* labels = labels_.data() + static_cast<std::ptrdiff_t>(tile) * kTile;
     for (int i = 0; i < sample_.tile_rows(tile); ++i) {
       if (nearest[i] == labels[i]) continue;
