@@ -30,6 +30,7 @@ void visit_partitions(const Sample& sample, const std::vector<int>& numbers, con
     centres.insert(centres.end(), sample.row(pick), sample.row(pick) + sample.d);
   Lloyd lloyd(sample, centres);
   lloyd.settle(settings.first_rounds, Lloyd::Empty::drop);
+  MergeCosts costs(lloyd.k(), sample.d);
   while (!control.stopped()) {
     lloyd.assign();
     const int k = lloyd.k();
@@ -38,7 +39,7 @@ void visit_partitions(const Sample& sample, const std::vector<int>& numbers, con
     if (k <= numbers.front()) return;
     std::vector<double> sizes(k);
     for (int m = 0; m < k; ++m) sizes[m] = std::max(lloyd.sizes()[m], 1);  // an empty cluster still has a place
-    const auto [into, from] = cheapest_merger(lloyd.centres().data(), sample.ld, k, sample.d, sizes);
+    const auto [into, from] = costs.cheapest(lloyd.centres().data(), sample.ld, k, sizes);
     lloyd.merge(into, from);
     lloyd.settle(k <= numbers.back() + 1 ? settings.scored_rounds : settings.merging_rounds, Lloyd::Empty::drop);
   }

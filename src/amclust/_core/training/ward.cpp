@@ -106,19 +106,60 @@ std::vector<Merger> mergers_of(const float* rows, int ld, int n, int d, const st
 
 }  // namespace
 
-std::pair<int, int> cheapest_merger(const float* centres, int ld, int k, int d, const std::vector<double>& sizes) {
-  Distances squares(centres, ld, k, d);
-  std::pair<int, int> best{0, 1};
-  float lowest = std::numeric_limits<float>::infinity();
-  for (int a = 0; a < k; ++a)
-    for (int b = a + 1; b < k; ++b) {
-      const float cost = merge_cost(squares.row(a)[b], sizes[a], sizes[b]);
-      if (cost < lowest) {
-        lowest = cost;
-        best = {a, b};
-      }
+MergeCosts::MergeCosts(int max_k, int d)
+    : max_k_(max_k),
+      d_(d),
+      centres_(static_cast<std::size_t>(max_k) * d),
+      sizes_(max_k),
+      costs_(static_cast<std::size_t>(max_k) * max_k),
+      partner_(max_k, -1) {}
+
+void MergeCosts::find_partner(int m, int k) {
+  const float* cost = row(m);
+  int best = m == 0 ? 1 : 0;
+  for (int b = best + 1; b < k; ++b)
+    if (b != m && cost[b] < cost[best]) best = b;
+  partner_[m] = best;
+}
+
+std::pair<int, int> MergeCosts::cheapest(const float* centres, int ld, int k, const std::vector<double>& sizes) {
+  std::vector<int> stale;
+  std::vector<char> is_stale(max_k_, 0);
+  for (int m = 0; m < k; ++m) {
+    const float* centre = centres + static_cast<std::ptrdiff_t>(m) * ld;
+    float* before = centres_.data() + static_cast<std::ptrdiff_t>(m) * d_;
+    if (m < known_ && sizes[m] == sizes_[m] && std::equal(centre, centre + d_, before)) continue;
+    std::copy_n(centre, d_, before);
+    sizes_[m] = sizes[m];
+    is_stale[m] = 1;
+    stale.push_back(m);
+  }
+  std::fill(is_stale.begin() + k, is_stale.end(), 1);  // those that are gone
+  known_ = k;
+
+  const int count = static_cast<int>(stale.size()), width = padded(count, kernels().lanes);
+  Buffer columns(static_cast<std::size_t>(d_) * width), squares(static_cast<std::size_t>(k) * width);
+  for (int c = 0; c < count; ++c)
+    for (int j = 0; j < d_; ++j)
+      columns[static_cast<std::size_t>(j) * width + c] = centres[static_cast<std::ptrdiff_t>(stale[c]) * ld + j];
+  kernels().distances(centres, ld, k, d_, columns.data(), width, squares.data());
+  for (int m = 0; m < k; ++m)
+    for (int c = 0; c < count; ++c)
+      row(m)[stale[c]] = row(stale[c])[m] =
+          merge_cost(squares[static_cast<std::size_t>(m) * width + c], sizes[m], sizes[stale[c]]);
+
+  int best = 0;
+  for (int m = 0; m < k; ++m) {
+    const float* cost = row(m);
+    if (is_stale[m] || is_stale[partner_[m]]) {
+      find_partner(m, k);
+    } else {
+      for (const int b : stale)
+        if (cost[b] < cost[partner_[m]] || (cost[b] == cost[partner_[m]] && b < partner_[m])) partner_[m] = b;
     }
-  return best;
+    if (cost[partner_[m]] < row(best)[partner_[best]]) best = m;
+  }
+  return {best, partner_[best]};
 }
 
 std::vector<int> cut_ward_tree(const float* rows, int ld, int n, int d, const std::vector<double>& weights,
