@@ -33,8 +33,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances, silhouette_score
 
-from amclust import ClAM
-from amclust._cluster_number import _partitions
+from amclust import ClAM, _native
 from benchmarks.availability import UnavailableError
 from benchmarks.data import FloatArray, load_table, standardise
 from benchmarks.pages import replace_between
@@ -153,12 +152,14 @@ def real_sets(folder: Path) -> Iterator[Case]:
 
 
 def by_silhouette(rows: FloatArray, seed: int) -> int:
-    rng = np.random.default_rng(seed)
-    some = rng.permutation(rows)[:1000].astype(np.float32)
+    some = np.random.default_rng(seed).permutation(rows)[:1000].astype(np.float32)
     distances = pairwise_distances(some)
+    numbers = [k for k in CANDIDATES if k < len(some)]
+    found = _native.merged_partitions(some, numbers, _native.NClustersSettings(), seed)
     scores = {
-        len(partition.sizes): silhouette_score(distances, partition.labels, metric="precomputed")
-        for partition in _partitions(some, [k for k in CANDIDATES if k < len(some)], rng)
+        k: silhouette_score(distances, labels, metric="precomputed")
+        for k, labels in zip(numbers, found, strict=True)
+        if labels[0] >= 0
     }
     return max(scores, key=lambda k: scores[k])
 

@@ -135,7 +135,10 @@ def cases() -> Iterator[tuple[str, Case]]:
         yield f"{objective} batches", _clam(blobs, objective=objective, n_clusters=6)
         yield f"{objective} CSR", _clam(text, objective=objective)
         yield f"{objective} CSR cosine", _clam(text, objective=objective, metric="cosine")
-        yield f"{objective} more memories than features", _clam(many, objective=objective, n_clusters=30)
+        yield (
+            f"{objective} more memories than features",
+            _clam(many, objective=objective, n_clusters=30),
+        )
     yield "defaults wine", _clam(wine, n_init=10, max_epochs=200)
     yield "float32", _clam(wine.astype(np.float32))
     yield "fixed weights", _clam(wine, weights=[1.0, 2.0, 0.5])
@@ -151,8 +154,9 @@ def cases() -> Iterator[tuple[str, Case]]:
     yield "number of clusters", _clam(wine, n_clusters="auto")
     yield "number of clusters, missing", _clam(missing, n_clusters=[2, 3, 4, 5])
     yield "large", _clam(large, n_clusters=5, ask=False)
-    yield "large, weights", _clam(
-        large, n_clusters=5, ask=False, sample_weight=np.arange(len(large)) % 3
+    yield (
+        "large, weights",
+        _clam(large, n_clusters=5, ask=False, sample_weight=np.arange(len(large)) % 3),
     )
     yield "partial_fit", _partial(iris)
     yield "partial_fit completion", _partial(missing, objective="completion")

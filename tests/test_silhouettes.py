@@ -2,22 +2,23 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from native import dataset
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import silhouette_samples
 from sklearn.preprocessing import normalize, scale
 
-from amclust import ClAM, ClAMSearch
+from amclust import ClAM, ClAMSearch, _native
 from amclust._silhouettes import silhouette_values
 
 X = load_iris().data
 
 
-def with_holes(X, part=0.2):
+def with_missing(X, part=0.2):
     X = X.copy()
-    holes = np.random.default_rng(0).random(X.shape) < part
-    X[holes & ~(holes.sum(axis=1) == X.shape[1])[:, None]] = np.nan
+    missing = np.random.default_rng(0).random(X.shape) < part
+    X[missing & ~(missing.sum(axis=1) == X.shape[1])[:, None]] = np.nan
     return X
 
 
@@ -41,9 +42,9 @@ def test_cosine_compares_directions():
     ("metric", "rows"),
     [
         ("euclidean", X),
-        ("euclidean", with_holes(X)),
+        ("euclidean", with_missing(X)),
         ("cosine", X),
-        ("cosine", with_holes(X)),
+        ("cosine", with_missing(X)),
         ("mahalanobis", X),
     ],
 )
@@ -80,6 +81,39 @@ def test_a_search_has_those_of_its_best_estimator():
     search = ClAMSearch(2, budget=200, n_init=1, random_state=0).fit(X)
     values = silhouette_values(search, X)
     assert_allclose(values, silhouette_values(search.best_estimator_, X))
+
+
+def test_the_core_gives_each_row_what_it_gives_their_mean():
+    rng = np.random.default_rng(0)
+    for rows in (X, with_missing(X)):
+        data = dataset(rows)
+        which, labels = np.arange(len(X))[::-1].copy(), rng.integers(0, 4, len(X), dtype=np.int32)
+        for weights in (None, rng.integers(0, 4, len(X)).astype(np.float32)):
+            values = _native.silhouette_values(data, which, weights, labels, 5, 1)
+            score = _native.silhouette(data, which, weights, labels[None], 5, 1)
+            assert_allclose(np.average(values, weights=weights), score[0], rtol=1e-12)
+            again = _native.silhouette_values(data, which, weights, labels, 5, 3)
+            assert_array_equal(values, again)
+    complete = _native.silhouette_values(dataset(X), np.arange(len(X)), None, labels, 4, 1)
+    assert_allclose(complete, silhouette_samples(X, labels), atol=1e-5)
+
+
+def test_rows_without_a_common_feature_do_not_meet():
+    nan = np.nan
+    rows = np.array([[0.0, nan], [1.0, nan], [nan, 0.0], [5.0, 5.0]])
+    values = _native.silhouette_values(
+        dataset(rows), np.arange(4), None, np.array([0, 0, 0, 1], np.int32), 2, 1
+    )
+    assert values[2] == 0  # alone, as it sees it
+    assert_allclose(values[0], 0.8, rtol=1e-6)
+
+
+def test_the_core_refuses_labels_that_do_not_fit():
+    data, rows = dataset(X), np.arange(len(X))
+    with pytest.raises(ValueError, match="one entry per row"):
+        _native.silhouette_values(data, rows, None, np.zeros(149, np.int32), 1, 1)
+    with pytest.raises(IndexError, match="out of range"):
+        _native.silhouette_values(data, rows, None, np.full(150, 2, np.int32), 2, 1)
 
 
 def test_labels_must_fit_the_rows():

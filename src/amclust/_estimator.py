@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._cluster_number import candidate_numbers, estimate_n_clusters
+from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._config import n_threads
 from amclust._geometry import Geometry
 from amclust._network import Network

@@ -18,7 +18,7 @@ import scipy
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._cluster_number import EVIDENCE_DTYPE
+from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._estimator import ClAM, fitted_attributes
 from amclust._files import atomic_write
 from amclust._geometry import Geometry, Whitening

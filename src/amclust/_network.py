@@ -313,6 +313,49 @@ class Network:
         labels = np.asarray(partitions)[:, indices]
         return silhouettes(rows, indices, counts, labels, n_threads(n_jobs))
 
+    def silhouette_values(
+        self, X: Any, labels: Any = None, *, max_rows: int = EXACT_ROWS, n_jobs: int | None = None
+    ) -> NDArray[np.float64]:
+        """Return the silhouette of each row, in the metric of the network.
+
+        Parameters
+        ----------
+        X, n_jobs
+            As in `labels`.
+
+        labels : array-like of shape (n_samples,), default=None
+            Any partition of the rows (that of k-means, say); None: that of the network.
+
+        max_rows : int, default=10_000
+            With more rows than this, a fixed sample of 2,048 of them (at most `max_rows`) stands
+            for all; the values of the others are NaN.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            Between -1 and 1; 0 for a row alone in its cluster, and where there is only one cluster.
+        """
+        table = self._table(X)
+        labels = self.labels(X, n_jobs=n_jobs) if labels is None else np.asarray(labels)
+        if labels.shape != (table.n_rows,):
+            msg = (
+                f"labels must have shape ({table.n_rows},), one for each row of X, got "
+                f"{labels.shape}."
+            )
+            raise ValueError(msg)
+        judged = sample_rows(table.n_rows, max_rows)
+        values = np.full(table.n_rows, np.nan)
+        kinds, own = np.unique(labels[judged], return_inverse=True)
+        values[judged] = _native.silhouette_values(
+            self.read(table, n_jobs=n_jobs),
+            judged,
+            None,
+            own.astype(np.int32),
+            len(kinds),
+            n_threads(n_jobs),
+        )
+        return values
+
     # --- rows -----------------------------------------------------------------------------------
 
     def read(self, rows: TableRows, *, n_jobs: int | None = None) -> _native.Rows:
@@ -371,24 +414,3 @@ class Network:
         values = values.astype(rows.dtype, copy=False)
         return self.geometry.from_core(values).astype(values.dtype, copy=False)
 
-
-def silhouette_values(
-    network: Network, X: Any, labels: Any, *, max_rows: int = EXACT_ROWS
-) -> NDArray[np.float64]:
-    """Return the silhouette of each row in any partition; NaN for rows outside of the sample.
-
-    With more than `max_rows` rows a fixed sample of 2,048 of them (at most `max_rows`) stands for
-    all.
-    """
-    rows = network.read(TableRows(X))
-    labels = np.asarray(labels)
-    if labels.shape != (rows.n_rows,):
-        msg = f"labels must have shape ({rows.n_rows},), one for each row of X, got {labels.shape}."
-        raise ValueError(msg)
-    judged = sample_rows(rows.n_rows, max_rows)
-    values = np.full(rows.n_rows, np.nan)
-    _, partition = np.unique(labels[judged], return_inverse=True)
-    values[judged] = _native.silhouette_values(
-        rows, judged, None, partition.astype(np.int32), int(partition.max()) + 1, n_threads(None)
-    )
-    return values

@@ -230,6 +230,27 @@ void distinct_rows_are_ordered_and_weighed() {
   }
 }
 
+// Small whole numbers with missing values: many rows are equal, or differ only far along.
+template <class Value, class Index>
+void sparse_rows_compare_like_dense_ones() {
+  check::describe("compare ", sizeof(Value), " ", sizeof(Index));
+  tests::Source source(8);
+  std::vector<float> table(60 * 7);
+  for (float& value : table) {
+    const int drawn = source.below(9);
+    value = drawn < 6 ? 0.0f : drawn == 6 ? -1.0f : drawn == 7 ? 2.0f : kNan;
+  }
+  std::copy_n(table.begin(), 7, table.begin() + 21);  // a copy
+  std::fill_n(table.begin() + 28, 14, 0.0f);          // two rows with nothing but zeros
+  const Forms<Value, Index> forms(table, 7);
+  const Dataset dense = forms.dataset(false), sparse = forms.dataset(true);
+  for (int a = 0; a < forms.n; ++a)
+    for (int b = 0; b < forms.n; ++b) CHECK_EQUAL(sparse.compare(a, b), dense.compare(a, b));
+  CHECK_EQUAL(sparse.compare(0, 3), 0);
+  CHECK_EQUAL(sparse.compare(4, 5), 0);
+  CHECK(amclust::distinct_rows(sparse, nullptr).rows.size() < 60);
+}
+
 }  // namespace
 
 int main() {
@@ -247,5 +268,7 @@ int main() {
   statistics_do_not_depend_on_the_threads();
   bad_rows_are_found();
   distinct_rows_are_ordered_and_weighed();
+  sparse_rows_compare_like_dense_ones<float, std::int32_t>();
+  sparse_rows_compare_like_dense_ones<double, std::int64_t>();
   return check::finish();
 }

@@ -36,8 +36,7 @@ void check_shape(const Kernels& kernel, const Shape& shape) {
   Buffer by_memory(at(k, ld, 0));
   kernel.to_rows(memories.data(), d, k, kp, ld, by_memory.data());
   for (int m = 0; m < k; ++m)
-    for (int j = 0; j < ld; ++j)
-      CHECK_EQUAL(by_memory[at(m, ld, j)], j < d ? memories[at(j, kp, m)] : 0.0f);
+    for (int j = 0; j < ld; ++j) CHECK_EQUAL(by_memory[at(m, ld, j)], j < d ? memories[at(j, kp, m)] : 0.0f);
 
   Buffer products(at(n, kp, 0)), dots(at(n, kp, 0)), distances(at(n, kp, 0));
   for (Buffer* out : {&products, &dots, &distances})
@@ -110,6 +109,24 @@ void check_norms(const Kernels& kernel) {
         CHECK_NEAR(memory_norms[m], square, 1e-6 * square);
       }
     }
+}
+
+void check_least(const Kernels& kernel) {
+  constexpr int kWidth = 32;
+  Source source(12);
+  for (const int k : {1, 2, 5, 40}) {
+    std::vector<float> values(static_cast<std::size_t>(k) * kWidth);
+    for (float& value : values) value = static_cast<float>(source.below(7));  // many equals: the first wins
+    std::int32_t found[kWidth];
+    kernel.least(values.data(), k, kWidth, found);
+    for (int c = 0; c < kWidth; ++c) {
+      int expected = 0;
+      for (int m = 1; m < k; ++m)
+        if (values[static_cast<std::size_t>(m) * kWidth + c] < values[static_cast<std::size_t>(expected) * kWidth + c])
+          expected = m;
+      CHECK_EQUAL(found[c], expected);
+    }
+  }
 }
 
 // Distances come from differences: far from the origin nothing cancels.
@@ -190,6 +207,7 @@ int main() {
     for (const Shape& shape : shapes()) check_shape(*kernel, shape);
     check_norms(*kernel);
     check_distances_far_away(*kernel);
+    check_least(*kernel);
     check_affine(*kernel);
     check_adam(*kernel);
   }

@@ -200,6 +200,33 @@ void ties_end() {
     }
 }
 
+// Against costs that are all computed anew, while centres move, change their sizes and go.
+void costs_follow_the_centres() {
+  tests::Source source(13);
+  Table table = random_table(23, 3, 12);
+  amclust::MergeCosts costs(table.n, table.d);
+  for (int k = table.n; k > 1; --k) {
+    check::describe("k=", k);
+    const auto found = costs.cheapest(table.rows.data(), table.ld, k, table.weights);
+    amclust::MergeCosts fresh(k, table.d);
+    CHECK(found == fresh.cheapest(table.rows.data(), table.ld, k, table.weights));
+    double least = std::numeric_limits<double>::infinity();
+    const auto cost = [&](int a, int b) {
+      const double sizes = table.weights[a] * table.weights[b] / (table.weights[a] + table.weights[b]);
+      return sizes * table.square(a, b);
+    };
+    for (int a = 0; a < k; ++a)
+      for (int b = a + 1; b < k; ++b) least = std::min(least, cost(a, b));
+    CHECK(found.first < found.second);
+    CHECK_NEAR(cost(found.first, found.second), least, 1e-5 * least);
+    std::copy_n(&table.at(k - 1, 0), table.d, &table.at(found.second, 0));
+    table.weights[found.first] += table.weights[found.second];
+    table.weights[found.second] = table.weights[k - 1];
+    source.fill(&table.at(source.below(k), 0), table.d);
+    table.weights[source.below(k)] += 1.0;
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -211,6 +238,7 @@ int main() {
     rows_are_smoothed_over_their_neighbours();
     separated_blobs_are_found();
     ties_end();
+    costs_follow_the_centres();
   }
   return check::finish();
 }

@@ -17,6 +17,8 @@ void bind_rows(nb::module_& m);
 void bind_training(nb::module_& m);
 void bind_runs(nb::module_& m);
 void bind_inference(nb::module_& m);
+void bind_silhouette(nb::module_& m);
+void bind_n_clusters(nb::module_& m);
 
 // Rows, and the arrays that they are read from.
 struct HeldRows {

@@ -1,7 +1,6 @@
 // What a network says about rows.
 #include "bindings/bind.hpp"
 #include "inference/infer.hpp"
-#include "inference/silhouette.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -78,22 +77,6 @@ auto view(std::vector<T> Answers::* values, Lengths Answers::*... lengths) {
   };
 }
 
-Out<double, 1> silhouettes(const HeldRows& held, const In<std::int64_t, 1>& indices, const Weights& weights,
-                           const In<std::int32_t, 2>& labels, int k, int threads) {
-  const TrainingRows which = some_rows(held.data, indices, weights);
-  if (static_cast<std::int64_t>(labels.shape(1)) != which.size)
-    throw std::invalid_argument("labels must have one column per row");
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    if (labels.data()[i] < 0 || labels.data()[i] >= k) throw std::out_of_range("a label is out of range");
-  std::vector<double> values;
-  supervised([&](Control& control) {
-    Team team(team_size(threads, which.size * which.size * held.data.features));
-    values = exact_silhouette(held.data, which.rows, static_cast<int>(which.size), which.weights, labels.data(),
-                              static_cast<int>(labels.shape(0)), k, team, control);
-  });
-  return array(std::move(values));
-}
-
 }  // namespace
 
 void bind_inference(nb::module_& m) {
@@ -123,7 +106,6 @@ void bind_inference(nb::module_& m) {
 
   m.def("infer", &infer_rows, "network"_a, "rows"_a, "fill"_a, "want"_a, "indices"_a.none() = nb::none(),
         "threads"_a = 1, "fill_from_observed"_a = true);
-  m.def("silhouette", &silhouettes, "rows"_a, "indices"_a, "weights"_a.none(), "labels"_a, "k"_a, "threads"_a);
 }
 
 }  // namespace amclust::bindings

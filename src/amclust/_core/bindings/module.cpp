@@ -69,6 +69,8 @@ NB_MODULE(_native, m) {
   bind_training(m);
   bind_runs(m);
   bind_inference(m);
+  bind_silhouette(m);
+  bind_n_clusters(m);
   m.def("instruction_set", [] { return std::string(amclust::kernels().name); });
   m.def(
       "use_instruction_set", [](const std::string& name) { return amclust::use_instruction_set(name.c_str()); },

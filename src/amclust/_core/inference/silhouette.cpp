@@ -26,14 +26,14 @@ class Distances {
     }
     square_.resize(size);
     present_.resize(size);
-    std::vector<std::uint8_t> holes(static_cast<std::size_t>(n) * d_);
+    std::vector<std::uint8_t> missing(static_cast<std::size_t>(n) * d_);
     const std::vector<float> zero(d_, 0.0f);
-    data.load(which, n, zero.data(), rows_.data(), ld_, holes.data());
+    data.load(which, n, zero.data(), rows_.data(), ld_, missing.data());
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < d_; ++j) {
         const std::size_t at = static_cast<std::size_t>(i) * ld_ + j;
         square_[at] = rows_[at] * rows_[at];
-        present_[at] = holes[static_cast<std::size_t>(i) * d_ + j] ? 0.0f : 1.0f;
+        present_[at] = missing[static_cast<std::size_t>(i) * d_ + j] ? 0.0f : 1.0f;
       }
   }
 
@@ -109,7 +109,8 @@ double silhouette_of(const float* total, const float* met, int stride, int k, in
 }  // namespace
 
 std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* which, int n, const float* weights,
-                                     const std::int32_t* labels, int labelings, int k, Team& team, Control& control) {
+                                     const std::int32_t* labels, int labelings, int k, Team& team, Control& control,
+                                     double* values) {
   const Distances distances(data, which, n);
   const int panels = (n + kQueries - 1) / kQueries;
   std::vector<double> sums(static_cast<std::size_t>(panels) * labelings, 0.0);
@@ -141,9 +142,10 @@ std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* wh
     for (int r = 0; r < labelings; ++r)
       for (int c = 0; c < queries; ++c) {
         const std::size_t at = static_cast<std::size_t>(r) * k * kQueries + c;
+        const std::size_t row = static_cast<std::size_t>(r) * n + first + c;
         const double weight = weights ? weights[first + c] : 1.0;
-        const double value = silhouette_of(&totals[at], &met[at], kQueries, k,
-                                           labels[static_cast<std::size_t>(r) * n + first + c], std::min(1.0, weight));
+        const double value = silhouette_of(&totals[at], &met[at], kQueries, k, labels[row], std::min(1.0, weight));
+        if (values) values[row] = value;
         sums[static_cast<std::size_t>(panel) * labelings + r] += weight * value;
       }
   });

@@ -115,6 +115,9 @@ struct Kernels {
   void (*outer_dots)(const float* rows, int ld, int n, const float* coef, int k, int kp, float* out);
   // out[n][kp] = squared Euclidean distances, from differences (no cancellation)
   void (*distances)(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out);
+  // out[width] = which of the k values of a column of values [k][width] is least, the first of equals; width is a
+  // multiple of the lanes
+  void (*least)(const float* values, int k, int width, std::int32_t* out);
   // out[d] = (row[d] - offset[d]) * scale[d]
   void (*affine)(const float* row, const float* offset, const float* scale, int d, float* out);
   void (*affine_double)(const double* row, const double* offset, const float* scale, int d, float* out);

@@ -91,6 +91,20 @@ void distances(const float* rows, int ld, int n, int d, const float* memories, i
 
 #undef AMCLUST_FOR_BLOCKS
 
+void least(const float* values, int k, int width, std::int32_t* out) {
+  for (int c = 0; c < width; c += W) {
+    Vec lowest = load(values + c);
+    IVec which = {};
+    for (int m = 1; m < k; ++m) {
+      const Vec value = load(values + static_cast<std::ptrdiff_t>(m) * width + c);
+      const IVec lower = value < lowest;
+      lowest = select(lower, value, lowest);
+      which = (lower & m) | (~lower & which);
+    }
+    __builtin_memcpy(out + c, &which, sizeof which);
+  }
+}
+
 void outer(const float* rows, int ld, int n, int d, const float* coef, int kp, float* out) {
   for (int c = 0; c < kp; c += 2 * W) {
     const bool two = c + 2 * W <= kp;
@@ -290,6 +304,7 @@ void AMCLUST_ENTRY(fill_products)(amclust::Kernels& table) {
   table.outer_dots = outer_dots;
   table.outer = outer;
   table.distances = distances;
+  table.least = least;
   table.norms = norms;
   table.affine = affine;
   table.affine_double = affine_double;

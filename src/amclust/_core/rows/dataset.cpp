@@ -106,29 +106,52 @@ void Dataset::load(const std::int64_t* which, int n, const float* fill, float* o
   }
 }
 
-int Dataset::compare(std::int64_t a, std::int64_t b) const {
-  const auto order = [](double x, double y) {
-    if (std::isnan(x) || std::isnan(y)) return static_cast<int>(std::isnan(y)) - static_cast<int>(std::isnan(x));
-    return static_cast<int>(x > y) - static_cast<int>(x < y);
-  };
-  if (!is_sparse) {
-    for (int j = 0; j < features; ++j) {
-      const auto value = [&](std::int64_t row) -> double {
-        return dense.is_double ? static_cast<const double*>(dense.data)[row * dense.stride + j]
-                               : static_cast<const float*>(dense.data)[row * dense.stride + j];
-      };
-      if (const int sign = order(value(a), value(b))) return sign;
-    }
-    return 0;
-  }
-  thread_local std::vector<double> left, right;
-  left.resize(features);
-  right.resize(features);
-  raw(a, left.data());
-  raw(b, right.data());
+namespace {
+
+// -1, 0 or 1, NaN first and equal to NaN.
+int order(double x, double y) {
+  if (std::isnan(x) || std::isnan(y)) return static_cast<int>(std::isnan(y)) - static_cast<int>(std::isnan(x));
+  return static_cast<int>(x > y) - static_cast<int>(x < y);
+}
+
+template <class Value>
+int compare_dense(const DenseRows& rows, int features, std::int64_t a, std::int64_t b) {
+  const Value* left = static_cast<const Value*>(rows.data) + a * rows.stride;
+  const Value* right = static_cast<const Value*>(rows.data) + b * rows.stride;
   for (int j = 0; j < features; ++j)
     if (const int sign = order(left[j], right[j])) return sign;
   return 0;
+}
+
+// Walks the stored entries of both rows at once: where only one has an entry, the other is zero.
+template <class Value, class Index>
+int compare_sparse(const SparseRows& rows, std::int64_t a, std::int64_t b) {
+  const Value* values = static_cast<const Value*>(rows.data);
+  const Index* indices = static_cast<const Index*>(rows.indices);
+  const Index* indptr = static_cast<const Index*>(rows.indptr);
+  Index left = indptr[a], right = indptr[b];
+  const Index left_end = indptr[a + 1], right_end = indptr[b + 1];
+  while (left < left_end || right < right_end) {
+    const bool has_left = left < left_end && (right == right_end || indices[left] <= indices[right]);
+    const bool has_right = right < right_end && (left == left_end || indices[right] <= indices[left]);
+    const double x = has_left ? values[left] : 0.0, y = has_right ? values[right] : 0.0;
+    if (const int sign = order(x, y)) return sign;
+    left += has_left;
+    right += has_right;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int Dataset::compare(std::int64_t a, std::int64_t b) const {
+  if (!is_sparse)
+    return dense.is_double ? compare_dense<double>(dense, features, a, b) : compare_dense<float>(dense, features, a, b);
+  if (sparse.wide_indices)
+    return sparse.is_double ? compare_sparse<double, std::int64_t>(sparse, a, b)
+                            : compare_sparse<float, std::int64_t>(sparse, a, b);
+  return sparse.is_double ? compare_sparse<double, std::int32_t>(sparse, a, b)
+                          : compare_sparse<float, std::int32_t>(sparse, a, b);
 }
 
 namespace {

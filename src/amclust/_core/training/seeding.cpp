@@ -1,12 +1,13 @@
 #include "training/seeding.hpp"
 
-#include "buffer.hpp"
+#include "training/kmeans.hpp"
 #include "training/order.hpp"
 #include "training/ward.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace amclust {
 namespace {
@@ -22,118 +23,21 @@ constexpr int kTreeSettlingRounds = 2;
 constexpr double kNeighbourhood = 1.0 / 32.0;
 
 // The rows that stand for all, loaded once for all seedings.
-struct Sample {
-  int n = 0, d = 0, ld = 0;
-  Buffer rows;
-  std::vector<double> weights;
-
-  Sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
-    const std::int64_t most = std::max<std::int64_t>(4096, std::int64_t{16} * k);
-    n = static_cast<int>(std::min<std::int64_t>(all.size, most));
-    d = data.features;
-    ld = padded(d, kernels().lanes);
-    const RandomOrder order(seed, 0, static_cast<std::uint64_t>(all.size));
-    std::vector<std::int64_t> which(n);
-    weights.assign(n, 1.0);
-    for (int i = 0; i < n; ++i) {
-      const std::int64_t at = n == all.size ? i : static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
-      which[i] = all.rows ? all.rows[at] : at;
-      if (all.weights) weights[i] = all.weights[at];
-    }
-    rows.resize(static_cast<std::size_t>(n) * ld);
-    std::vector<std::uint8_t> missing(data.has_missing ? static_cast<std::size_t>(n) * d : 0);
-    data.load(which.data(), n, fill, rows.data(), ld, missing.data());
+Sample load_sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
+  const std::int64_t most = std::max<std::int64_t>(4096, std::int64_t{16} * k);
+  const int n = static_cast<int>(std::min<std::int64_t>(all.size, most)), ld = padded(data.features, kernels().lanes);
+  const RandomOrder order(seed, 0, static_cast<std::uint64_t>(all.size));
+  std::vector<std::int64_t> which(n);
+  std::vector<double> weights(n, 1.0);
+  for (int i = 0; i < n; ++i) {
+    const std::int64_t at = n == all.size ? i : static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
+    which[i] = all.rows ? all.rows[at] : at;
+    if (all.weights) weights[i] = all.weights[at];
   }
-  const float* row(int i) const { return rows.data() + static_cast<std::ptrdiff_t>(i) * ld; }
-};
-
-// Squared distances of all rows of the sample to a few of its rows, [n][width].
-class SampleDistances {
- public:
-  SampleDistances(const Sample& sample, int width)
-      : sample_(sample),
-        width_(padded(width, kernels().lanes)),
-        columns_(static_cast<std::size_t>(sample.d) * width_),
-        distances_(static_cast<std::size_t>(sample.n) * width_) {}
-
-  void compute(const std::vector<int>& picks) {
-    columns_.zero();
-    for (std::size_t c = 0; c < picks.size(); ++c) {
-      const float* x = sample_.row(picks[c]);
-      for (int j = 0; j < sample_.d; ++j) columns_[static_cast<std::size_t>(j) * width_ + c] = x[j];
-    }
-    kernels().distances(sample_.rows.data(), sample_.ld, sample_.n, sample_.d, columns_.data(), width_,
-                        distances_.data());
-  }
-  float at(int row, int pick) const { return distances_[static_cast<std::size_t>(row) * width_ + pick]; }
-
- private:
-  const Sample& sample_;
-  int width_;
-  Buffer columns_, distances_;
-};
-
-// Index at which the running sum of weight * value passes the target.
-int pick(const std::vector<double>& weights, const float* values, double target) {
-  int last = 0;
-  for (int i = 0; i < static_cast<int>(weights.size()); ++i) {
-    const double mass = weights[i] * (values ? values[i] : 1.0);
-    if (mass <= 0.0) continue;
-    last = i;
-    if ((target -= mass) < 0.0) break;
-  }
-  return last;
-}
-
-double total(const std::vector<double>& weights, const float* values) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < weights.size(); ++i) sum += weights[i] * (values ? values[i] : 1.0);
-  return sum;
-}
-
-std::vector<int> plus_plus_picks(const Sample& sample, int k, Random& random) {
-  const int trials = 2 + static_cast<int>(std::log(static_cast<double>(k)));
-  SampleDistances panel(sample, trials);
-  std::vector<int> picks{pick(sample.weights, nullptr, random.uniform() * total(sample.weights, nullptr))};
-  std::vector<float> nearest(sample.n), trial(sample.n), best(sample.n);
-  panel.compute(picks);
-  for (int i = 0; i < sample.n; ++i) nearest[i] = panel.at(i, 0);
-  while (static_cast<int>(picks.size()) < k) {
-    const double potential = total(sample.weights, nearest.data());
-    if (!(potential > 0.0)) break;
-    std::vector<int> candidates(trials);
-    for (int& candidate : candidates) candidate = pick(sample.weights, nearest.data(), random.uniform() * potential);
-    panel.compute(candidates);
-    double best_potential = std::numeric_limits<double>::infinity();
-    int winner = candidates[0];
-    for (int c = 0; c < trials; ++c) {
-      for (int i = 0; i < sample.n; ++i) trial[i] = std::min(nearest[i], panel.at(i, c));
-      const double value = total(sample.weights, trial.data());
-      if (value < best_potential) {
-        best_potential = value;
-        winner = candidates[c];
-        best.swap(trial);
-      }
-    }
-    nearest = best;
-    picks.push_back(winner);
-  }
-  return picks;
-}
-
-std::vector<int> random_picks(const Sample& sample, int k, Random& random) {
-  std::vector<double> weights = sample.weights;
-  SampleDistances panel(sample, 1);
-  std::vector<int> picks;
-  while (static_cast<int>(picks.size()) < k) {
-    const double left = total(weights, nullptr);
-    if (!(left > 0.0)) break;
-    picks.push_back(pick(weights, nullptr, random.uniform() * left));
-    panel.compute({picks.back()});
-    for (int i = 0; i < sample.n; ++i)
-      if (panel.at(i, 0) <= 0.0f) weights[i] = 0.0;
-  }
-  return picks;
+  Buffer rows(static_cast<std::size_t>(n) * ld);
+  std::vector<std::uint8_t> missing(data.has_missing ? static_cast<std::size_t>(n) * data.features : 0);
+  data.load(which.data(), n, fill, rows.data(), ld, missing.data());
+  return Sample(std::move(rows), n, data.features, std::move(weights));
 }
 
 // The centres of the clusters of a Ward tree of some of the sample's rows; empty where these have no k distinct ones.
@@ -168,37 +72,11 @@ std::vector<float> ward_centres(const Sample& sample, int k, std::uint64_t seed)
   return centres;
 }
 
-// A few rounds of Lloyd's algorithm on the sample: rows become centres, and the distances to them tell the temperature.
-void settle(const Sample& sample, int k, int rounds, std::vector<float>& memories) {
-  const int d = sample.d, kp = padded(k, kernels().lanes);
-  Buffer columns(static_cast<std::size_t>(d) * kp), distances(static_cast<std::size_t>(sample.n) * kp);
-  std::vector<int> nearest(sample.n, -1);
-  for (int round = 0; round < rounds; ++round) {
-    for (int m = 0; m < k; ++m)
-      for (int j = 0; j < d; ++j)
-        columns[static_cast<std::size_t>(j) * kp + m] = memories[static_cast<std::size_t>(m) * d + j];
-    kernels().distances(sample.rows.data(), sample.ld, sample.n, d, columns.data(), kp, distances.data());
-    bool changed = false;
-    for (int i = 0; i < sample.n; ++i) {
-      const float* row = distances.data() + static_cast<std::ptrdiff_t>(i) * kp;
-      const int best = static_cast<int>(std::min_element(row, row + k) - row);
-      changed = changed || best != nearest[i];
-      nearest[i] = best;
-    }
-    if (!changed) return;
-    std::vector<double> sums(static_cast<std::size_t>(k) * d, 0.0), sizes(k, 0.0);
-    for (int i = 0; i < sample.n; ++i) {
-      const float* x = sample.row(i);
-      double* sum = sums.data() + static_cast<std::ptrdiff_t>(nearest[i]) * d;
-      for (int j = 0; j < d; ++j) sum[j] += sample.weights[i] * x[j];
-      sizes[nearest[i]] += sample.weights[i];
-    }
-    for (int m = 0; m < k; ++m)
-      for (int j = 0; j < d && sizes[m] > 0.0; ++j) {
-        const std::size_t at = static_cast<std::size_t>(m) * d + j;
-        memories[at] = static_cast<float>(sums[at] / sizes[m]);
-      }
-  }
+// Rows become centres, and the distances to them tell the temperature.
+void settle(const Sample& sample, int rounds, std::vector<float>& memories) {
+  Lloyd lloyd(sample, memories);
+  lloyd.settle(rounds, Lloyd::Empty::keep);
+  memories = lloyd.centres_by_row();
 }
 
 // Mean of the smallest, median of second smallest minus smallest, of the distances to the memories; and the mean of
@@ -209,7 +87,7 @@ void scales_of(const Sample& sample, int k, Seeding& seeding) {
   for (int m = 0; m < k; ++m)
     for (int j = 0; j < sample.d; ++j)
       columns[static_cast<std::size_t>(j) * kp + m] = seeding.memories[static_cast<std::size_t>(m) * sample.d + j];
-  kernels().distances(sample.rows.data(), sample.ld, sample.n, sample.d, columns.data(), kp, distances.data());
+  kernels().distances(sample.rows(), sample.ld, sample.n, sample.d, columns.data(), kp, distances.data());
   std::vector<float> gaps(sample.n);
   std::vector<double> centre(sample.d, 0.0);
   double sum = 0.0, weight = 0.0, squares = 0.0;
@@ -245,7 +123,7 @@ void scales_of(const Sample& sample, int k, Seeding& seeding) {
 std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows, int k,
                                    const std::vector<SeedingMethod>& methods, const std::vector<std::uint64_t>& seeds,
                                    std::uint64_t sample_seed, const float* fill, Team& team) {
-  const Sample sample(data, rows, k, sample_seed, fill);
+  const Sample sample = load_sample(data, rows, k, sample_seed, fill);
   std::vector<Seeding> out(seeds.size());
   team.run(static_cast<int>(seeds.size()), [&](int index, int) {
     Seeding& seeding = out[index];
@@ -253,19 +131,19 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
       seeding.memories = ward_centres(sample, k, seeds[index]);
       if (!seeding.memories.empty()) {
         seeding.distinct = k;
-        settle(sample, k, kTreeSettlingRounds, seeding.memories);
+        settle(sample, kTreeSettlingRounds, seeding.memories);
         scales_of(sample, k, seeding);
         return;
       }
     }
     const bool random_rows = methods[index] == SeedingMethod::random;
     Random random(seeds[index], Purpose::seeding);
-    const std::vector<int> picks = random_rows ? random_picks(sample, k, random) : plus_plus_picks(sample, k, random);
+    const std::vector<int> picks = random_rows ? distinct_picks(sample, k, random) : plus_plus_picks(sample, k, random);
     seeding.distinct = static_cast<int>(picks.size());
     if (seeding.distinct < k) return;
     seeding.memories.reserve(static_cast<std::size_t>(k) * sample.d);
     for (int p : picks) seeding.memories.insert(seeding.memories.end(), sample.row(p), sample.row(p) + sample.d);
-    if (!random_rows) settle(sample, k, kSettlingRounds, seeding.memories);
+    if (!random_rows) settle(sample, kSettlingRounds, seeding.memories);
     scales_of(sample, k, seeding);
   });
   return out;
@@ -273,7 +151,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
 
 void measure_scales(const Dataset& data, const TrainingRows& rows, int k, std::uint64_t sample_seed, const float* fill,
                     Seeding& seeding) {
-  const Sample sample(data, rows, k, sample_seed, fill);
+  const Sample sample = load_sample(data, rows, k, sample_seed, fill);
   seeding.distinct = k;
   scales_of(sample, k, seeding);
 }

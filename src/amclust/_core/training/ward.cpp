@@ -64,7 +64,7 @@ std::vector<Merger> mergers_of(const float* rows, int ld, int n, int d, const st
   Distances costs(rows, ld, n, d);
   std::vector<double> size = weights;
   for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) costs.row(i)[j] *= static_cast<float>(size[i] * size[j] / (size[i] + size[j]));
+    for (int j = 0; j < n; ++j) costs.row(i)[j] = merge_cost(costs.row(i)[j], size[i], size[j]);
 
   std::vector<int> living(n), chain;
   std::iota(living.begin(), living.end(), 0);
@@ -105,6 +105,62 @@ std::vector<Merger> mergers_of(const float* rows, int ld, int n, int d, const st
 }
 
 }  // namespace
+
+MergeCosts::MergeCosts(int max_k, int d)
+    : max_k_(max_k),
+      d_(d),
+      centres_(static_cast<std::size_t>(max_k) * d),
+      sizes_(max_k),
+      costs_(static_cast<std::size_t>(max_k) * max_k),
+      partner_(max_k, -1) {}
+
+void MergeCosts::find_partner(int m, int k) {
+  const float* cost = row(m);
+  int best = m == 0 ? 1 : 0;
+  for (int b = best + 1; b < k; ++b)
+    if (b != m && cost[b] < cost[best]) best = b;
+  partner_[m] = best;
+}
+
+std::pair<int, int> MergeCosts::cheapest(const float* centres, int ld, int k, const std::vector<double>& sizes) {
+  std::vector<int> stale;
+  std::vector<char> is_stale(max_k_, 0);
+  for (int m = 0; m < k; ++m) {
+    const float* centre = centres + static_cast<std::ptrdiff_t>(m) * ld;
+    float* before = centres_.data() + static_cast<std::ptrdiff_t>(m) * d_;
+    if (m < known_ && sizes[m] == sizes_[m] && std::equal(centre, centre + d_, before)) continue;
+    std::copy_n(centre, d_, before);
+    sizes_[m] = sizes[m];
+    is_stale[m] = 1;
+    stale.push_back(m);
+  }
+  std::fill(is_stale.begin() + k, is_stale.end(), 1);  // those that are gone
+  known_ = k;
+
+  const int count = static_cast<int>(stale.size()), width = padded(count, kernels().lanes);
+  Buffer columns(static_cast<std::size_t>(d_) * width), squares(static_cast<std::size_t>(k) * width);
+  for (int c = 0; c < count; ++c)
+    for (int j = 0; j < d_; ++j)
+      columns[static_cast<std::size_t>(j) * width + c] = centres[static_cast<std::ptrdiff_t>(stale[c]) * ld + j];
+  kernels().distances(centres, ld, k, d_, columns.data(), width, squares.data());
+  for (int m = 0; m < k; ++m)
+    for (int c = 0; c < count; ++c)
+      row(m)[stale[c]] = row(stale[c])[m] =
+          merge_cost(squares[static_cast<std::size_t>(m) * width + c], sizes[m], sizes[stale[c]]);
+
+  int best = 0;
+  for (int m = 0; m < k; ++m) {
+    const float* cost = row(m);
+    if (is_stale[m] || is_stale[partner_[m]]) {
+      find_partner(m, k);
+    } else {
+      for (const int b : stale)
+        if (cost[b] < cost[partner_[m]] || (cost[b] == cost[partner_[m]] && b < partner_[m])) partner_[m] = b;
+    }
+    if (cost[partner_[m]] < row(best)[partner_[best]]) best = m;
+  }
+  return {best, partner_[best]};
+}
 
 std::vector<int> cut_ward_tree(const float* rows, int ld, int n, int d, const std::vector<double>& weights,
                                int neighbours, int k) {
