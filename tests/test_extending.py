@@ -18,11 +18,10 @@ X, y = make_blobs(300, 4, centers=3, random_state=0)
 
 def test_an_objective_of_ones_own():
     pytest.importorskip("torch")
-    from amclust.torch._training._objectives import OBJECTIVES as TORCH_OBJECTIVES
-
-    # [objective]
+    # An example begins, of its own objective.
     from amclust.torch import functional as F
     from amclust.torch._training import register_torch_objective
+    from amclust.torch._training._objectives import OBJECTIVES as TORCH_OBJECTIVES
 
     register_objective(Objective("energy", "the mean energy of the rows"))
 
@@ -32,7 +31,7 @@ def test_an_objective_of_ones_own():
         return (sample_weight * energies).sum(-1) / sample_weight.sum(-1)
 
     model = ClAM(3, objective="energy", backend="torch", random_state=0).fit(X)
-    # [end]
+    # The example ends.
     try:
         assert adjusted_rand_score(model.labels_, y) > 0.95
         assert np.isclose(model.loss_, model.energy(X).mean() / model.network_.geometry.length**2)
@@ -54,7 +53,7 @@ def test_a_name_is_taken_once():
 
 def test_an_energy_of_ones_own():
     pytest.importorskip("torch")
-    # [energy]
+    # An example begins, of its own energy.
     from amclust.torch.energies import Energy
 
     class Cauchy(Energy):
@@ -69,13 +68,13 @@ def test_an_energy_of_ones_own():
             return parts @ memories / parts.sum(-1, keepdim=True) - state
 
     model = ClAM(3, metric=Cauchy(), backend="torch", random_state=0).fit(X)
-    # [end]
+    # The example ends.
     assert adjusted_rand_score(model.labels_, y) > 0.95
     assert_array_equal(model.predict(X), model.labels_)
 
 
 def test_a_backend_of_ones_own():
-    # [backend]
+    # An example begins, of its own backend.
     class Shuffled(NativeBackend):
         """Trains restarts in another order; a real one would send them elsewhere."""
 
@@ -97,7 +96,7 @@ def test_a_backend_of_ones_own():
         backend=Shuffled(),
         recipe=Recipe(),
     )
-    # [end]
+    # The example ends.
     assert_array_equal(found.network.memories, model.fit(X).network_.memories)
     assert_array_equal(found.labels, model.labels_)
     assert_array_equal(found.table["loss"], model.runs_["loss"])
@@ -105,7 +104,7 @@ def test_a_backend_of_ones_own():
 
 def test_a_plot_of_ones_own():
     pytest.importorskip("matplotlib")
-    # [plot]
+    # An example begins, of its own plot.
     from amclust.plotting._base import axes_to_draw_on
 
     class WeightsDisplay:
@@ -125,5 +124,5 @@ def test_a_plot_of_ones_own():
             return self
 
     display = WeightsDisplay.from_estimator(ClAM(3, weights=[1, 2, 1]).fit(load_iris().data))
-    # [end]
+    # The example ends.
     assert [bar.get_height() for bar in display.bars_] == pytest.approx([1, 2, 1])

@@ -94,6 +94,8 @@ def test_progress_reports_every_epoch():
     calls = []
     for _ in range(20):  # the last ones are easily lost
         calls.clear()
-        records = _native.train(rows_of(X), None, None, plans, 2, lambda *event: calls.append(event))
+        records = _native.train(
+            rows_of(X), None, None, plans, 2, lambda *event: calls.append(event)
+        )
         assert sorted(call[:2] for call in calls) == [(r, e) for r in (0, 1) for e in range(20)]
         assert all(records[run].loss_curve[epoch] == loss for run, epoch, loss in calls)

@@ -1,7 +1,7 @@
 """The variants: ClAM with other parameters, another recipe, or other steps.
 
-The library has no options for what did not work; what the default is made of is a value, the recipe,
-and a variant passes another one.
+The library has no options for what did not work; what the default is made of is a value, the
+recipe, and a variant passes another one.
 """
 
 from __future__ import annotations
