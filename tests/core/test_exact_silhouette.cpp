@@ -24,7 +24,8 @@ std::vector<double> native(const Dataset& data, const std::vector<std::int64_t>&
 }
 
 // Copies are written out; distances over the features that both rows have, scaled up.
-double by_definition(const tests::Rows& rows, const std::vector<std::int64_t>& which, const std::int32_t* labels, int k) {
+double by_definition(const tests::Rows& rows, const std::vector<std::int64_t>& which, const std::int32_t* labels,
+                     int k) {
   const std::size_t n = which.size();
   const auto distance = [&](std::size_t a, std::size_t b) {
     double square = 0.0;

@@ -124,8 +124,16 @@ void check_setting(const Kernels& kernel, Metric metric, int k, int n_steps) {
       gram[at] = static_cast<float>(exact_gram[at]);
     }
   }
-  const Network net{memories.data(), bias.data(), gram.data(), k, kp, d, metric, static_cast<float>(p.beta),
-                    static_cast<float>(p.step_size), n_steps};
+  const Network net{memories.data(),
+                    bias.data(),
+                    gram.data(),
+                    k,
+                    kp,
+                    d,
+                    metric,
+                    static_cast<float>(p.beta),
+                    static_cast<float>(p.step_size),
+                    n_steps};
   Buffer products(static_cast<std::size_t>(lanes) * kp), norm(lanes), coef(products.size()), scale(lanes);
   Buffer history(kernel.free_scratch(net)), trajectory_coef((n_steps + 1) * products.size());
   Buffer trajectory_scale(static_cast<std::size_t>(n_steps + 1) * lanes);
@@ -136,8 +144,9 @@ void check_setting(const Kernels& kernel, Metric metric, int k, int n_steps) {
       products[static_cast<std::size_t>(l) * kp + m] =
           static_cast<float>(dot(p.rows[l].data(), p.memories.data() + static_cast<std::ptrdiff_t>(m) * d, d));
   }
-  FreeTile tile{products.data(), norm.data(), coef.data(), scale.data(), history.data(), trajectory_coef.data(),
-                trajectory_scale.data(), winner.data()};
+  FreeTile tile{
+      products.data(),         norm.data(),  coef.data(), scale.data(), history.data(), trajectory_coef.data(),
+      trajectory_scale.data(), winner.data()};
   kernel.free_forward(net, tile);
 
   for (int l = 0; l < lanes; ++l) {
@@ -173,8 +182,8 @@ void check_setting(const Kernels& kernel, Metric metric, int k, int n_steps) {
     scale_adjoint[l] = source.normal();
     for (int m = 0; m < k; ++m) coef_adjoint[static_cast<std::size_t>(l) * kp + m] = source.normal();
   }
-  const FreeAdjoint adjoint{coef_adjoint.data(), scale_adjoint.data(), products_gradient.data(), gram_gradient.data(),
-                            bias_gradient.data(), used};
+  const FreeAdjoint adjoint{coef_adjoint.data(),  scale_adjoint.data(), products_gradient.data(),
+                            gram_gradient.data(), bias_gradient.data(), used};
   kernel.free_backward(net, tile, adjoint);
   std::vector<Coefficients> lane(used);
   std::vector<std::vector<double>> weights(used);

@@ -65,7 +65,12 @@ struct Setting {
       total = 0.0;
       for (const float w : weights) total += w;
     }
-    return {index.data(), index.data(), weights.empty() ? nullptr : weights.data(), static_cast<int>(index.size()), total, 2};
+    return {index.data(),
+            index.data(),
+            weights.empty() ? nullptr : weights.data(),
+            static_cast<int>(index.size()),
+            total,
+            2};
   }
   Evaluation evaluate(Gradient& gradient, int threads = 1) {
     Team team(threads);
@@ -171,7 +176,8 @@ void check_threads(Case c) {
   CHECK_NEAR(wins, total, 1e-3 * total);
   const std::size_t row_bytes = static_cast<std::size_t>(setting.memories.kp) * sizeof(float);
   const std::vector<float> zero(setting.memories.kp, 0.0f);
-  CHECK(std::memcmp(one.memories.data() + static_cast<std::ptrdiff_t>(c.d) * setting.memories.kp, zero.data(), row_bytes) == 0);
+  CHECK(std::memcmp(one.memories.data() + static_cast<std::ptrdiff_t>(c.d) * setting.memories.kp, zero.data(),
+                    row_bytes) == 0);
 }
 
 // An evaluation leaves nothing behind that changes the next one, of another size too.

@@ -36,8 +36,7 @@ void check_shape(const Kernels& kernel, const Shape& shape) {
   Buffer by_memory(at(k, ld, 0));
   kernel.to_rows(memories.data(), d, k, kp, ld, by_memory.data());
   for (int m = 0; m < k; ++m)
-    for (int j = 0; j < ld; ++j)
-      CHECK_EQUAL(by_memory[at(m, ld, j)], j < d ? memories[at(j, kp, m)] : 0.0f);
+    for (int j = 0; j < ld; ++j) CHECK_EQUAL(by_memory[at(m, ld, j)], j < d ? memories[at(j, kp, m)] : 0.0f);
 
   Buffer products(at(n, kp, 0)), dots(at(n, kp, 0)), distances(at(n, kp, 0));
   for (Buffer* out : {&products, &dots, &distances})

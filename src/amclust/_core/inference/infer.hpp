@@ -2,8 +2,8 @@
 // values are filled first (filling.hpp), then every coordinate is free.
 #pragma once
 
-#include "rows/dataset.hpp"
 #include "memories.hpp"
+#include "rows/dataset.hpp"
 #include "team.hpp"
 
 #include <cstdint>

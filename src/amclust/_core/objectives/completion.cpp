@@ -1,7 +1,7 @@
 #include "objectives/completion.hpp"
 
-#include "training/masks.hpp"
 #include "objectives/moving_block.hpp"
+#include "training/masks.hpp"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "buffer.hpp"
-#include "rows/dataset.hpp"
 #include "memories.hpp"
+#include "rows/dataset.hpp"
 #include "team.hpp"
 
 #include <cstdint>
