@@ -10,7 +10,7 @@ struct Rows {
   int n, d;
   std::vector<float> values;
 
-  amclust::Dataset dataset(amclust::Metric metric = amclust::Metric::euclidean) const {
+  amclust::Dataset dataset(amclust::EnergyKind metric = kEuclidean) const {
     amclust::Dataset out;
     out.rows = n;
     out.features = d;

@@ -9,8 +9,9 @@ namespace {
 
 using amclust::ColumnStatistics;
 using amclust::Dataset;
-using amclust::Metric;
 using amclust::Team;
+using tests::kCosine;
+using tests::kEuclidean;
 
 const float kNan = std::nanf("");
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -46,7 +47,7 @@ struct Forms {
       out.dense = {dense.data(), sizeof(Value) == 8, d};
     const std::vector<double> offset(d, 0.5);
     const std::vector<float> scale(d, 2.0f);
-    out.set_units(Metric::euclidean, offset.data(), scale.data());
+    out.set_units(kEuclidean, offset.data(), scale.data());
     return out;
   }
 };
@@ -87,7 +88,7 @@ void check_loading(bool is_sparse) {
 
 void rows_on_the_sphere() {
   const tests::Rows rows{2, 4, {3.0f, 0.0f, 4.0f, 0.0f, kNan, 1.0f, -1.0f, kNan}};
-  Dataset data = rows.dataset(Metric::cosine);
+  Dataset data = rows.dataset(kCosine);
   const std::int64_t which[] = {0, 1};
   const float fill[] = {0.1f, 0.2f, 0.3f, 0.4f};
   float out[8], row_scale[2];
@@ -112,7 +113,7 @@ void a_stride_skips_what_is_not_ours() {
   data.dense = {wide.data(), false, 3};
   const double offset[] = {0.0, 0.0};
   const float scale[] = {1.0f, 1.0f};
-  data.set_units(Metric::euclidean, offset, scale);
+  data.set_units(kEuclidean, offset, scale);
   const std::int64_t which[] = {1, 0};
   float out[4];
   data.load(which, 2, nullptr, out, 2, nullptr);

@@ -7,10 +7,10 @@ namespace {
 
 using amclust::Buffer;
 using amclust::Kernels;
-using amclust::Metric;
 using amclust::MovingTile;
 using amclust::Network;
 using amclust::padded;
+using tests::kEuclidean;
 using tests::Source;
 
 struct Setting {
@@ -129,7 +129,7 @@ void check_setting(const Kernels& kernel, const Setting& setting) {
                     p.k,
                     kp,
                     p.d,
-                    Metric::euclidean,
+                    kEuclidean,
                     static_cast<float>(p.beta),
                     static_cast<float>(p.step_size),
                     p.n_steps};

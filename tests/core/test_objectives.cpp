@@ -10,15 +10,16 @@
 namespace {
 
 using amclust::Dataset;
+using amclust::EnergyKind;
 using amclust::Evaluation;
 using amclust::Gradient;
 using amclust::Memories;
-using amclust::Metric;
 using amclust::Team;
+using tests::kCosine;
 
 struct Case {
   const char* objective;
-  Metric metric;
+  EnergyKind metric;
   int n, d, k;
   bool holes, weighted;
 };
@@ -47,7 +48,7 @@ struct Setting {
     settings.fill.assign(c.d, 0.1f);
     settings.anchor = 0.15;
     settings.tie = 0.13;
-    const bool cosine = c.metric == Metric::cosine;
+    const bool cosine = c.metric == kCosine;
     memories = Memories(c.k, c.d, c.metric, cosine ? 3.0f : 3.0f / static_cast<float>(c.d), 0.3f, 4, c.n);
     std::vector<float> start(static_cast<std::size_t>(c.k) * c.d);
     for (int m = 0; m < c.k; ++m)
@@ -87,7 +88,7 @@ struct Setting {
 std::vector<Case> cases() {
   std::vector<Case> out;
   for (const char* objective : {"completion", "reconstruction", "silhouette"})
-    for (const Metric metric : {Metric::euclidean, Metric::cosine})
+    for (const EnergyKind metric : tests::energies())
       for (const bool holes : {false, true}) {
         out.push_back({objective, metric, 90, 7, 3, holes, false});
         out.push_back({objective, metric, 40, 3, 9, holes, true});
@@ -97,7 +98,7 @@ std::vector<Case> cases() {
 }
 
 void describe(const char* what, const Case& c) {
-  check::describe(what, " (", amclust::kernels().name, "): ", c.objective, c.metric == Metric::cosine ? " cosine" : "",
+  check::describe(what, " (", amclust::kernels().name, "): ", c.objective, " ", amclust::energy_name(c.metric),
                   " n=", c.n, " d=", c.d, " k=", c.k, c.holes ? " holes" : "", c.weighted ? " weighted" : "");
 }
 

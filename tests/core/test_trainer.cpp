@@ -12,13 +12,15 @@ namespace {
 
 using amclust::Control;
 using amclust::Dataset;
-using amclust::Metric;
+using amclust::EnergyKind;
 using amclust::Monitor;
 using amclust::ProgressEvent;
 using amclust::RunRecord;
 using amclust::RunSettings;
 using amclust::SeedingMethod;
 using amclust::Team;
+using tests::kCosine;
+using tests::kEuclidean;
 
 constexpr int kClusters = 4;
 
@@ -32,7 +34,7 @@ RunSettings settings_for(const Dataset& data, const char* objective, std::uint64
   run.objective.tie = 0.3;
   run.k = kClusters;
   run.metric = data.metric;
-  run.beta = data.metric == Metric::cosine ? 8.0f : 0.5f;
+  run.beta = data.metric == kCosine ? 8.0f : 0.5f;
   run.step_size = 0.3f;
   run.max_epochs = 60;
   return run;
@@ -104,9 +106,9 @@ tests::Rows make_rows(int n, bool holes) {
 
 void training_finds_blobs() {
   for (const char* objective : {"completion", "reconstruction", "silhouette"})
-    for (const Metric metric : {Metric::euclidean, Metric::cosine})
+    for (const EnergyKind metric : tests::energies())
       for (const bool holes : {false, true}) {
-        check::describe(objective, metric == Metric::cosine ? " cosine" : "", holes ? " holes" : "");
+        check::describe(objective, " ", amclust::energy_name(metric), holes ? " holes" : "");
         const tests::Rows rows = make_rows(240, holes);
         const Dataset data = rows.dataset(metric);
         const auto runs = seeded_runs(data, objective, 3);
@@ -120,7 +122,7 @@ void training_finds_blobs() {
           CHECK(record.loss <= record.loss_curve.front());
           CHECK_EQUAL(record.steps, static_cast<std::int64_t>(record.loss_curve.size()));
           CHECK(!(record.converged && record.improving));
-          if (metric == Metric::euclidean) continue;
+          if (metric == kEuclidean) continue;
           for (int m = 0; m < kClusters; ++m) {
             double square = 0.0;
             for (int j = 0; j < 6; ++j) square += std::pow(record.memories[static_cast<std::size_t>(m) * 6 + j], 2);
@@ -245,9 +247,9 @@ void the_schedule_is_kept() {
 // Pausing changes nothing, whatever the run was in the middle of.
 void a_paused_run_goes_on_as_if_it_had_not_stopped() {
   for (const char* objective : {"completion", "reconstruction", "silhouette"})
-    for (const Metric metric : {Metric::euclidean, Metric::cosine})
+    for (const EnergyKind metric : tests::energies())
       for (const int batch_size : {64, 1024}) {
-        check::describe("pausing: ", objective, metric == Metric::cosine ? " cosine" : "");
+        check::describe("pausing: ", objective, " ", amclust::energy_name(metric));
         const tests::Rows rows = make_rows(200, true);
         const Dataset data = rows.dataset(metric);
         auto runs = seeded_runs(data, objective, 2);

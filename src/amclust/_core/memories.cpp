@@ -1,11 +1,14 @@
 #include "memories.hpp"
 
+#include "energies/registry.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 namespace amclust {
 
-Memories::Memories(int k_, int d_, Metric metric_, float beta_, float step_size_, int n_steps_, double rows_per_refresh)
+Memories::Memories(int k_, int d_, EnergyKind metric_, float beta_, float step_size_, int n_steps_,
+                   double rows_per_refresh)
     : k(k_),
       kp(padded(k_, kernels().lanes)),
       d(d_),
@@ -38,25 +41,30 @@ void Memories::refresh(bool with_gram, bool on_sphere) {
   float* norm = square_norms.data();
   const float* value = values.data();
   kernels().memory_norms(value, d, kp, norm);
-  if (metric == Metric::cosine && !on_sphere) {
+  const bool spherical = with_energy(metric, [](auto energy) { return energy.on_sphere; });
+  if (spherical && !on_sphere) {
     std::vector<float> inverse(kp, 1.0f);
     for (int m = 0; m < k; ++m)
       if (norm[m] > 0.0f) inverse[m] = 1.0f / std::sqrt(norm[m]);
     for (int j = 0; j < d; ++j)
       for (int m = 0; m < kp; ++m) values[static_cast<std::size_t>(j) * kp + m] *= inverse[m];
   }
-  if (metric == Metric::cosine) std::fill(norm, norm + k, 1.0f);
+  if (spherical) std::fill(norm, norm + k, 1.0f);
   panel.refresh(shape, value);
   constexpr float kNever = -1e30f;
-  for (int m = 0; m < kp; ++m) {
-    bias[m] = m >= k ? kNever : log_weights[m] - (metric == Metric::euclidean ? beta * norm[m] : 0.0f);
-  }
+  with_energy(metric, [&](auto energy) {
+    for (int m = 0; m < kp; ++m) bias[m] = m < k ? energy.bias(log_weights[m], beta, norm[m]) : kNever;
+  });
   if (!with_gram) return;
   Buffer full(static_cast<std::size_t>(kp) * kp);
   kernels().outer(value, kp, d, kp, value, kp, full.data());
   gram.resize(static_cast<std::size_t>(k) * k);
   for (int m = 0; m < k; ++m)
     for (int n = 0; n < k; ++n) gram[static_cast<std::size_t>(m) * k + n] = full[static_cast<std::size_t>(m) * kp + n];
+}
+
+bool Memories::cheaper_by_coordinates() const {
+  return k > d && !with_energy(metric, [](auto energy) { return energy.on_sphere; });
 }
 
 Network Memories::network() const {

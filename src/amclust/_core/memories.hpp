@@ -12,7 +12,7 @@ namespace amclust {
 struct Memories {
   int k = 0, kp = 0, d = 0, ld = 0;  // see kernels/kernels.hpp
   PanelShape shape;
-  Metric metric = Metric::euclidean;
+  EnergyKind metric{};
   float beta = 1.0f, step_size = 1.0f;
   int n_steps = 1;
 
@@ -24,7 +24,7 @@ struct Memories {
 
   Memories() = default;
   // rows_per_refresh: about how many rows meet the memories before they change (see PanelShape).
-  Memories(int k, int d, Metric metric, float beta, float step_size, int n_steps, double rows_per_refresh);
+  Memories(int k, int d, EnergyKind metric, float beta, float step_size, int n_steps, double rows_per_refresh);
 
   // rows [k][d] in the core's units
   void set(const float* rows);
@@ -37,7 +37,7 @@ struct Memories {
 
   // Where all coordinates move: with more memories than features, moving d coordinates (2 k d operations a step) is
   // cheaper than moving k coefficients (k^2, less well packed). On the sphere the normalisation needs the coefficients.
-  bool cheaper_by_coordinates() const { return metric == Metric::euclidean && k > d; }
+  bool cheaper_by_coordinates() const;
 
   Network network() const;
 };

@@ -1,5 +1,6 @@
 // amclust._native: the core as Python sees it. The GIL is released while it works; the calling thread takes it back
 // now and then to look for Ctrl-C and to hand on progress.
+#include "energies/registry.hpp"
 #include "inference/infer.hpp"
 #include "inference/silhouette.hpp"
 #include "training/masks.hpp"
@@ -316,8 +317,7 @@ NB_MODULE(_native, m) {
   nb::class_<HeldDataset>(m, "Dataset")
       .def_prop_ro("rows", [](const HeldDataset& h) { return h.data.rows; })
       .def_prop_ro("features", [](const HeldDataset& h) { return h.data.features; })
-      .def_prop_ro("metric",
-                   [](const HeldDataset& h) { return h.data.metric == Metric::cosine ? "cosine" : "euclidean"; })
+      .def_prop_ro("metric", [](const HeldDataset& h) { return energy_name(h.data.metric); })
       .def_prop_rw(
           "has_missing", [](const HeldDataset& h) { return h.data.has_missing; },
           [](HeldDataset& h, bool value) { h.data.has_missing = value; })
@@ -327,7 +327,7 @@ NB_MODULE(_native, m) {
             const std::size_t d = static_cast<std::size_t>(h.data.features);
             if (offset.size() != d || scale.size() != d)
               throw std::invalid_argument("one offset and scale per feature");
-            h.data.set_units(metric == "cosine" ? Metric::cosine : Metric::euclidean, offset.data(), scale.data());
+            h.data.set_units(find_energy(metric), offset.data(), scale.data());
           },
           "metric"_a, "offset"_a, "scale"_a);
   m.def("dense_dataset", &dense_dataset, "rows"_a);

@@ -1,5 +1,7 @@
 #include "inference/filling.hpp"
 
+#include "energies/registry.hpp"
+
 #include <algorithm>
 
 namespace amclust {
@@ -31,19 +33,16 @@ void Filler::fill(const Memories& memories, float* rows, const std::uint8_t* mis
 void Filler::start(const Memories& memories, float* row, const std::uint8_t* missing) {
   const Kernels& kernel = kernels();
   const int d = memories.d, k = memories.k, kp = memories.kp;
-  const bool euclidean = memories.metric == Metric::euclidean;
   ensure(logits_, static_cast<std::size_t>(kernel.lanes) * kp);
   float* p = logits_.data();
   std::fill(p, p + kp, 0.0f);
-  for (int j = 0; j < d; ++j) {
-    if (missing[j]) continue;
-    const float* r = memories.values.data() + static_cast<std::ptrdiff_t>(j) * kp;
-    const float x = row[j];
-    if (euclidean)
-      for (int m = 0; m < kp; ++m) p[m] -= (x - r[m]) * (x - r[m]);
-    else
-      for (int m = 0; m < kp; ++m) p[m] += x * r[m];
-  }
+  with_energy(memories.metric, [&](auto energy) {
+    for (int j = 0; j < d; ++j) {
+      if (missing[j]) continue;
+      const float* r = memories.values.data() + static_cast<std::ptrdiff_t>(j) * kp;
+      for (int m = 0; m < kp; ++m) p[m] += energy.attraction(row[j], r[m]);
+    }
+  });
   for (int m = 0; m < kp; ++m) p[m] = m < k ? memories.log_weights[m] + memories.beta * p[m] : -1e30f;
   kernel.softmax(p, 1, k, kp, nullptr);
   for (int j = 0; j < d; ++j) {

@@ -1,5 +1,6 @@
 #include "inference/infer.hpp"
 
+#include "energies/registry.hpp"
 #include "inference/filling.hpp"
 #include "objectives/chunked.hpp"
 
@@ -67,8 +68,6 @@ class BlockInference {
       pull_.resize(static_cast<std::size_t>(kRows) * memories_.ld);
       memory_rows_.resize(static_cast<std::size_t>(memories_.k) * memories_.ld);
       kernel.to_rows(net_.memories, memories_.d, memories_.k, memories_.kp, memories_.ld, memory_rows_.data());
-      square_distance_bias_.resize(kp);
-      for (std::size_t m = 0; m < kp; ++m) square_distance_bias_[m] = -memories_.square_norms[m];
       return;
     }
     history_.resize(kernel.free_scratch(net_));
@@ -107,7 +106,7 @@ class BlockInference {
   void move_coordinates(std::int64_t first, int n) {
     const Kernels& kernel = kernels();
     const int d = memories_.d, ld = memories_.ld, k = memories_.k, kp = memories_.kp;
-    const float keep = 1.0f - net_.step_size;
+    const float keep = 1.0f - net_.step_size, factor = logit_factor();
     std::copy(rows_.data(), rows_.data() + static_cast<std::ptrdiff_t>(n) * ld, state_.data());
     for (int step = 0; step <= net_.n_steps; ++step) {
       for (int i = 0; i < n && out_.trajectory; ++i) {
@@ -116,16 +115,22 @@ class BlockInference {
       }
       memories_.panel.products(state_.data(), n, logits_.data());
       if (step == net_.n_steps) break;
-      kernel.logits(logits_.data(), n, kp, net_.bias, 2.0f * net_.beta, logits_.data());
+      kernel.logits(logits_.data(), n, kp, net_.bias, factor, logits_.data());
       kernel.softmax(logits_.data(), n, k, kp, nullptr);
       kernel.products(logits_.data(), kp, n, k, memory_rows_.data(), ld, pull_.data());
       for (int i = 0; i < n * ld; ++i) state_[i] = keep * state_[i] + net_.step_size * pull_[i];
     }
-    kernel.logits(logits_.data(), n, kp, square_distance_bias_.data(), 2.0f, logits_.data());
-    for (int i = 0; i < n; ++i) {
-      const float* closeness = logits_.data() + static_cast<std::ptrdiff_t>(i) * kp;
-      winner_[i] = static_cast<std::int32_t>(std::max_element(closeness, closeness + k) - closeness);
-    }
+    with_energy(memories_.metric, [&](auto energy) {
+      for (int i = 0; i < n; ++i) {
+        float* closeness = logits_.data() + static_cast<std::ptrdiff_t>(i) * kp;
+        for (int m = 0; m < k; ++m) closeness[m] = energy.closeness(closeness[m], memories_.square_norms[m]);
+        winner_[i] = static_cast<std::int32_t>(std::max_element(closeness, closeness + k) - closeness);
+      }
+    });
+  }
+
+  float logit_factor() const {
+    return with_energy(memories_.metric, [&](auto energy) { return energy.logit_factor(memories_.beta); });
   }
 
   // scale * row + coefficients * memories
@@ -142,14 +147,15 @@ class BlockInference {
   // Memberships, energy and entropy of the row as it is.
   void at_rest(std::int64_t first, int n) {
     const int k = memories_.k, kp = memories_.kp;
-    const bool euclidean = memories_.metric == Metric::euclidean;
     logits_.zero();
-    kernels().logits(products_.data(), n, kp, net_.bias, euclidean ? 2.0f * net_.beta : net_.beta, logits_.data());
+    kernels().logits(products_.data(), n, kp, net_.bias, logit_factor(), logits_.data());
     kernels().softmax(logits_.data(), n, k, kp, log_total_.data());
     for (int i = 0; i < n; ++i) {
       const float* p = logits_.data() + static_cast<std::ptrdiff_t>(i) * kp;
       if (out_.memberships) std::copy(p, p + k, out_.memberships + (first + i) * k);
-      if (out_.energy) out_.energy[first + i] = (euclidean ? norm_[i] : 0.0f) - log_total_[i] / net_.beta;
+      if (out_.energy)
+        out_.energy[first + i] = with_energy(
+            memories_.metric, [&](auto energy) { return energy.energy(log_total_[i], net_.beta, norm_[i]); });
       if (out_.entropy) {
         double entropy = 0.0;
         for (int m = 0; m < k; ++m)
@@ -161,11 +167,12 @@ class BlockInference {
 
   void distances(std::int64_t first, int n) {
     const int k = memories_.k, kp = memories_.kp;
-    if (memories_.metric == Metric::euclidean) {
-      kernels().distances(rows_.data(), memories_.ld, n, memories_.d, net_.memories, kp, logits_.data());
-    } else {
-      for (int i = 0; i < n * kp; ++i) logits_[i] = 1.0f - products_[i];
-    }
+    with_energy(memories_.metric, [&](auto energy) {
+      if constexpr (energy.distance_by_difference)
+        kernels().distances(rows_.data(), memories_.ld, n, memories_.d, net_.memories, kp, logits_.data());
+      else
+        for (int i = 0; i < n * kp; ++i) logits_[i] = energy.distance(products_[i]);
+    });
     for (int i = 0; i < n; ++i)
       std::copy(logits_.data() + static_cast<std::ptrdiff_t>(i) * kp,
                 logits_.data() + static_cast<std::ptrdiff_t>(i) * kp + k, out_.square_distances + (first + i) * k);
@@ -181,7 +188,7 @@ class BlockInference {
   std::vector<std::uint8_t> missing_;
   std::vector<std::int32_t> winner_;
   bool recalls_ = false, by_coordinates_ = false;
-  Buffer state_, pull_, memory_rows_, square_distance_bias_;
+  Buffer state_, pull_, memory_rows_;
   Buffer rows_, products_, logits_, coef_, norm_, scale_, log_total_, history_, trajectory_coef_, trajectory_scale_;
 };
 

@@ -13,7 +13,8 @@ std::size_t free_scratch(const Network& net) {
   return (GramHistory::size(net.k, net.n_steps) + 5 * k + k * k) * W;
 }
 
-void free_forward(const Network& net, const FreeTile& tile) {
+template <class Energy>
+void forward(const Network& net, const FreeTile& tile) {
   const int k = net.k;
   Vec* memory = reinterpret_cast<Vec*>(tile.history);
   Vec* products = memory;
@@ -21,17 +22,14 @@ void free_forward(const Network& net, const FreeTile& tile) {
   rows_to_lanes(tile.products, net.kp, k, products);
   const Vec norm0 = tile.norm ? load(tile.norm) : splat(1.0f);
   const SharedGram gram{net.gram, k};
-  if (net.metric == Metric::cosine)
-    gram_forward<true>(net, gram, products, products, norm0, h);
-  else
-    gram_forward<false>(net, gram, products, products, norm0, h);
+  gram_forward<Energy::on_sphere>(net, gram, products, products, norm0, h);
 
   lanes_to_rows(h.a + static_cast<std::ptrdiff_t>(net.n_steps) * k, k, tile.coef, net.kp);
   store(tile.scale, h.c[net.n_steps]);
   if (tile.winner) {
     float* square_norms = reinterpret_cast<float*>(memory + k);
     for (int m = 0; m < k; ++m) square_norms[m] = net.gram[static_cast<std::ptrdiff_t>(m) * k + m];
-    const IVec winner = gram_winner(net, products, square_norms, h);
+    const IVec winner = gram_winner<Energy>(net, products, square_norms, h);
     for (int l = 0; l < W; ++l) tile.winner[l] = winner[l];
   }
   if (tile.trajectory_coef) {
@@ -43,7 +41,8 @@ void free_forward(const Network& net, const FreeTile& tile) {
   }
 }
 
-void free_backward(const Network& net, const FreeTile& tile, const FreeAdjoint& adjoint) {
+template <class Energy>
+void backward(const Network& net, const FreeTile& tile, const FreeAdjoint& adjoint) {
   const int k = net.k;
   Vec* memory = reinterpret_cast<Vec*>(tile.history);
   Vec* products = memory;
@@ -58,10 +57,8 @@ void free_backward(const Network& net, const FreeTile& tile, const FreeAdjoint& 
   const Vec norm0 = tile.norm ? load(tile.norm) : splat(1.0f);
   const SharedGram gram{net.gram, k};
   const Vec c_bar = load(adjoint.scale_adjoint);
-  if (net.metric == Metric::cosine)
-    gram_backward<true>(net, gram, products, products, norm0, a_bar, c_bar, h, bias_bar, products_bar, moved_bar);
-  else
-    gram_backward<false>(net, gram, products, products, norm0, a_bar, c_bar, h, bias_bar, products_bar, moved_bar);
+  gram_backward<Energy::on_sphere>(net, gram, products, products, norm0, a_bar, c_bar, h, bias_bar, products_bar,
+                                   moved_bar);
   for (int m = 0; m < k; ++m) products_bar[m] += moved_bar[m];
   lanes_to_rows(products_bar, k, adjoint.products_gradient, net.kp);
   gram_gradient(h, k, net.n_steps, s);
@@ -74,6 +71,14 @@ void free_backward(const Network& net, const FreeTile& tile, const FreeAdjoint& 
       adjoint.gram_gradient[at] += total;
     }
   }
+}
+
+void free_forward(const Network& net, const FreeTile& tile) {
+  amclust::with_energy(net.energy, [&](auto energy) { forward<decltype(energy)>(net, tile); });
+}
+
+void free_backward(const Network& net, const FreeTile& tile, const FreeAdjoint& adjoint) {
+  amclust::with_energy(net.energy, [&](auto energy) { backward<decltype(energy)>(net, tile, adjoint); });
 }
 
 }  // namespace

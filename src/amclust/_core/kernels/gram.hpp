@@ -8,12 +8,12 @@
 // only where all coordinates move: visible coordinates stay as they are.
 #pragma once
 
+#include "energies/registry.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/softmax.hpp"
 
 namespace {
 
-using amclust::Metric;
 using amclust::Network;
 
 struct SharedGram {
@@ -79,7 +79,9 @@ struct GramHistory {
 };
 
 // d(logit) / d(product of state and memory)
-inline float logit_factor(const Network& net) { return net.metric == Metric::euclidean ? 2.0f * net.beta : net.beta; }
+inline float logit_factor(const Network& net) {
+  return amclust::with_energy(net.energy, [&](auto energy) { return energy.logit_factor(net.beta); });
+}
 
 // products: start state times memories, all coordinates; moved: the same over the moving coordinates only. Sphere: all
 // move, and the state is normalised.
@@ -87,7 +89,7 @@ template <bool Sphere, class Gram>
 inline void gram_forward(const Network& net, const Gram& gram, const Vec* products, const Vec* moved, Vec norm0,
                          GramHistory& h) {
   const int k = net.k;
-  const Vec alpha = splat(net.step_size);
+  const Vec alpha = splat(net.step_size), f = splat(logit_factor(net));
   for (int m = 0; m < k; ++m) h.a[m] = h.ga[m] = Vec{};
   h.c[0] = splat(1.0f);
   for (int t = 0; t < net.n_steps; ++t) {
@@ -98,7 +100,6 @@ inline void gram_forward(const Network& net, const Gram& gram, const Vec* produc
     Vec* p = h.p + static_cast<std::ptrdiff_t>(t) * k;
     const Vec c = h.c[t];
     Vec total;
-    const Vec f = splat(logit_factor(net));
     if constexpr (!Sphere) {
       for (int m = 0; m < k; ++m) p[m] = splat(net.bias[m]) + f * (products[m] + (c - 1.0f) * moved[m] + ga[m]);
       softmax_lanes(p, k, total);
@@ -123,12 +124,11 @@ inline void gram_forward(const Network& net, const Gram& gram, const Vec* produc
 }
 
 // The memory nearest to the final state, where all coordinates moved.
+template <class Energy>
 inline IVec gram_winner(const Network& net, const Vec* products, const float* square_norms, GramHistory& h) {
   const Vec* ga = h.ga + static_cast<std::ptrdiff_t>(net.n_steps) * net.k;
   const Vec c = h.c[net.n_steps];
-  for (int m = 0; m < net.k; ++m)
-    h.z[m] =
-        net.metric == Metric::euclidean ? 2.0f * (c * products[m] + ga[m]) - square_norms[m] : c * products[m] + ga[m];
+  for (int m = 0; m < net.k; ++m) h.z[m] = Energy::closeness(c * products[m] + ga[m], square_norms[m]);
   return argmax_lanes(h.z, net.k);
 }
 
@@ -139,7 +139,7 @@ template <bool Sphere, class Gram>
 inline void gram_backward(const Network& net, const Gram& gram, const Vec* products, const Vec* moved, Vec norm0,
                           Vec* a_bar, Vec c_bar, GramHistory& h, Vec* bias_bar, Vec* products_bar, Vec* moved_bar) {
   const int k = net.k;
-  const Vec alpha = splat(net.step_size);
+  const Vec alpha = splat(net.step_size), f = splat(logit_factor(net));
   for (int m = 0; m < k; ++m) bias_bar[m] = products_bar[m] = moved_bar[m] = Vec{};
   Vec* last = h.left + static_cast<std::ptrdiff_t>(net.n_steps) * k;
   for (int m = 0; m < k; ++m) last[m] = Vec{};
@@ -149,7 +149,6 @@ inline void gram_backward(const Network& net, const Gram& gram, const Vec* produ
     const Vec* gnext = h.ga + static_cast<std::ptrdiff_t>(t + 1) * k;
     Vec* left = h.left + static_cast<std::ptrdiff_t>(t) * k;
     const Vec c = h.c[t];
-    const Vec f = splat(logit_factor(net));
     if constexpr (!Sphere) {
       for (int m = 0; m < k; ++m) h.z[m] = alpha * a_bar[m];
       softmax_adjoint_lanes(p, h.z, k, h.u);

@@ -63,7 +63,7 @@ class Objective {
 // Throws std::invalid_argument for a name that is not known.
 std::unique_ptr<Objective> make_objective(const Dataset& data, const ObjectiveSettings& settings);
 
-// Adds the gradient that reaches the coordinates through the bias (-beta |rho|^2), or projects it on the sphere.
+// Adds the gradient that reaches the coordinates through the bias, or projects it on the sphere.
 void finish_gradient(const Memories& memories, Gradient& gradient);
 
 }  // namespace amclust

@@ -1,5 +1,6 @@
 #include "objectives/silhouette.hpp"
 
+#include "energies/registry.hpp"
 #include "objectives/chunked.hpp"
 
 #include <algorithm>
@@ -47,7 +48,8 @@ Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gr
   const Kernels& kernel = kernels();
   const int d = memories.d, ld = memories.ld, k = memories.k, kp = memories.kp;
   const int per_part = part_rows(batch.size), parts = (batch.size + per_part - 1) / per_part;
-  const float logit_factor = memories.metric == Metric::euclidean ? 2.0f * memories.beta : memories.beta;
+  const float logit_factor =
+      with_energy(memories.metric, [&](auto energy) { return energy.logit_factor(memories.beta); });
   const double total_weight = batch.total_weight;
   const double anchor = settings_.anchor / total_weight;
   const double tie = settings_.tie / total_weight;

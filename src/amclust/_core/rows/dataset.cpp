@@ -1,5 +1,7 @@
 #include "rows/dataset.hpp"
 
+#include "energies/registry.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -66,7 +68,7 @@ void Dataset::raw(std::int64_t row, double* out) const {
   visit_stored(*this, row, [out](int j, double value) { out[j] = value; });
 }
 
-void Dataset::set_units(Metric new_metric, const double* offset, const float* scale) {
+void Dataset::set_units(EnergyKind new_metric, const double* offset, const float* scale) {
   metric = new_metric;
   offset_.assign(offset, offset + features);
   narrow_offset_.assign(offset, offset + features);
@@ -87,6 +89,7 @@ void Dataset::load(const std::int64_t* which, int n, const float* fill, float* o
   const int d = features;
   const double* shift = offset_.data();
   const float* factor = scale_.data();
+  const bool spherical = with_energy(metric, [](auto energy) { return energy.on_sphere; });
   for (int i = 0; i < n; ++i) {
     float* x = out + static_cast<std::ptrdiff_t>(i) * ld;
     for (int j = d; j < ld; ++j) x[j] = 0.0f;
@@ -100,7 +103,7 @@ void Dataset::load(const std::int64_t* which, int n, const float* fill, float* o
       load_dense_row<float>(which[i], x);
     }
     float length = 1.0f;
-    if (metric == Metric::cosine) length = normalise(x, d);
+    if (spherical) length = normalise(x, d);
     if (row_scale) row_scale[i] = length;
     if (has_missing) mark_missing(x, d, fill, missing + static_cast<std::ptrdiff_t>(i) * d);
   }

@@ -44,7 +44,7 @@ struct RunRecord {
 
 struct RunSettings {
   ObjectiveSettings objective;
-  Metric metric = Metric::euclidean;
+  EnergyKind metric{};
   float beta = 1.0f, step_size = 0.1f;
   int k = 0, n_steps = 10;
   std::vector<float> memories;     // [k][d], in the core's units
