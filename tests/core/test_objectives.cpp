@@ -16,6 +16,7 @@ using amclust::Gradient;
 using amclust::Memories;
 using amclust::Team;
 using tests::kCosine;
+using tests::kEuclidean;
 
 struct Case {
   const char* objective;
@@ -223,6 +224,37 @@ void check_weights(const Case& c) {
   CHECK_NEAR(setting.evaluate(a).loss, doubled.evaluate(b).loss, 1e-5);
 }
 
+// An objective from outside: half the squared length of the memories, whatever the rows.
+class Toy : public amclust::Objective {
+ public:
+  Evaluation evaluate(const amclust::Batch& batch, const Memories& memories, Gradient& gradient, Team&) override {
+    gradient.memories.copy_from(memories.values);
+    gradient.bias.resize(memories.kp);
+    Evaluation out;
+    out.wins.assign(memories.k, batch.total_weight / memories.k);
+    for (std::size_t i = 0; i < memories.values.size(); ++i) out.loss += 0.5 * std::pow(memories.values[i], 2);
+    return out;
+  }
+};
+
+void check_registry() {
+  check::describe("registry");
+  const std::vector<std::string> own{"completion", "reconstruction", "silhouette"};
+  CHECK(amclust::objective_names() == own);
+  const auto make_toy = [](const Dataset&, const amclust::ObjectiveSettings&) { return std::make_unique<Toy>(); };
+  amclust::register_objective("toy", make_toy);
+  CHECK_EQUAL(amclust::objective_names().back(), std::string("toy"));
+  CHECK_THROWS(std::invalid_argument, amclust::register_objective("toy", make_toy));
+  CHECK_THROWS(std::invalid_argument, amclust::register_objective("completion", make_toy));
+  check_gradient({"toy", kEuclidean, 20, 3, 2, false, false});
+
+  const tests::Rows rows = tests::Rows::blobs(4, 2, 2, 1.0, 1);
+  const Dataset data = rows.dataset();
+  amclust::ObjectiveSettings unknown;
+  unknown.name = "contrast";
+  CHECK_THROWS(std::invalid_argument, amclust::make_objective(data, unknown));
+}
+
 }  // namespace
 
 int main() {
@@ -235,10 +267,6 @@ int main() {
       check_weights(c);
     }
   }
-  const tests::Rows rows = tests::Rows::blobs(4, 2, 2, 1.0, 1);
-  const Dataset data = rows.dataset();
-  amclust::ObjectiveSettings unknown;
-  unknown.name = "contrast";
-  CHECK_THROWS(std::invalid_argument, amclust::make_objective(data, unknown));
+  check_registry();
   return check::finish();
 }

@@ -1,5 +1,5 @@
-#include "objectives/completion.hpp"
-
+// The paper's loss: hide some coordinates of every row, let the dynamics complete them, compare (mean over the hidden
+// coordinates). Missing values move too, and are never compared.
 #include "objectives/moving_block.hpp"
 #include "training/masks.hpp"
 
@@ -20,7 +20,19 @@ struct CompletionWorkspace : ChunkedObjective::Workspace {
   std::vector<float> targets;
 };
 
-}  // namespace
+class Completion final : public ChunkedObjective {
+ public:
+  Completion(const Dataset& data, const ObjectiveSettings& settings) : data_(data), settings_(settings) {}
+
+ protected:
+  std::unique_ptr<Workspace> make_workspace() const override;
+  void block(const Batch& batch, int first, int n, const Memories& memories, Workspace& workspace,
+             BlockOutput& out) const override;
+
+ private:
+  const Dataset& data_;
+  ObjectiveSettings settings_;
+};
 
 std::unique_ptr<ChunkedObjective::Workspace> Completion::make_workspace() const {
   return std::make_unique<CompletionWorkspace>(data_.features);
@@ -113,6 +125,12 @@ void Completion::block(const Batch& batch, int first, int n, const Memories& mem
   }
   out.outer->add(moving.rows.data(), n, moving.products.data());
   note_candidates(batch, first, n, moving.badness.data(), *out.candidates);
+}
+
+}  // namespace
+
+std::unique_ptr<Objective> make_completion(const Dataset& data, const ObjectiveSettings& settings) {
+  return std::make_unique<Completion>(data, settings);
 }
 
 }  // namespace amclust

@@ -1,5 +1,5 @@
 // What is minimised. An objective takes a batch of rows and the memories and gives the loss and its gradient; it draws
-// on nothing else of the trainer. A new objective is a new file and a line in registry.cpp.
+// on nothing else of the trainer. A new objective is a file and a line in registry.cpp.
 #pragma once
 
 #include "buffer.hpp"
@@ -8,6 +8,7 @@
 #include "team.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,8 +61,14 @@ class Objective {
   virtual Evaluation evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) = 0;
 };
 
+// The data must outlive the objective.
+using ObjectiveFactory = std::function<std::unique_ptr<Objective>(const Dataset&, const ObjectiveSettings&)>;
+
 // Throws std::invalid_argument for a name that is not known.
 std::unique_ptr<Objective> make_objective(const Dataset& data, const ObjectiveSettings& settings);
+// For objectives from outside the library; its own are listed in registry.cpp. A name can be taken once.
+void register_objective(std::string name, ObjectiveFactory make);
+std::vector<std::string> objective_names();
 
 // Adds the gradient that reaches the coordinates through the bias, or projects it on the sphere.
 void finish_gradient(const Memories& memories, Gradient& gradient);

@@ -1,5 +1,5 @@
-#include "objectives/reconstruction.hpp"
-
+// The paper's ablation: nothing is hidden, every coordinate moves, and the final state is compared with the row (mean
+// over its observed coordinates).
 #include "objectives/moving_block.hpp"
 
 #include <algorithm>
@@ -37,7 +37,20 @@ void move_all(const Batch& batch, int first, int n, const Memories& memories, co
   }
 }
 
-}  // namespace
+class Reconstruction final : public ChunkedObjective {
+ public:
+  Reconstruction(const Dataset& data, const ObjectiveSettings& settings) : data_(data), settings_(settings) {}
+  bool needs_gram(const Memories& memories) const override { return !memories.cheaper_by_coordinates(); }
+
+ protected:
+  std::unique_ptr<Workspace> make_workspace() const override;
+  void block(const Batch& batch, int first, int n, const Memories& memories, Workspace& workspace,
+             BlockOutput& out) const override;
+
+ private:
+  const Dataset& data_;
+  ObjectiveSettings settings_;
+};
 
 std::unique_ptr<ChunkedObjective::Workspace> Reconstruction::make_workspace() const {
   return std::make_unique<ReconstructionWorkspace>();
@@ -166,6 +179,12 @@ void Reconstruction::block(const Batch& batch, int first, int n, const Memories&
   kernel.products(values, kp, d, kp, work.square.data(), kp, work.temp.data());
   add_temp();
   note_candidates(batch, first, n, moving.badness.data(), *out.candidates);
+}
+
+}  // namespace
+
+std::unique_ptr<Objective> make_reconstruction(const Dataset& data, const ObjectiveSettings& settings) {
+  return std::make_unique<Reconstruction>(data, settings);
 }
 
 }  // namespace amclust
