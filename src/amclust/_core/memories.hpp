@@ -3,6 +3,7 @@
 
 #include "buffer.hpp"
 #include "kernels/kernels.hpp"
+#include "matrix.hpp"
 #include "panel.hpp"
 
 #include <vector>
@@ -26,7 +27,13 @@ struct Memories {
   // rows_per_refresh: about how many rows meet the memories before they change (see PanelShape).
   Memories(int k, int d, EnergyKind metric, float beta, float step_size, int n_steps, double rows_per_refresh);
 
-  // rows [k][d] in the core's units
+  // Coordinate j of all memories, [kp].
+  float* feature(int j) { return coordinates().row(j); }
+  const float* feature(int j) const { return coordinates().row(j); }
+  MatrixView<float> coordinates() { return {values.data(), d + 1, kp}; }
+  MatrixView<const float> coordinates() const { return {values.data(), d + 1, kp}; }
+
+  // rows [k][d] in core units
   void set(const float* rows);
   void get(float* rows) const;
   void set_one(int memory, const float* row);
