@@ -1,6 +1,6 @@
 #include "training/seeding.hpp"
 
-#include "buffer.hpp"
+#include "matrix.hpp"
 #include "training/order.hpp"
 #include "training/ward.hpp"
 
@@ -24,12 +24,12 @@ constexpr double kNeighbourhood = 1.0 / 32.0;
 // The rows that stand for all, loaded once for all seedings.
 struct Sample {
   int n = 0, d = 0, ld = 0;
-  Buffer rows;
+  Matrix rows;
   std::vector<double> weights;
 
   Sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
-    const std::int64_t most = std::max<std::int64_t>(4096, std::int64_t{16} * k);
-    n = static_cast<int>(std::min<std::int64_t>(all.size, most));
+    const std::int64_t max_rows = std::max<std::int64_t>(4096, std::int64_t{16} * k);
+    n = static_cast<int>(std::min<std::int64_t>(all.size, max_rows));
     d = data.features;
     ld = padded(d, kernels().lanes);
     const RandomOrder order(seed, 0, static_cast<std::uint64_t>(all.size));
@@ -40,11 +40,15 @@ struct Sample {
       which[i] = all.rows ? all.rows[at] : at;
       if (all.weights) weights[i] = all.weights[at];
     }
-    rows.resize(static_cast<std::size_t>(n) * ld);
+    rows.resize(n, ld);
     std::vector<std::uint8_t> missing(data.has_missing ? static_cast<std::size_t>(n) * d : 0);
     data.load(which.data(), n, fill, rows.data(), ld, missing.data());
   }
-  const float* row(int i) const { return rows.data() + static_cast<std::ptrdiff_t>(i) * ld; }
+  const float* row(int i) const { return rows.row(i); }
+  // Squared distances of all rows to the vectors [d][width] into out [n][width].
+  void distances(const Matrix& columns, Matrix& out) const {
+    kernels().distances(rows.data(), ld, n, d, columns.data(), static_cast<int>(columns.stride()), out.data());
+  }
 };
 
 // Squared distances of all rows of the sample to a few of its rows, [n][width].
@@ -52,25 +56,22 @@ class SampleDistances {
  public:
   SampleDistances(const Sample& sample, int width)
       : sample_(sample),
-        width_(padded(width, kernels().lanes)),
-        columns_(static_cast<std::size_t>(sample.d) * width_),
-        distances_(static_cast<std::size_t>(sample.n) * width_) {}
+        columns_(sample.d, padded(width, kernels().lanes)),
+        distances_(sample.n, padded(width, kernels().lanes)) {}
 
   void compute(const std::vector<int>& picks) {
     columns_.zero();
-    for (std::size_t c = 0; c < picks.size(); ++c) {
+    for (int c = 0; c < static_cast<int>(picks.size()); ++c) {
       const float* x = sample_.row(picks[c]);
-      for (int j = 0; j < sample_.d; ++j) columns_[static_cast<std::size_t>(j) * width_ + c] = x[j];
+      for (int j = 0; j < sample_.d; ++j) columns_(j, c) = x[j];
     }
-    kernels().distances(sample_.rows.data(), sample_.ld, sample_.n, sample_.d, columns_.data(), width_,
-                        distances_.data());
+    sample_.distances(columns_, distances_);
   }
-  float at(int row, int pick) const { return distances_[static_cast<std::size_t>(row) * width_ + pick]; }
+  float at(int row, int pick) const { return distances_(row, pick); }
 
  private:
   const Sample& sample_;
-  int width_;
-  Buffer columns_, distances_;
+  Matrix columns_, distances_;
 };
 
 // Index at which the running sum of weight * value passes the target.
@@ -136,87 +137,113 @@ std::vector<int> random_picks(const Sample& sample, int k, Random& random) {
   return picks;
 }
 
+// Weighted means of the rows of each cluster.
+class Centres {
+ public:
+  Centres(int k, int d) : d_(d), sums_(static_cast<std::size_t>(k) * d, 0.0), sizes_(k, 0.0) {}
+
+  void add(int cluster, const float* row, double weight) {
+    double* sum = view(cluster);
+    for (int j = 0; j < d_; ++j) sum[j] += weight * row[j];
+    sizes_[cluster] += weight;
+  }
+  // Empty clusters keep what stands in `out` [k][d].
+  void get(MatrixView<float> out) {
+    for (int m = 0; m < out.rows; ++m)
+      for (int j = 0; j < d_ && sizes_[m] > 0.0; ++j) out(m, j) = static_cast<float>(view(m)[j] / sizes_[m]);
+  }
+
+ private:
+  double* view(int cluster) {
+    return MatrixView<double>{sums_.data(), static_cast<int>(sizes_.size()), d_}.row(cluster);
+  }
+
+  int d_;
+  std::vector<double> sums_, sizes_;
+};
+
 // The centres of the clusters of a Ward tree of some of the sample's rows; empty where these have no k distinct ones.
 std::vector<float> ward_centres(const Sample& sample, int k, std::uint64_t seed) {
   std::vector<int> picks;
   const RandomOrder order(seed, ~std::uint32_t{0}, static_cast<std::uint64_t>(sample.n));
-  const int most = std::max(std::min(kTreeRows, static_cast<int>(kTreePart * sample.n)), std::min(sample.n, 2 * k));
-  for (int i = 0; i < sample.n && static_cast<int>(picks.size()) < most; ++i) {
+  const int max_picks =
+      std::max(std::min(kTreeRows, static_cast<int>(kTreePart * sample.n)), std::min(sample.n, 2 * k));
+  for (int i = 0; i < sample.n && static_cast<int>(picks.size()) < max_picks; ++i) {
     const int row = static_cast<int>(order[static_cast<std::uint64_t>(i)]);
     if (sample.weights[row] > 0.0) picks.push_back(row);
   }
   std::sort(picks.begin(), picks.end());
   const int n = static_cast<int>(picks.size()), d = sample.d;
-  Buffer rows(static_cast<std::size_t>(n) * sample.ld);
+  Matrix rows(n, sample.ld);
   std::vector<double> weights(n);
   for (int i = 0; i < n; ++i) {
-    std::copy_n(sample.row(picks[i]), d, rows.data() + static_cast<std::ptrdiff_t>(i) * sample.ld);
+    std::copy_n(sample.row(picks[i]), d, rows.row(i));
     weights[i] = sample.weights[picks[i]];
   }
   const int neighbours = static_cast<int>(std::lround(kNeighbourhood * n / k));
-  const std::vector<int> labels = cut_ward_tree(rows.data(), sample.ld, n, d, weights, neighbours, k);
+  const std::vector<int> labels = cut_ward_tree(rows.view(), d, weights, neighbours, k);
   if (labels.empty()) return {};
 
-  std::vector<double> sums(static_cast<std::size_t>(k) * d, 0.0), sizes(k, 0.0);
-  for (int i = 0; i < n; ++i) {
-    const float* x = sample.row(picks[i]);
-    for (int j = 0; j < d; ++j) sums[static_cast<std::size_t>(labels[i]) * d + j] += weights[i] * x[j];
-    sizes[labels[i]] += weights[i];
-  }
-  std::vector<float> centres(sums.size());
-  for (std::size_t at = 0; at < sums.size(); ++at) centres[at] = static_cast<float>(sums[at] / sizes[at / d]);
-  return centres;
+  Centres centres(k, d);
+  for (int i = 0; i < n; ++i) centres.add(labels[i], sample.row(picks[i]), weights[i]);
+  std::vector<float> out(static_cast<std::size_t>(k) * d);
+  centres.get({out.data(), k, d});
+  return out;
 }
+
+// Squared distances of all rows of the sample to memories [k][d].
+class MemoryDistances {
+ public:
+  MemoryDistances(const Sample& sample, int k)
+      : sample_(sample),
+        columns_(sample.d, padded(k, kernels().lanes)),
+        distances_(sample.n, padded(k, kernels().lanes)) {}
+
+  void compute(MatrixView<const float> memories) {
+    for (int m = 0; m < memories.rows; ++m)
+      for (int j = 0; j < sample_.d; ++j) columns_(j, m) = memories(m, j);
+    sample_.distances(columns_, distances_);
+  }
+  const float* row(int i) const { return distances_.row(i); }
+
+ private:
+  const Sample& sample_;
+  Matrix columns_, distances_;
+};
 
 // A few rounds of Lloyd's algorithm on the sample: rows become centres, and the distances to them tell the temperature.
 void settle(const Sample& sample, int k, int rounds, std::vector<float>& memories) {
-  const int d = sample.d, kp = padded(k, kernels().lanes);
-  Buffer columns(static_cast<std::size_t>(d) * kp), distances(static_cast<std::size_t>(sample.n) * kp);
+  const MatrixView<float> centres{memories.data(), k, sample.d};
+  MemoryDistances distances(sample, k);
   std::vector<int> nearest(sample.n, -1);
   for (int round = 0; round < rounds; ++round) {
-    for (int m = 0; m < k; ++m)
-      for (int j = 0; j < d; ++j)
-        columns[static_cast<std::size_t>(j) * kp + m] = memories[static_cast<std::size_t>(m) * d + j];
-    kernels().distances(sample.rows.data(), sample.ld, sample.n, d, columns.data(), kp, distances.data());
+    distances.compute(centres);
     bool changed = false;
     for (int i = 0; i < sample.n; ++i) {
-      const float* row = distances.data() + static_cast<std::ptrdiff_t>(i) * kp;
+      const float* row = distances.row(i);
       const int best = static_cast<int>(std::min_element(row, row + k) - row);
       changed = changed || best != nearest[i];
       nearest[i] = best;
     }
     if (!changed) return;
-    std::vector<double> sums(static_cast<std::size_t>(k) * d, 0.0), sizes(k, 0.0);
-    for (int i = 0; i < sample.n; ++i) {
-      const float* x = sample.row(i);
-      double* sum = sums.data() + static_cast<std::ptrdiff_t>(nearest[i]) * d;
-      for (int j = 0; j < d; ++j) sum[j] += sample.weights[i] * x[j];
-      sizes[nearest[i]] += sample.weights[i];
-    }
-    for (int m = 0; m < k; ++m)
-      for (int j = 0; j < d && sizes[m] > 0.0; ++j) {
-        const std::size_t at = static_cast<std::size_t>(m) * d + j;
-        memories[at] = static_cast<float>(sums[at] / sizes[m]);
-      }
+    Centres means(k, sample.d);
+    for (int i = 0; i < sample.n; ++i) means.add(nearest[i], sample.row(i), sample.weights[i]);
+    means.get(centres);
   }
 }
 
 // Mean of the smallest, median of second smallest minus smallest, of the distances to the memories; and the mean of
 // those to the centre of all.
 void scales_of(const Sample& sample, int k, Seeding& seeding) {
-  const int kp = padded(k, kernels().lanes);
-  Buffer columns(static_cast<std::size_t>(sample.d) * kp), distances(static_cast<std::size_t>(sample.n) * kp);
-  for (int m = 0; m < k; ++m)
-    for (int j = 0; j < sample.d; ++j)
-      columns[static_cast<std::size_t>(j) * kp + m] = seeding.memories[static_cast<std::size_t>(m) * sample.d + j];
-  kernels().distances(sample.rows.data(), sample.ld, sample.n, sample.d, columns.data(), kp, distances.data());
+  MemoryDistances distances(sample, k);
+  distances.compute({seeding.memories.data(), k, sample.d});
   std::vector<float> gaps(sample.n);
   std::vector<double> centre(sample.d, 0.0);
   double sum = 0.0, weight = 0.0, squares = 0.0;
   for (int i = 0; i < sample.n; ++i) {
     float first = std::numeric_limits<float>::max(), second = first;
     for (int m = 0; m < k; ++m) {
-      const float value = distances[static_cast<std::size_t>(i) * kp + m];
+      const float value = distances.row(i)[m];
       if (value < first) {
         second = first;
         first = value;
