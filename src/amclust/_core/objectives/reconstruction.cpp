@@ -124,20 +124,21 @@ class Reconstruction final : public ChunkedObjective {
     MovingBlock& moving = work.moving;
     work.scale_bar.zero();
     moving.badness.zero();
+    const MatrixView<float> states = work.state_t;
     for (int i = 0; i < block.n; ++i) {
-      const float* x = moving.rows.row(i);
+      const float *x = moving.rows.row(i), share = work.share[i], scale = work.scale[i];
       const std::uint8_t* missing = moving.missing.row(i);
       float loss = 0.0f, scale_bar = 0.0f;
       for (int j = 0; j < data_.features; ++j) {
-        float& state = work.state_t(j, i);
-        const float residual = missing && missing[j] ? 0.0f : state + work.scale[i] * x[j] - x[j];
+        float& state = states(j, i);
+        const float residual = missing && missing[j] ? 0.0f : state + scale * x[j] - x[j];
         loss += residual * residual;
-        state = 2.0f * work.share[i] * residual;
+        state = 2.0f * share * residual;
         scale_bar += state * x[j];
       }
-      moving.badness[i] = work.share[i] * loss;
+      moving.badness[i] = share * loss;
       work.scale_bar[i] = scale_bar;
-      out.loss += static_cast<double>(work.share[i]) * loss;
+      out.loss += static_cast<double>(share) * loss;
       out.wins[work.winner[i]] += batch.weights ? batch.weights[block.first + i] : 1.0;
     }
   }
