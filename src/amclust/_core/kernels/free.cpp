@@ -82,7 +82,7 @@ void free_backward(const Network& net, const FreeTile& tile, const FreeAdjoint& 
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_free)(amclust::Kernels& table) {
+void amclust::AMCLUST_ISA::fill_free(Kernels& table) {
   table.free_scratch = free_scratch;
   table.free_forward = free_forward;
   table.free_backward = free_backward;

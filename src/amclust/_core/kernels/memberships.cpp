@@ -62,7 +62,7 @@ void softmax_adjoint(const float* p, const float* g, int n, int kp, float* out) 
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_memberships)(amclust::Kernels& table) {
+void amclust::AMCLUST_ISA::fill_memberships(Kernels& table) {
   table.logits = logits;
   table.softmax = softmax;
   table.softmax_adjoint = softmax_adjoint;

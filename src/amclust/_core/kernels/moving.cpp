@@ -315,7 +315,7 @@ void moving(const Network& net, const MovingTile& tile) {
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_moving)(amclust::Kernels& table) {
+void amclust::AMCLUST_ISA::fill_moving(Kernels& table) {
   table.moving_scratch = moving_scratch;
   table.moving = moving;
 }

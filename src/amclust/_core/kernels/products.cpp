@@ -228,7 +228,7 @@ void subtract_scaled(const float* memories, const float* factor, int d, int kp, 
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_products)(amclust::Kernels& table) {
+void amclust::AMCLUST_ISA::fill_products(Kernels& table) {
   table.products = products;
   table.dots = dots;
   table.outer_dots = outer_dots;

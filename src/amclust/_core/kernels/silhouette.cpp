@@ -100,4 +100,4 @@ void silhouette(SilhouetteBlock& block) {
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_silhouette)(amclust::Kernels& table) { table.silhouette = silhouette; }
+void amclust::AMCLUST_ISA::fill_silhouette(Kernels& table) { table.silhouette = silhouette; }
