@@ -33,7 +33,7 @@ struct Rows {
             centres[static_cast<std::size_t>(i % k) * d + j] + static_cast<float>(spread) * source.normal();
     return out;
   }
-  void punch_holes(double share, std::uint64_t seed) {
+  void remove_values(double share, std::uint64_t seed) {
     Source source(seed);
     for (std::size_t i = 0; i < values.size(); ++i)
       if (i % d != 0 && source.uniform(0.0, 1.0) < share) values[i] = std::nanf("");

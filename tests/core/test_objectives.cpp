@@ -22,7 +22,7 @@ struct Case {
   const char* objective;
   EnergyKind metric;
   int n, d, k;
-  bool holes, weighted;
+  bool with_missing, weighted;
 };
 
 // A batch of all rows, and a network near them.
@@ -36,7 +36,7 @@ struct Setting {
 
   explicit Setting(const Case& c) : rows(tests::Rows::blobs(c.n, c.d, c.k, 1.0, 5)) {
     for (float& value : rows.values) value *= 0.5f;
-    if (c.holes) rows.punch_holes(0.25, 6);
+    if (c.with_missing) rows.remove_values(0.25, 6);
     data = rows.dataset(c.metric);
     tests::Source source(7);
     for (int i = 0; i < c.n; ++i) {
@@ -90,25 +90,25 @@ std::vector<Case> cases() {
   std::vector<Case> out;
   for (const char* objective : {"completion", "reconstruction", "silhouette"})
     for (const EnergyKind metric : tests::energies())
-      for (const bool holes : {false, true}) {
-        out.push_back({objective, metric, 90, 7, 3, holes, false});
-        out.push_back({objective, metric, 40, 3, 9, holes, true});
-        out.push_back({objective, metric, 33, 50, 4, holes, true});
+      for (const bool with_missing : {false, true}) {
+        out.push_back({objective, metric, 90, 7, 3, with_missing, false});
+        out.push_back({objective, metric, 40, 3, 9, with_missing, true});
+        out.push_back({objective, metric, 33, 50, 4, with_missing, true});
       }
   return out;
 }
 
 void describe(const char* what, const Case& c) {
   check::describe(what, " (", amclust::kernels().name, "): ", c.objective, " ", amclust::energy_name(c.metric),
-                  " n=", c.n, " d=", c.d, " k=", c.k, c.holes ? " holes" : "", c.weighted ? " weighted" : "");
+                  " n=", c.n, " d=", c.d, " k=", c.k, c.with_missing ? " missing" : "", c.weighted ? " weighted" : "");
 }
 
 // Along random directions, so that the loss moves by more than float's noise.
 void check_gradient(const Case& c) {
   describe("gradient", c);
   Setting setting(c);
-  // With holes the silhouette takes what the memories fill in as constants, which differences do not.
-  if (c.holes && setting.settings.name == "silhouette") return;
+  // With missing values the silhouette takes what the memories fill in as constants, which differences do not.
+  if (c.with_missing && setting.settings.name == "silhouette") return;
   Gradient gradient;
   setting.evaluate(gradient);
   const int kp = setting.memories.kp;

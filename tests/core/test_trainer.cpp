@@ -1,4 +1,5 @@
-// Training from seeds to labels: it finds blobs, repeats itself to the bit, wakes dead memories, stops when told to.
+// Training from seeds to labels: it finds blobs, repeats itself to the bit, moves the memories of empty clusters, stops
+// when told to.
 #include "blobs.hpp"
 #include "check.hpp"
 #include "inference/infer.hpp"
@@ -98,24 +99,24 @@ bool finds_the_blobs(const std::vector<std::int32_t>& labels, double share) {
   return used.size() == kClusters && static_cast<double>(right) >= share * static_cast<double>(labels.size());
 }
 
-tests::Rows make_rows(int n, bool holes) {
+tests::Rows make_rows(int n, bool with_missing) {
   tests::Rows rows = tests::Rows::blobs(n, 6, kClusters, 0.3, 4);
-  if (holes) rows.punch_holes(0.2, 5);
+  if (with_missing) rows.remove_values(0.2, 5);
   return rows;
 }
 
 void training_finds_blobs() {
   for (const char* objective : {"completion", "reconstruction", "silhouette"})
     for (const EnergyKind metric : tests::energies())
-      for (const bool holes : {false, true}) {
-        check::describe(objective, " ", amclust::energy_name(metric), holes ? " holes" : "");
-        const tests::Rows rows = make_rows(240, holes);
+      for (const bool with_missing : {false, true}) {
+        check::describe(objective, " ", amclust::energy_name(metric), with_missing ? " missing" : "");
+        const tests::Rows rows = make_rows(240, with_missing);
         const Dataset data = rows.dataset(metric);
         const auto runs = seeded_runs(data, objective, 3);
         const auto records = train(data, runs, 2);
         int right = 0;
         for (std::size_t i = 0; i < runs.size(); ++i) {
-          right += finds_the_blobs(labels_of(data, runs[i], records[i]), holes ? 0.9 : 1.0);
+          right += finds_the_blobs(labels_of(data, runs[i], records[i]), with_missing ? 0.9 : 1.0);
           const RunRecord& record = records[i];
           CHECK(!record.loss_curve.empty() && record.loss_curve.size() <= 60);
           CHECK_EQUAL(record.loss, record.loss_curve[record.best_epoch]);

@@ -10,7 +10,7 @@
 
 namespace amclust {
 
-// Where to write what is wanted; null for the rest. n: number of rows asked for. All in the core's units.
+// Where to write what is wanted; null for the rest. n: number of rows asked for. All in core units.
 struct Inference {
   std::int32_t* labels = nullptr;     // [n]
   float* memberships = nullptr;       // [n][k]

@@ -47,7 +47,7 @@ struct ObjectiveSettings {
   std::string name;
   std::uint64_t seed = 0;
   double hidden_fraction = 0.15;
-  std::vector<float> fill;  // where hidden and missing coordinates start, in the core's units
+  std::vector<float> fill;  // where hidden and missing coordinates start, in core units
   double anchor = 0.0;      // silhouette: weight of the scatter inside the soft clusters
   double tie = 0.0;         // silhouette: weight of the memories' squared distance from the soft centres
 };
