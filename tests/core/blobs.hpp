@@ -10,7 +10,7 @@ struct Rows {
   int n, d;
   std::vector<float> values;
 
-  amclust::Dataset dataset(amclust::Metric metric = amclust::Metric::euclidean) const {
+  amclust::Dataset dataset(amclust::EnergyKind metric = kEuclidean) const {
     amclust::Dataset out;
     out.rows = n;
     out.features = d;
@@ -33,7 +33,7 @@ struct Rows {
             centres[static_cast<std::size_t>(i % k) * d + j] + static_cast<float>(spread) * source.normal();
     return out;
   }
-  void punch_holes(double share, std::uint64_t seed) {
+  void remove_values(double share, std::uint64_t seed) {
     Source source(seed);
     for (std::size_t i = 0; i < values.size(); ++i)
       if (i % d != 0 && source.uniform(0.0, 1.0) < share) values[i] = std::nanf("");

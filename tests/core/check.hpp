@@ -57,29 +57,29 @@ inline int finish() {
 
 #define CHECK(condition) ::check::report(static_cast<bool>(condition), __FILE__, __LINE__, #condition)
 
-#define CHECK_EQUAL(found, expected)                                                                \
-  do {                                                                                              \
-    const auto found_ = (found);                                                                    \
-    const auto expected_ = (expected);                                                              \
+#define CHECK_EQUAL(found, expected)                                                                    \
+  do {                                                                                                  \
+    const auto found_ = (found);                                                                        \
+    const auto expected_ = (expected);                                                                  \
     ::check::report(found_ == expected_, __FILE__, __LINE__, #found, ::check::both(found_, expected_)); \
   } while (false)
 
 // NaN is near nothing.
-#define CHECK_NEAR(found, expected, tolerance)                                                              \
-  do {                                                                                                      \
-    const double found_ = (found);                                                                          \
-    const double expected_ = (expected);                                                                    \
-    ::check::report(std::abs(found_ - expected_) <= (tolerance), __FILE__, __LINE__, #found,                \
-                    ::check::both(found_, expected_));                                                      \
+#define CHECK_NEAR(found, expected, tolerance)                                               \
+  do {                                                                                       \
+    const double found_ = (found);                                                           \
+    const double expected_ = (expected);                                                     \
+    ::check::report(std::abs(found_ - expected_) <= (tolerance), __FILE__, __LINE__, #found, \
+                    ::check::both(found_, expected_));                                       \
   } while (false)
 
-#define CHECK_THROWS(type, statement)                                                 \
-  do {                                                                                \
-    bool thrown_ = false;                                                             \
-    try {                                                                             \
-      statement;                                                                      \
-    } catch (const type&) {                                                           \
-      thrown_ = true;                                                                 \
-    }                                                                                 \
-    ::check::report(thrown_, __FILE__, __LINE__, #statement " throws " #type);        \
+#define CHECK_THROWS(type, statement)                                          \
+  do {                                                                         \
+    bool thrown_ = false;                                                      \
+    try {                                                                      \
+      statement;                                                               \
+    } catch (const type&) {                                                    \
+      thrown_ = true;                                                          \
+    }                                                                          \
+    ::check::report(thrown_, __FILE__, __LINE__, #statement " throws " #type); \
   } while (false)

@@ -1,7 +1,9 @@
 #include "tables.hpp"
 
 #if defined(AMCLUST_HAVE_EMULATED16)
-const amclust::Kernels* kernel_table_emulated16();
+namespace amclust::emulated16 {
+const Kernels* kernel_table();
+}
 #endif
 
 namespace tests {
@@ -22,7 +24,7 @@ const std::vector<const amclust::Kernels*>& tables() {
       found.push_back(&amclust::kernels());
     }
 #if defined(AMCLUST_HAVE_EMULATED16)
-    if (amclust::use_instruction_set("avx2")) found.push_back(kernel_table_emulated16());
+    if (amclust::use_instruction_set("avx2")) found.push_back(amclust::emulated16::kernel_table());
 #endif
     amclust::use_instruction_set("best");
     return found;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "buffer.hpp"
+#include "energies/registry.hpp"
 #include "kernels/kernels.hpp"
 #include "random.hpp"
 
@@ -18,6 +19,16 @@ std::vector<const char*> instruction_sets();
 
 // Memory counts that meet every remainder of the lanes: 4, 8 and 16.
 constexpr std::initializer_list<int> kMemoryCounts{1, 2, 3, 7, 8, 10, 16, 17, 70};
+
+constexpr amclust::EnergyKind kEuclidean = amclust::kind_of<amclust::Euclidean>;
+constexpr amclust::EnergyKind kCosine = amclust::kind_of<amclust::Cosine>;
+
+// Every energy there is.
+inline std::vector<amclust::EnergyKind> energies() {
+  std::vector<amclust::EnergyKind> out;
+  for (const std::string& name : amclust::energy_names()) out.push_back(amclust::find_energy(name));
+  return out;
+}
 
 class Source {
  public:

@@ -1,4 +1,4 @@
-// Rows read where they lie: dense or CSR, float or double, with holes; column statistics and distinct rows.
+// Rows read where they lie: dense or CSR, float or double, with missing values; column statistics and distinct rows.
 #include "blobs.hpp"
 #include "check.hpp"
 
@@ -9,8 +9,9 @@ namespace {
 
 using amclust::ColumnStatistics;
 using amclust::Dataset;
-using amclust::Metric;
 using amclust::Team;
+using tests::kCosine;
+using tests::kEuclidean;
 
 const float kNan = std::nanf("");
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -46,7 +47,7 @@ struct Forms {
       out.dense = {dense.data(), sizeof(Value) == 8, d};
     const std::vector<double> offset(d, 0.5);
     const std::vector<float> scale(d, 2.0f);
-    out.set_units(Metric::euclidean, offset.data(), scale.data());
+    out.set_units(kEuclidean, offset.data(), scale.data());
     return out;
   }
 };
@@ -87,7 +88,7 @@ void check_loading(bool is_sparse) {
 
 void rows_on_the_sphere() {
   const tests::Rows rows{2, 4, {3.0f, 0.0f, 4.0f, 0.0f, kNan, 1.0f, -1.0f, kNan}};
-  Dataset data = rows.dataset(Metric::cosine);
+  Dataset data = rows.dataset(kCosine);
   const std::int64_t which[] = {0, 1};
   const float fill[] = {0.1f, 0.2f, 0.3f, 0.4f};
   float out[8], row_scale[2];
@@ -112,7 +113,7 @@ void a_stride_skips_what_is_not_ours() {
   data.dense = {wide.data(), false, 3};
   const double offset[] = {0.0, 0.0};
   const float scale[] = {1.0f, 1.0f};
-  data.set_units(Metric::euclidean, offset, scale);
+  data.set_units(kEuclidean, offset, scale);
   const std::int64_t which[] = {1, 0};
   float out[4];
   data.load(which, 2, nullptr, out, 2, nullptr);
@@ -125,12 +126,12 @@ void a_stride_skips_what_is_not_ours() {
 void check_statistics(const Dataset& data, const std::vector<float>& table, const std::int64_t* which, std::int64_t n,
                       const float* weights, Team& team) {
   const ColumnStatistics stats = amclust::column_statistics(data, which, n, weights, team);
-  std::int64_t holes = 0;
+  std::int64_t n_missing = 0;
   for (int j = 0; j < data.features; ++j) {
     double weight = 0.0, mean = 0.0, square = 0.0, low = kInf, high = -kInf;
     for (std::int64_t i = 0; i < n; ++i) {
       const double value = table[static_cast<std::size_t>(which ? which[i] : i) * data.features + j];
-      holes += std::isnan(value);
+      n_missing += std::isnan(value);
       if (std::isnan(value)) continue;
       const double w = weights ? weights[i] : 1.0;
       weight += w;
@@ -149,7 +150,7 @@ void check_statistics(const Dataset& data, const std::vector<float>& table, cons
     CHECK_EQUAL(stats.low[j], low);
     CHECK_EQUAL(stats.high[j], high);
   }
-  CHECK_EQUAL(stats.missing, holes);
+  CHECK_EQUAL(stats.missing, n_missing);
   CHECK_EQUAL(stats.infinite_row, std::int64_t{-1});
   CHECK_EQUAL(stats.empty_row, std::int64_t{-1});
 }
@@ -185,7 +186,7 @@ void variance_far_from_zero() {
 
 void statistics_do_not_depend_on_the_threads() {
   tests::Rows rows = tests::Rows::blobs(333, 4, 3, 1.0, 1);
-  rows.punch_holes(0.2, 2);
+  rows.remove_values(0.2, 2);
   const Dataset data = rows.dataset();
   Team one(1), four(4);
   const ColumnStatistics a = amclust::column_statistics(data, nullptr, 333, nullptr, one);

@@ -24,7 +24,8 @@ std::vector<double> native(const Dataset& data, const std::vector<std::int64_t>&
 }
 
 // Copies are written out; distances over the features that both rows have, scaled up.
-double by_definition(const tests::Rows& rows, const std::vector<std::int64_t>& which, const std::int32_t* labels, int k) {
+double by_definition(const tests::Rows& rows, const std::vector<std::int64_t>& which, const std::int32_t* labels,
+                     int k) {
   const std::size_t n = which.size();
   const auto distance = [&](std::size_t a, std::size_t b) {
     double square = 0.0;
@@ -59,11 +60,11 @@ double by_definition(const tests::Rows& rows, const std::vector<std::int64_t>& w
 void equals_its_definition() {
   for (const char* name : tests::instruction_sets()) {
     amclust::use_instruction_set(name);
-    for (const bool holes : {false, true})
+    for (const bool with_missing : {false, true})
       for (const int n : {5, 16, 63, 130}) {
-        check::describe(name, ": n=", n, holes ? " holes" : "");
+        check::describe(name, ": n=", n, with_missing ? " missing" : "");
         tests::Rows rows = tests::Rows::blobs(n, 5, 3, 1.0, 2);
-        if (holes) rows.punch_holes(0.3, 3);
+        if (with_missing) rows.remove_values(0.3, 3);
         const Dataset data = rows.dataset();
         tests::Source source(9);
         std::vector<std::int64_t> which;

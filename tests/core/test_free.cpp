@@ -6,21 +6,23 @@
 namespace {
 
 using amclust::Buffer;
+using amclust::EnergyKind;
 using amclust::FreeAdjoint;
 using amclust::FreeTile;
 using amclust::Kernels;
-using amclust::Metric;
 using amclust::Network;
 using amclust::padded;
+using tests::kCosine;
+using tests::kEuclidean;
 using tests::Source;
 
 struct Problem {
   int k, d, lanes, n_steps;
-  Metric metric;
+  EnergyKind metric;
   double beta, step_size;
   std::vector<double> memories, bias;     // [k][d], [k]
   std::vector<std::vector<double>> rows;  // [lanes][d]
-  double factor() const { return metric == Metric::euclidean ? 2.0 * beta : beta; }
+  double factor() const { return metric == kEuclidean ? 2.0 * beta : beta; }
 };
 
 double dot(const double* a, const double* b, int n) {
@@ -36,9 +38,9 @@ void softmax(std::vector<double>& z) {
   for (double& value : z) value /= total;
 }
 
-Problem make(Source& source, const Kernels& kernel, Metric metric, int k, int d, int n_steps) {
+Problem make(Source& source, const Kernels& kernel, EnergyKind metric, int k, int d, int n_steps) {
   Problem p{k, d, kernel.lanes, n_steps, metric, 0.0, 0.3f, {}, {}, {}};
-  const bool cosine = metric == Metric::cosine;
+  const bool cosine = metric == kCosine;
   p.beta = static_cast<float>(cosine ? 2.0 : 1.5 / d);
   const auto row = [&] {
     std::vector<double> out(d);
@@ -68,8 +70,8 @@ std::vector<std::vector<double>> states(const Problem& p, std::vector<double> v)
     std::vector<double> pull(p.d, 0.0);
     for (int m = 0; m < p.k; ++m)
       for (int j = 0; j < p.d; ++j) pull[j] += z[m] * p.memories[static_cast<std::size_t>(m) * p.d + j];
-    for (int j = 0; j < p.d; ++j) v[j] += p.step_size * (p.metric == Metric::euclidean ? pull[j] - v[j] : pull[j]);
-    if (p.metric == Metric::cosine) {
+    for (int j = 0; j < p.d; ++j) v[j] += p.step_size * (p.metric == kEuclidean ? pull[j] - v[j] : pull[j]);
+    if (p.metric == kCosine) {
       const double length = std::sqrt(dot(v.data(), v.data(), p.d));
       for (double& value : v) value /= length;
     }
@@ -91,7 +93,7 @@ struct Coefficients {
     for (int t = 0; t < p.n_steps; ++t) {
       for (int m = 0; m < k; ++m) z[m] = bias[m] + p.factor() * (c * products[m] + ga[m]);
       softmax(z);
-      const bool euclidean = p.metric == Metric::euclidean;
+      const bool euclidean = p.metric == kEuclidean;
       for (int m = 0; m < k; ++m) a[m] = (euclidean ? 1.0 - p.step_size : 1.0) * a[m] + p.step_size * z[m];
       if (euclidean) c *= 1.0 - p.step_size;
       for (int m = 0; m < k; ++m) ga[m] = dot(gram.data() + static_cast<std::ptrdiff_t>(m) * k, a.data(), k);
@@ -107,8 +109,8 @@ struct Coefficients {
   }
 };
 
-void check_setting(const Kernels& kernel, Metric metric, int k, int n_steps) {
-  check::describe(kernel.name, metric == Metric::cosine ? ": cosine" : ": euclidean", " k=", k, " steps=", n_steps);
+void check_setting(const Kernels& kernel, EnergyKind metric, int k, int n_steps) {
+  check::describe(kernel.name, metric == kCosine ? ": cosine" : ": euclidean", " k=", k, " steps=", n_steps);
   Source source(static_cast<std::uint64_t>(k * 100 + n_steps));
   const int d = 9, lanes = kernel.lanes, kp = padded(k, lanes), used = lanes - 1;
   const Problem p = make(source, kernel, metric, k, d, n_steps);
@@ -124,8 +126,16 @@ void check_setting(const Kernels& kernel, Metric metric, int k, int n_steps) {
       gram[at] = static_cast<float>(exact_gram[at]);
     }
   }
-  const Network net{memories.data(), bias.data(), gram.data(), k, kp, d, metric, static_cast<float>(p.beta),
-                    static_cast<float>(p.step_size), n_steps};
+  const Network net{memories.data(),
+                    bias.data(),
+                    gram.data(),
+                    k,
+                    kp,
+                    d,
+                    metric,
+                    static_cast<float>(p.beta),
+                    static_cast<float>(p.step_size),
+                    n_steps};
   Buffer products(static_cast<std::size_t>(lanes) * kp), norm(lanes), coef(products.size()), scale(lanes);
   Buffer history(kernel.free_scratch(net)), trajectory_coef((n_steps + 1) * products.size());
   Buffer trajectory_scale(static_cast<std::size_t>(n_steps + 1) * lanes);
@@ -136,8 +146,9 @@ void check_setting(const Kernels& kernel, Metric metric, int k, int n_steps) {
       products[static_cast<std::size_t>(l) * kp + m] =
           static_cast<float>(dot(p.rows[l].data(), p.memories.data() + static_cast<std::ptrdiff_t>(m) * d, d));
   }
-  FreeTile tile{products.data(), norm.data(), coef.data(), scale.data(), history.data(), trajectory_coef.data(),
-                trajectory_scale.data(), winner.data()};
+  FreeTile tile{
+      products.data(),         norm.data(),  coef.data(), scale.data(), history.data(), trajectory_coef.data(),
+      trajectory_scale.data(), winner.data()};
   kernel.free_forward(net, tile);
 
   for (int l = 0; l < lanes; ++l) {
@@ -173,8 +184,8 @@ void check_setting(const Kernels& kernel, Metric metric, int k, int n_steps) {
     scale_adjoint[l] = source.normal();
     for (int m = 0; m < k; ++m) coef_adjoint[static_cast<std::size_t>(l) * kp + m] = source.normal();
   }
-  const FreeAdjoint adjoint{coef_adjoint.data(), scale_adjoint.data(), products_gradient.data(), gram_gradient.data(),
-                            bias_gradient.data(), used};
+  const FreeAdjoint adjoint{coef_adjoint.data(),  scale_adjoint.data(), products_gradient.data(),
+                            gram_gradient.data(), bias_gradient.data(), used};
   kernel.free_backward(net, tile, adjoint);
   std::vector<Coefficients> lane(used);
   std::vector<std::vector<double>> weights(used);
@@ -212,7 +223,7 @@ void check_setting(const Kernels& kernel, Metric metric, int k, int n_steps) {
 
 int main() {
   for (const Kernels* kernel : tests::tables())
-    for (const Metric metric : {Metric::euclidean, Metric::cosine})
+    for (const EnergyKind metric : tests::energies())
       for (const int k : tests::kMemoryCounts)
         for (const int n_steps : {1, 2, 6}) check_setting(*kernel, metric, k, n_steps);
   return check::finish();

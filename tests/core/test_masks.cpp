@@ -29,15 +29,15 @@ void draws_are_distinct_and_observed() {
   for (std::uint32_t row = 0; row < 400; ++row) {
     Random shape(1, Purpose::sample, row);
     std::vector<std::uint8_t> missing(d, 0);
-    const bool holes = row % 3 != 0;
-    if (holes)
+    const bool with_missing = row % 3 != 0;
+    if (with_missing)
       for (std::uint8_t& m : missing) m = shape.below(3) == 0;
     const int observed = static_cast<int>(std::count(missing.begin(), missing.end(), std::uint8_t{0}));
     const int count = observed ? static_cast<int>(shape.below(static_cast<std::uint32_t>(observed) + 1)) : 0;
     check::describe("row ", row, ", ", count, " of ", observed);
     Random random(7, Purpose::mask, 0, row);
     std::vector<std::int32_t> drawn(d, -1);
-    sampler.draw(random, count, observed, holes ? missing.data() : nullptr, drawn.data());
+    sampler.draw(random, count, observed, with_missing ? missing.data() : nullptr, drawn.data());
     std::vector<int> times(d, 0);
     for (int i = 0; i < count; ++i) {
       const bool inside = drawn[i] >= 0 && drawn[i] < d;

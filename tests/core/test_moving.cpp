@@ -7,10 +7,10 @@ namespace {
 
 using amclust::Buffer;
 using amclust::Kernels;
-using amclust::Metric;
 using amclust::MovingTile;
 using amclust::Network;
 using amclust::padded;
+using tests::kEuclidean;
 using tests::Source;
 
 struct Setting {
@@ -123,8 +123,16 @@ void check_setting(const Kernels& kernel, const Setting& setting) {
     for (int j = 0; j < p.d; ++j)
       memories[static_cast<std::size_t>(j) * kp + m] =
           static_cast<float>(p.memories[static_cast<std::size_t>(m) * p.d + j]);
-  const Network net{memories.data(), bias.data(), nullptr,    p.k, kp, p.d, Metric::euclidean,
-                    static_cast<float>(p.beta), static_cast<float>(p.step_size), p.n_steps};
+  const Network net{memories.data(),
+                    bias.data(),
+                    nullptr,
+                    p.k,
+                    kp,
+                    p.d,
+                    kEuclidean,
+                    static_cast<float>(p.beta),
+                    static_cast<float>(p.step_size),
+                    p.n_steps};
   p.beta = static_cast<float>(p.beta);
   p.step_size = static_cast<float>(p.step_size);
 

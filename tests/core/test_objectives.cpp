@@ -10,17 +10,19 @@
 namespace {
 
 using amclust::Dataset;
+using amclust::EnergyKind;
 using amclust::Evaluation;
 using amclust::Gradient;
 using amclust::Memories;
-using amclust::Metric;
 using amclust::Team;
+using tests::kCosine;
+using tests::kEuclidean;
 
 struct Case {
   const char* objective;
-  Metric metric;
+  EnergyKind metric;
   int n, d, k;
-  bool holes, weighted;
+  bool with_missing, weighted;
 };
 
 // A batch of all rows, and a network near them.
@@ -34,7 +36,7 @@ struct Setting {
 
   explicit Setting(const Case& c) : rows(tests::Rows::blobs(c.n, c.d, c.k, 1.0, 5)) {
     for (float& value : rows.values) value *= 0.5f;
-    if (c.holes) rows.punch_holes(0.25, 6);
+    if (c.with_missing) rows.remove_values(0.25, 6);
     data = rows.dataset(c.metric);
     tests::Source source(7);
     for (int i = 0; i < c.n; ++i) {
@@ -47,7 +49,7 @@ struct Setting {
     settings.fill.assign(c.d, 0.1f);
     settings.anchor = 0.15;
     settings.tie = 0.13;
-    const bool cosine = c.metric == Metric::cosine;
+    const bool cosine = c.metric == kCosine;
     memories = Memories(c.k, c.d, c.metric, cosine ? 3.0f : 3.0f / static_cast<float>(c.d), 0.3f, 4, c.n);
     std::vector<float> start(static_cast<std::size_t>(c.k) * c.d);
     for (int m = 0; m < c.k; ++m)
@@ -65,7 +67,12 @@ struct Setting {
       total = 0.0;
       for (const float w : weights) total += w;
     }
-    return {index.data(), index.data(), weights.empty() ? nullptr : weights.data(), static_cast<int>(index.size()), total, 2};
+    return {index.data(),
+            index.data(),
+            weights.empty() ? nullptr : weights.data(),
+            static_cast<int>(index.size()),
+            total,
+            2};
   }
   Evaluation evaluate(Gradient& gradient, int threads = 1) {
     Team team(threads);
@@ -82,26 +89,26 @@ struct Setting {
 std::vector<Case> cases() {
   std::vector<Case> out;
   for (const char* objective : {"completion", "reconstruction", "silhouette"})
-    for (const Metric metric : {Metric::euclidean, Metric::cosine})
-      for (const bool holes : {false, true}) {
-        out.push_back({objective, metric, 90, 7, 3, holes, false});
-        out.push_back({objective, metric, 40, 3, 9, holes, true});
-        out.push_back({objective, metric, 33, 50, 4, holes, true});
+    for (const EnergyKind metric : tests::energies())
+      for (const bool with_missing : {false, true}) {
+        out.push_back({objective, metric, 90, 7, 3, with_missing, false});
+        out.push_back({objective, metric, 40, 3, 9, with_missing, true});
+        out.push_back({objective, metric, 33, 50, 4, with_missing, true});
       }
   return out;
 }
 
 void describe(const char* what, const Case& c) {
-  check::describe(what, " (", amclust::kernels().name, "): ", c.objective, c.metric == Metric::cosine ? " cosine" : "",
-                  " n=", c.n, " d=", c.d, " k=", c.k, c.holes ? " holes" : "", c.weighted ? " weighted" : "");
+  check::describe(what, " (", amclust::kernels().name, "): ", c.objective, " ", amclust::energy_name(c.metric),
+                  " n=", c.n, " d=", c.d, " k=", c.k, c.with_missing ? " missing" : "", c.weighted ? " weighted" : "");
 }
 
 // Along random directions, so that the loss moves by more than float's noise.
 void check_gradient(const Case& c) {
   describe("gradient", c);
   Setting setting(c);
-  // With holes the silhouette takes what the memories fill in as constants, which differences do not.
-  if (c.holes && setting.settings.name == "silhouette") return;
+  // With missing values the silhouette takes what the memories fill in as constants, which differences do not.
+  if (c.with_missing && setting.settings.name == "silhouette") return;
   Gradient gradient;
   setting.evaluate(gradient);
   const int kp = setting.memories.kp;
@@ -171,7 +178,8 @@ void check_threads(Case c) {
   CHECK_NEAR(wins, total, 1e-3 * total);
   const std::size_t row_bytes = static_cast<std::size_t>(setting.memories.kp) * sizeof(float);
   const std::vector<float> zero(setting.memories.kp, 0.0f);
-  CHECK(std::memcmp(one.memories.data() + static_cast<std::ptrdiff_t>(c.d) * setting.memories.kp, zero.data(), row_bytes) == 0);
+  CHECK(std::memcmp(one.memories.data() + static_cast<std::ptrdiff_t>(c.d) * setting.memories.kp, zero.data(),
+                    row_bytes) == 0);
 }
 
 // An evaluation leaves nothing behind that changes the next one, of another size too.
@@ -216,6 +224,37 @@ void check_weights(const Case& c) {
   CHECK_NEAR(setting.evaluate(a).loss, doubled.evaluate(b).loss, 1e-5);
 }
 
+// An objective from outside: half the squared length of the memories, whatever the rows.
+class Toy : public amclust::Objective {
+ public:
+  Evaluation evaluate(const amclust::Batch& batch, const Memories& memories, Gradient& gradient, Team&) override {
+    gradient.memories.copy_from(memories.values);
+    gradient.bias.resize(memories.kp);
+    Evaluation out;
+    out.wins.assign(memories.k, batch.total_weight / memories.k);
+    for (std::size_t i = 0; i < memories.values.size(); ++i) out.loss += 0.5 * std::pow(memories.values[i], 2);
+    return out;
+  }
+};
+
+void check_registry() {
+  check::describe("registry");
+  const std::vector<std::string> own{"completion", "reconstruction", "silhouette"};
+  CHECK(amclust::objective_names() == own);
+  const auto make_toy = [](const Dataset&, const amclust::ObjectiveSettings&) { return std::make_unique<Toy>(); };
+  amclust::register_objective("toy", make_toy);
+  CHECK_EQUAL(amclust::objective_names().back(), std::string("toy"));
+  CHECK_THROWS(std::invalid_argument, amclust::register_objective("toy", make_toy));
+  CHECK_THROWS(std::invalid_argument, amclust::register_objective("completion", make_toy));
+  check_gradient({"toy", kEuclidean, 20, 3, 2, false, false});
+
+  const tests::Rows rows = tests::Rows::blobs(4, 2, 2, 1.0, 1);
+  const Dataset data = rows.dataset();
+  amclust::ObjectiveSettings unknown;
+  unknown.name = "contrast";
+  CHECK_THROWS(std::invalid_argument, amclust::make_objective(data, unknown));
+}
+
 }  // namespace
 
 int main() {
@@ -228,10 +267,6 @@ int main() {
       check_weights(c);
     }
   }
-  const tests::Rows rows = tests::Rows::blobs(4, 2, 2, 1.0, 1);
-  const Dataset data = rows.dataset();
-  amclust::ObjectiveSettings unknown;
-  unknown.name = "contrast";
-  CHECK_THROWS(std::invalid_argument, amclust::make_objective(data, unknown));
+  check_registry();
   return check::finish();
 }

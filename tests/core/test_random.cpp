@@ -1,7 +1,7 @@
 // The generator against its authors' known answers, and what is drawn with it.
 #include "check.hpp"
-#include "training/order.hpp"
 #include "random.hpp"
+#include "training/order.hpp"
 #include "training/reseeding.hpp"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ using Key = std::array<std::uint32_t, 2>;
 
 void philox_known_answers() {
   constexpr std::uint32_t ff = 0xffffffffu;
-  CHECK((amclust::philox(Counter{0, 0, 0, 0}, Key{0, 0}) ==
-         Counter{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}));
+  CHECK(
+      (amclust::philox(Counter{0, 0, 0, 0}, Key{0, 0}) == Counter{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}));
   CHECK((amclust::philox(Counter{ff, ff, ff, ff}, Key{ff, ff}) ==
          Counter{0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}));
   CHECK((amclust::philox(Counter{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}, Key{0xa4093822u, 0x299f31d0u}) ==
@@ -107,8 +107,8 @@ void orders_differ_by_pass_and_seed() {
 }
 
 void passes_visit_every_row_once_in_their_own_order() {
-  for (const std::int64_t n : {std::int64_t{1}, std::int64_t{2}, std::int64_t{1000}, PassOrder::kFewRows,
-                               PassOrder::kFewRows + 1}) {
+  for (const std::int64_t n :
+       {std::int64_t{1}, std::int64_t{2}, std::int64_t{1000}, PassOrder::kFewRows, PassOrder::kFewRows + 1}) {
     check::describe("pass over ", n);
     const PassOrder order(11, 3, n), same(11, 3, n), next(11, 4, n), other(12, 3, n);
     std::vector<bool> seen(n, false);

@@ -1,4 +1,5 @@
-// Training from seeds to labels: it finds blobs, repeats itself to the bit, wakes dead memories, stops when told to.
+// Training from seeds to labels: it finds blobs, repeats itself to the bit, moves the memories of empty clusters, stops
+// when told to.
 #include "blobs.hpp"
 #include "check.hpp"
 #include "inference/infer.hpp"
@@ -12,13 +13,15 @@ namespace {
 
 using amclust::Control;
 using amclust::Dataset;
-using amclust::Metric;
+using amclust::EnergyKind;
 using amclust::Monitor;
 using amclust::ProgressEvent;
 using amclust::RunRecord;
 using amclust::RunSettings;
 using amclust::SeedingMethod;
 using amclust::Team;
+using tests::kCosine;
+using tests::kEuclidean;
 
 constexpr int kClusters = 4;
 
@@ -32,7 +35,7 @@ RunSettings settings_for(const Dataset& data, const char* objective, std::uint64
   run.objective.tie = 0.3;
   run.k = kClusters;
   run.metric = data.metric;
-  run.beta = data.metric == Metric::cosine ? 8.0f : 0.5f;
+  run.beta = data.metric == kCosine ? 8.0f : 0.5f;
   run.step_size = 0.3f;
   run.max_epochs = 60;
   return run;
@@ -96,31 +99,31 @@ bool finds_the_blobs(const std::vector<std::int32_t>& labels, double share) {
   return used.size() == kClusters && static_cast<double>(right) >= share * static_cast<double>(labels.size());
 }
 
-tests::Rows make_rows(int n, bool holes) {
+tests::Rows make_rows(int n, bool with_missing) {
   tests::Rows rows = tests::Rows::blobs(n, 6, kClusters, 0.3, 4);
-  if (holes) rows.punch_holes(0.2, 5);
+  if (with_missing) rows.remove_values(0.2, 5);
   return rows;
 }
 
 void training_finds_blobs() {
   for (const char* objective : {"completion", "reconstruction", "silhouette"})
-    for (const Metric metric : {Metric::euclidean, Metric::cosine})
-      for (const bool holes : {false, true}) {
-        check::describe(objective, metric == Metric::cosine ? " cosine" : "", holes ? " holes" : "");
-        const tests::Rows rows = make_rows(240, holes);
+    for (const EnergyKind metric : tests::energies())
+      for (const bool with_missing : {false, true}) {
+        check::describe(objective, " ", amclust::energy_name(metric), with_missing ? " missing" : "");
+        const tests::Rows rows = make_rows(240, with_missing);
         const Dataset data = rows.dataset(metric);
         const auto runs = seeded_runs(data, objective, 3);
         const auto records = train(data, runs, 2);
         int right = 0;
         for (std::size_t i = 0; i < runs.size(); ++i) {
-          right += finds_the_blobs(labels_of(data, runs[i], records[i]), holes ? 0.9 : 1.0);
+          right += finds_the_blobs(labels_of(data, runs[i], records[i]), with_missing ? 0.9 : 1.0);
           const RunRecord& record = records[i];
           CHECK(!record.loss_curve.empty() && record.loss_curve.size() <= 60);
           CHECK_EQUAL(record.loss, record.loss_curve[record.best_epoch]);
           CHECK(record.loss <= record.loss_curve.front());
           CHECK_EQUAL(record.steps, static_cast<std::int64_t>(record.loss_curve.size()));
           CHECK(!(record.converged && record.improving));
-          if (metric == Metric::euclidean) continue;
+          if (metric == kEuclidean) continue;
           for (int m = 0; m < kClusters; ++m) {
             double square = 0.0;
             for (int j = 0; j < 6; ++j) square += std::pow(record.memories[static_cast<std::size_t>(m) * 6 + j], 2);
@@ -245,9 +248,9 @@ void the_schedule_is_kept() {
 // Pausing changes nothing, whatever the run was in the middle of.
 void a_paused_run_goes_on_as_if_it_had_not_stopped() {
   for (const char* objective : {"completion", "reconstruction", "silhouette"})
-    for (const Metric metric : {Metric::euclidean, Metric::cosine})
+    for (const EnergyKind metric : tests::energies())
       for (const int batch_size : {64, 1024}) {
-        check::describe("pausing: ", objective, metric == Metric::cosine ? " cosine" : "");
+        check::describe("pausing: ", objective, " ", amclust::energy_name(metric));
         const tests::Rows rows = make_rows(200, true);
         const Dataset data = rows.dataset(metric);
         auto runs = seeded_runs(data, objective, 2);

@@ -1,11 +1,14 @@
 #include "memories.hpp"
 
+#include "energies/registry.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 namespace amclust {
 
-Memories::Memories(int k_, int d_, Metric metric_, float beta_, float step_size_, int n_steps_, double rows_per_refresh)
+Memories::Memories(int k_, int d_, EnergyKind metric_, float beta_, float step_size_, int n_steps_,
+                   double rows_per_refresh)
     : k(k_),
       kp(padded(k_, kernels().lanes)),
       d(d_),
@@ -21,42 +24,50 @@ Memories::Memories(int k_, int d_, Metric metric_, float beta_, float step_size_
       bias(kp) {}
 
 void Memories::set(const float* rows) {
-  for (int m = 0; m < k; ++m) set_one(m, rows + static_cast<std::ptrdiff_t>(m) * d);
+  const MatrixView<const float> given{rows, k, d};
+  for (int m = 0; m < k; ++m) set_one(m, given.row(m));
 }
 
 void Memories::set_one(int memory, const float* row) {
-  for (int j = 0; j < d; ++j) values[static_cast<std::size_t>(j) * kp + memory] = row[j];
+  const MatrixView<float> to = coordinates();
+  for (int j = 0; j < d; ++j) to(j, memory) = row[j];
 }
 
 void Memories::get(float* rows) const {
+  const MatrixView<float> out{rows, k, d};
+  const MatrixView<const float> from = coordinates();
   for (int m = 0; m < k; ++m)
-    for (int j = 0; j < d; ++j)
-      rows[static_cast<std::ptrdiff_t>(m) * d + j] = values[static_cast<std::size_t>(j) * kp + m];
+    for (int j = 0; j < d; ++j) out(m, j) = from(j, m);
 }
 
 void Memories::refresh(bool with_gram, bool on_sphere) {
   float* norm = square_norms.data();
   const float* value = values.data();
   kernels().memory_norms(value, d, kp, norm);
-  if (metric == Metric::cosine && !on_sphere) {
+  const bool spherical = with_energy(metric, [](auto energy) { return energy.on_sphere; });
+  if (spherical && !on_sphere) {
     std::vector<float> inverse(kp, 1.0f);
     for (int m = 0; m < k; ++m)
       if (norm[m] > 0.0f) inverse[m] = 1.0f / std::sqrt(norm[m]);
     for (int j = 0; j < d; ++j)
-      for (int m = 0; m < kp; ++m) values[static_cast<std::size_t>(j) * kp + m] *= inverse[m];
+      for (int m = 0; m < kp; ++m) feature(j)[m] *= inverse[m];
   }
-  if (metric == Metric::cosine) std::fill(norm, norm + k, 1.0f);
+  if (spherical) std::fill(norm, norm + k, 1.0f);
   panel.refresh(shape, value);
   constexpr float kNever = -1e30f;
-  for (int m = 0; m < kp; ++m) {
-    bias[m] = m >= k ? kNever : log_weights[m] - (metric == Metric::euclidean ? beta * norm[m] : 0.0f);
-  }
+  with_energy(metric, [&](auto energy) {
+    for (int m = 0; m < kp; ++m) bias[m] = m < k ? energy.bias(log_weights[m], beta, norm[m]) : kNever;
+  });
   if (!with_gram) return;
-  Buffer full(static_cast<std::size_t>(kp) * kp);
+  Matrix full(kp, kp);
   kernels().outer(value, kp, d, kp, value, kp, full.data());
   gram.resize(static_cast<std::size_t>(k) * k);
-  for (int m = 0; m < k; ++m)
-    for (int n = 0; n < k; ++n) gram[static_cast<std::size_t>(m) * k + n] = full[static_cast<std::size_t>(m) * kp + n];
+  const MatrixView<float> out{gram.data(), k, k};
+  for (int m = 0; m < k; ++m) std::copy_n(full.row(m), k, out.row(m));
+}
+
+bool Memories::cheaper_by_coordinates() const {
+  return k > d && !with_energy(metric, [](auto energy) { return energy.on_sphere; });
 }
 
 Network Memories::network() const {

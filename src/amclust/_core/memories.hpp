@@ -3,6 +3,7 @@
 
 #include "buffer.hpp"
 #include "kernels/kernels.hpp"
+#include "matrix.hpp"
 #include "panel.hpp"
 
 #include <vector>
@@ -12,7 +13,7 @@ namespace amclust {
 struct Memories {
   int k = 0, kp = 0, d = 0, ld = 0;  // see kernels/kernels.hpp
   PanelShape shape;
-  Metric metric = Metric::euclidean;
+  EnergyKind metric{};
   float beta = 1.0f, step_size = 1.0f;
   int n_steps = 1;
 
@@ -24,9 +25,15 @@ struct Memories {
 
   Memories() = default;
   // rows_per_refresh: about how many rows meet the memories before they change (see PanelShape).
-  Memories(int k, int d, Metric metric, float beta, float step_size, int n_steps, double rows_per_refresh);
+  Memories(int k, int d, EnergyKind metric, float beta, float step_size, int n_steps, double rows_per_refresh);
 
-  // rows [k][d] in the core's units
+  // Coordinate j of all memories, [kp].
+  float* feature(int j) { return coordinates().row(j); }
+  const float* feature(int j) const { return coordinates().row(j); }
+  MatrixView<float> coordinates() { return {values.data(), d + 1, kp}; }
+  MatrixView<const float> coordinates() const { return {values.data(), d + 1, kp}; }
+
+  // rows [k][d] in core units
   void set(const float* rows);
   void get(float* rows) const;
   void set_one(int memory, const float* row);
@@ -37,7 +44,7 @@ struct Memories {
 
   // Where all coordinates move: with more memories than features, moving d coordinates (2 k d operations a step) is
   // cheaper than moving k coefficients (k^2, less well packed). On the sphere the normalisation needs the coefficients.
-  bool cheaper_by_coordinates() const { return metric == Metric::euclidean && k > d; }
+  bool cheaper_by_coordinates() const;
 
   Network network() const;
 };

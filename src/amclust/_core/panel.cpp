@@ -1,7 +1,5 @@
 #include "panel.hpp"
 
-#include <algorithm>
-
 namespace amclust {
 
 PanelShape::PanelShape(int k_, int d_, double rows)
@@ -17,15 +15,15 @@ void Panel::refresh(const PanelShape& shape, const float* vectors) {
   shape_ = shape;
   vectors_ = vectors;
   if (!shape.by_features) return;
-  by_features_.resize(static_cast<std::size_t>(shape.k) * shape.ld);
+  by_features_.resize(shape.k, shape.ld);
   kernels().to_rows(vectors, shape.d, shape.k, shape.kp, shape.ld, by_features_.data());
 }
 
-void Panel::products(const float* rows, int n, float* out) const {
+void Panel::products(MatrixView<const float> rows, MatrixView<float> out) const {
   if (shape_.by_features)
-    kernels().dots(rows, shape_.ld, n, by_features_.data(), shape_.k, shape_.kp, out);
+    kernels().dots(rows.data, shape_.ld, rows.rows, by_features_.data(), shape_.k, shape_.kp, out.data);
   else
-    kernels().products(rows, shape_.ld, n, shape_.d, vectors_, shape_.kp, out);
+    kernels().products(rows.data, shape_.ld, rows.rows, shape_.d, vectors_, shape_.kp, out.data);
 }
 
 void OuterSum::reset(const PanelShape& shape) {
@@ -42,26 +40,19 @@ void OuterSum::attach(const PanelShape& shape, float* out) {
   target_ = out;
 }
 
-void OuterSum::add(const float* rows, int n, const float* coef) {
+void OuterSum::add(MatrixView<const float> rows, MatrixView<const float> coef) {
   if (shape_.by_features)
-    kernels().outer_dots(rows, shape_.ld, n, coef, shape_.k, shape_.kp, target_);
+    kernels().outer_dots(rows.data, shape_.ld, rows.rows, coef.data, shape_.k, shape_.kp, target_);
   else
-    kernels().outer(rows, shape_.ld, n, shape_.d, coef, shape_.kp, target_);
+    kernels().outer(rows.data, shape_.ld, rows.rows, shape_.d, coef.data, shape_.kp, target_);
 }
 
 void OuterSum::add_to(float* out) const {
   if (target_ == out) return;
-  if (!shape_.by_features) {
-    for (std::size_t i = 0; i < sum_.size(); ++i) out[i] += sum_[i];
-    return;
-  }
-  kernels().add_from_rows(sum_.data(), shape_.d, shape_.k, shape_.kp, shape_.ld, out);
-}
-
-void OuterSum::absorb(const OuterSum& other, std::size_t begin, std::size_t end) {
-  float* out = sum_.data();
-  const float* in = other.sum_.data();
-  for (std::size_t i = begin; i < end; ++i) out[i] += in[i];
+  if (shape_.by_features)
+    kernels().add_from_rows(sum_.data(), shape_.d, shape_.k, shape_.kp, shape_.ld, out);
+  else
+    Slice{}.add(out, sum_.data(), sum_.size());
 }
 
 }  // namespace amclust

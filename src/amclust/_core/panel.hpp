@@ -3,8 +3,9 @@
 // lanes, no sums across lanes), or over the features, [k][ld] (no waste for any k, worth it for long rows).
 #pragma once
 
-#include "buffer.hpp"
 #include "kernels/kernels.hpp"
+#include "matrix.hpp"
+#include "reduce.hpp"
 
 namespace amclust {
 
@@ -22,12 +23,12 @@ class Panel {
   // `vectors` [d][kp] must outlive the panel's use, and be given again after each change.
   void refresh(const PanelShape& shape, const float* vectors);
   // out [n][kp] = rows [n][ld] times the vectors
-  void products(const float* rows, int n, float* out) const;
+  void products(MatrixView<const float> rows, MatrixView<float> out) const;
 
  private:
   PanelShape shape_;
   const float* vectors_ = nullptr;
-  Buffer by_features_;
+  Matrix by_features_;
 };
 
 // sum over rows of row^T times coefficients
@@ -36,12 +37,11 @@ class OuterSum {
   void reset(const PanelShape& shape);
   // Sums straight into `out` [d][kp] where the layout is the same; reset() otherwise.
   void attach(const PanelShape& shape, float* out);
-  void add(const float* rows, int n, const float* coef);
+  // rows [n][ld], coef [n][kp]
+  void add(MatrixView<const float> rows, MatrixView<const float> coef);
+  void add(const OuterSum& other, Slice slice) { slice.add(sum_.data(), other.sum_.data(), sum_.size()); }
   // out [d][kp] += the sum, unless it is there already
   void add_to(float* out) const;
-  // this += other
-  void absorb(const OuterSum& other, std::size_t begin, std::size_t end);
-  std::size_t size() const { return sum_.size(); }
 
  private:
   PanelShape shape_;

@@ -1,5 +1,6 @@
 // Rows where they lie, and their statistics.
 #include "bindings/bind.hpp"
+#include "energies/registry.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -12,12 +13,6 @@ namespace amclust::bindings {
 namespace {
 
 using namespace nb::literals;
-
-Metric metric_named(const std::string& name) {
-  if (name == "euclidean") return Metric::euclidean;
-  if (name == "cosine") return Metric::cosine;
-  throw std::invalid_argument("unknown energy: " + name);
-}
 
 HeldRows dense_rows(nb::object rows) {
   const auto x = nb::cast<AnyArray>(rows);
@@ -54,7 +49,7 @@ HeldRows in_units(const HeldRows& rows, const std::string& energy, const In<doub
   if (offset.size() != d || scale.size() != d) throw std::invalid_argument("one offset and scale per feature");
   HeldRows out = rows;
   out.data.has_missing = has_missing;
-  out.data.set_units(metric_named(energy), offset.data(), scale.data());
+  out.data.set_units(find_energy(energy), offset.data(), scale.data());
   return out;
 }
 
@@ -99,7 +94,7 @@ void bind_rows(nb::module_& m) {
       .def_prop_ro("n_rows", [](const HeldRows& h) { return h.data.rows; })
       .def_prop_ro("n_features", [](const HeldRows& h) { return h.data.features; })
       .def_prop_ro("energy",
-                   [](const HeldRows& h) { return h.data.metric == Metric::cosine ? "cosine" : "euclidean"; })
+                   [](const HeldRows& h) { return energy_name(h.data.metric); })
       .def_prop_ro("has_missing", [](const HeldRows& h) { return h.data.has_missing; })
       .def("in_units", &in_units, "energy"_a, "offset"_a, "scale"_a, "has_missing"_a,
            "Return the same rows, read as (x - offset) * scale and placed where the energy has them.");

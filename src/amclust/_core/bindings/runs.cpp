@@ -56,7 +56,7 @@ class DrivenRun {
     for (std::size_t b = 0; b < rows_.sizes.size(); ++b) {
       Batch batch{};
       batch.rows = rows_.ids.data() + b * size;
-      note_candidates(batch, 0, static_cast<int>(rows_.sizes[b]), badness.data() + b * size, candidates);
+      note_candidates(batch, {0, static_cast<int>(rows_.sizes[b])}, badness.data() + b * size, candidates);
     }
     std::vector<float> values;
     for (const Candidate& candidate : candidates) values.push_back(candidate.badness);

@@ -1,5 +1,6 @@
 // Plans and records of training, and what is done with them in one call: seed, train, evaluate.
 #include "bindings/bind.hpp"
+#include "energies/registry.hpp"
 #include "training/masks.hpp"
 #include "training/seeding.hpp"
 #include "training/stream.hpp"
@@ -26,8 +27,7 @@ NetworkParameters network(const In<float, 2>& memories, const In<float, 1>& log_
   out.d = static_cast<int>(memories.shape(1));
   out.memories = vector(memories, memories.size(), "memories");
   out.log_weights = vector(log_weights, static_cast<std::size_t>(out.k), "log_weights");
-  if (energy != "euclidean" && energy != "cosine") throw std::invalid_argument("unknown energy: " + energy);
-  out.metric = energy == "cosine" ? Metric::cosine : Metric::euclidean;
+  out.energy = find_energy(energy);
   out.beta = beta;
   out.step_size = step_size;
   out.n_steps = n_steps;
@@ -157,7 +157,7 @@ void bind_training(nb::module_& m) {
       .def_prop_ro("memories", [](const NetworkParameters& n) { return array(n.memories, n.k, n.d); }, kOwned)
       .def_prop_ro("log_weights", [](const NetworkParameters& n) { return array(n.log_weights); }, kOwned)
       .def_prop_ro("energy",
-                   [](const NetworkParameters& n) { return n.metric == Metric::cosine ? "cosine" : "euclidean"; })
+                   [](const NetworkParameters& n) { return energy_name(n.energy); })
       .def_ro("beta", &NetworkParameters::beta)
       .def_ro("step_size", &NetworkParameters::step_size)
       .def_ro("n_steps", &NetworkParameters::n_steps);

@@ -1,5 +1,7 @@
 #include "inference/filling.hpp"
 
+#include "energies/registry.hpp"
+
 #include <algorithm>
 
 namespace amclust {
@@ -12,17 +14,18 @@ void ensure(Buffer& buffer, std::size_t size) {
 
 }  // namespace
 
-void Filler::fill(const Memories& memories, float* rows, const std::uint8_t* missing, int n, bool from_observed) {
+void Filler::fill(const Memories& memories, MatrixView<float> rows, MatrixView<const std::uint8_t> missing,
+                  bool from_observed) {
   const int lanes = kernels().lanes;
   std::vector<int> which;
-  for (int i = 0; i < n; ++i) {
-    const std::uint8_t* m = missing + static_cast<std::ptrdiff_t>(i) * memories.d;
-    if (std::find(m, m + memories.d, std::uint8_t{1}) != m + memories.d) {
-      if (from_observed) start(memories, rows + static_cast<std::ptrdiff_t>(i) * memories.ld, m);
+  for (int i = 0; i < rows.rows; ++i) {
+    const std::uint8_t* marks = missing.row(i);
+    if (std::find(marks, marks + memories.d, std::uint8_t{1}) != marks + memories.d) {
+      if (from_observed) start(memories, rows.row(i), marks);
       which.push_back(i);
     }
-    if (static_cast<int>(which.size()) == lanes || (i + 1 == n && !which.empty())) {
-      tile(memories, rows, missing, which.data(), static_cast<int>(which.size()));
+    if (static_cast<int>(which.size()) == lanes || (i + 1 == rows.rows && !which.empty())) {
+      tile(memories, rows, missing, which);
       which.clear();
     }
   }
@@ -31,65 +34,59 @@ void Filler::fill(const Memories& memories, float* rows, const std::uint8_t* mis
 void Filler::start(const Memories& memories, float* row, const std::uint8_t* missing) {
   const Kernels& kernel = kernels();
   const int d = memories.d, k = memories.k, kp = memories.kp;
-  const bool euclidean = memories.metric == Metric::euclidean;
   ensure(logits_, static_cast<std::size_t>(kernel.lanes) * kp);
   float* p = logits_.data();
   std::fill(p, p + kp, 0.0f);
-  for (int j = 0; j < d; ++j) {
-    if (missing[j]) continue;
-    const float* r = memories.values.data() + static_cast<std::ptrdiff_t>(j) * kp;
-    const float x = row[j];
-    if (euclidean)
-      for (int m = 0; m < kp; ++m) p[m] -= (x - r[m]) * (x - r[m]);
-    else
-      for (int m = 0; m < kp; ++m) p[m] += x * r[m];
-  }
+  with_energy(memories.metric, [&](auto energy) {
+    for (int j = 0; j < d; ++j) {
+      if (missing[j]) continue;
+      const float* r = memories.feature(j);
+      for (int m = 0; m < kp; ++m) p[m] += energy.attraction(row[j], r[m]);
+    }
+  });
   for (int m = 0; m < kp; ++m) p[m] = m < k ? memories.log_weights[m] + memories.beta * p[m] : -1e30f;
   kernel.softmax(p, 1, k, kp, nullptr);
   for (int j = 0; j < d; ++j) {
     if (!missing[j]) continue;
-    const float* r = memories.values.data() + static_cast<std::ptrdiff_t>(j) * kp;
+    const float* r = memories.feature(j);
     float value = 0.0f;
     for (int m = 0; m < k; ++m) value += p[m] * r[m];
     row[j] = value;
   }
 }
 
-void Filler::tile(const Memories& memories, float* rows, const std::uint8_t* missing, const int* which, int used) {
+void Filler::tile(const Memories& memories, MatrixView<float> rows, MatrixView<const std::uint8_t> missing,
+                  const std::vector<int>& which) {
   const Kernels& kernel = kernels();
-  const int lanes = kernel.lanes, d = memories.d, ld = memories.ld, kp = memories.kp;
+  const int lanes = kernel.lanes, d = memories.d, used = static_cast<int>(which.size());
   int q = 0;
-  for (int l = 0; l < used; ++l) {
-    const std::uint8_t* m = missing + static_cast<std::ptrdiff_t>(which[l]) * d;
-    q = std::max(q, static_cast<int>(std::count(m, m + d, std::uint8_t{1})));
-  }
-  const std::size_t size = static_cast<std::size_t>(q) * lanes;
-  feature_.assign(size, d);
+  for (const int i : which)
+    q = std::max(q, static_cast<int>(std::count(missing.row(i), missing.row(i) + d, std::uint8_t{1})));
+  feature_.assign(static_cast<std::size_t>(q) * lanes, d);
+  const MatrixView<std::int32_t> feature{feature_.data(), q, lanes};
   winner_.resize(lanes);
-  ensure(start_, size);
-  ensure(zero_, size);
-  ensure(state_, size);
-  ensure(products_, static_cast<std::size_t>(lanes) * kp);
-  ensure(gathered_, static_cast<std::size_t>(lanes) * ld);
+  for (Matrix* matrix : {&start_, &zero_, &state_}) matrix->fit(q, lanes);
+  products_.fit(lanes, memories.kp);
+  gathered_.fit(lanes, memories.ld);
   ensure(loss_, lanes);
   const Network net = memories.network();
   ensure(scratch_, kernel.moving_scratch(net, q));
-  std::fill(start_.data(), start_.data() + size, 0.0f);
-  std::fill(gathered_.data(), gathered_.data() + static_cast<std::size_t>(lanes) * ld, 0.0f);
+  start_.zero();
+  gathered_.zero();
 
   for (int l = 0; l < used; ++l) {
-    const float* x = rows + static_cast<std::ptrdiff_t>(which[l]) * ld;
-    const std::uint8_t* m = missing + static_cast<std::ptrdiff_t>(which[l]) * d;
-    std::copy(x, x + d, gathered_.data() + static_cast<std::ptrdiff_t>(l) * ld);
+    const float* x = rows.row(which[l]);
+    const std::uint8_t* marks = missing.row(which[l]);
+    std::copy_n(x, d, gathered_.row(l));
     int at = 0;
     for (int j = 0; j < d; ++j) {
-      if (!m[j]) continue;
-      feature_[static_cast<std::size_t>(at) * lanes + l] = j;
-      start_[static_cast<std::size_t>(at) * lanes + l] = x[j];
+      if (!marks[j]) continue;
+      feature(at, l) = j;
+      start_(at, l) = x[j];
       ++at;
     }
   }
-  memories.panel.products(gathered_.data(), lanes, products_.data());
+  memories.panel.products(gathered_, products_);
   MovingTile tile{};
   tile.feature = feature_.data();
   tile.start = start_.data();
@@ -102,13 +99,9 @@ void Filler::tile(const Memories& memories, float* rows, const std::uint8_t* mis
   tile.scratch = scratch_.data();
   tile.lanes_used = used;
   kernel.moving(net, tile);
-  for (int l = 0; l < used; ++l) {
-    float* x = rows + static_cast<std::ptrdiff_t>(which[l]) * ld;
-    for (int at = 0; at < q; ++at) {
-      const std::int32_t j = feature_[static_cast<std::size_t>(at) * lanes + l];
-      if (j < d) x[j] = state_[static_cast<std::size_t>(at) * lanes + l];
-    }
-  }
+  for (int l = 0; l < used; ++l)
+    for (int at = 0; at < q; ++at)
+      if (feature(at, l) < d) rows(which[l], feature(at, l)) = state_(at, l);
 }
 
 }  // namespace amclust

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "buffer.hpp"
+#include "matrix.hpp"
 #include "memories.hpp"
 
 #include <cstdint>
@@ -15,14 +16,18 @@ class Filler {
  public:
   // rows [n][ld] with a start value at the missing coordinates (any number with from_observed); missing [n][d] marks
   // them. They are replaced by where the dynamics carries them.
-  void fill(const Memories& memories, float* rows, const std::uint8_t* missing, int n, bool from_observed);
+  void fill(const Memories& memories, MatrixView<float> rows, MatrixView<const std::uint8_t> missing,
+            bool from_observed);
 
  private:
   void start(const Memories& memories, float* row, const std::uint8_t* missing);
-  void tile(const Memories& memories, float* rows, const std::uint8_t* missing, const int* which, int used);
+  void tile(const Memories& memories, MatrixView<float> rows, MatrixView<const std::uint8_t> missing,
+            const std::vector<int>& which);
 
   std::vector<std::int32_t> feature_, winner_;
-  Buffer start_, zero_, state_, products_, loss_, scratch_, gathered_, logits_;
+  Matrix start_, zero_, state_;  // [n_moving][lanes]
+  Matrix products_, gathered_;   // [lanes][kp], [lanes][ld]
+  Buffer loss_, scratch_, logits_;
 };
 
 }  // namespace amclust

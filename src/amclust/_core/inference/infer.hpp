@@ -2,25 +2,25 @@
 // values are filled first (filling.hpp), then every coordinate is free.
 #pragma once
 
-#include "rows/dataset.hpp"
 #include "memories.hpp"
+#include "rows/dataset.hpp"
 #include "team.hpp"
 
 #include <cstdint>
 
 namespace amclust {
 
-// Where to write what is wanted; null for the rest. n: number of rows asked for. All in the core's units.
+// Where to write what is wanted; null for the rest. n: number of rows asked for. All in core units.
 struct Inference {
   std::int32_t* labels = nullptr;     // [n]
   float* memberships = nullptr;       // [n][k]
   float* energy = nullptr;            // [n]
   float* entropy = nullptr;           // [n]
-  float* square_distances = nullptr;  // [n][k], at the row (cosine: 1 - cosine similarity)
+  float* square_distances = nullptr;  // [n][k], at the row, as the energy has them
   float* state = nullptr;             // [n][d], after n_steps
   float* trajectory = nullptr;        // [n_steps + 1][n][d]
   float* filled = nullptr;            // [n][d], the row with its missing values filled, before any step
-  float* row_scale = nullptr;         // [n], length of the row (cosine)
+  float* row_scale = nullptr;         // [n], length of the row (energies on the sphere)
   bool fill_from_observed = true;     // how missing values start (filling.hpp)
   double* counts = nullptr;           // [k], how many rows carry each label
 };

@@ -1,6 +1,6 @@
 #include "inference/silhouette.hpp"
 
-#include "buffer.hpp"
+#include "matrix.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,28 +18,27 @@ class Distances {
  public:
   Distances(const Dataset& data, const std::int64_t* which, int n)
       : d_(data.features), ld_(padded(d_, kernels().lanes)), missing_(data.has_missing) {
-    const std::size_t size = static_cast<std::size_t>(n) * ld_;
-    rows_.resize(size);
+    rows_.resize(n, ld_);
     if (!missing_) {
       data.load(which, n, nullptr, rows_.data(), ld_, nullptr);
       return;
     }
-    square_.resize(size);
-    present_.resize(size);
-    std::vector<std::uint8_t> missing(static_cast<std::size_t>(n) * d_);
+    square_.resize(n, ld_);
+    present_.resize(n, ld_);
+    MissingMarks missing;
+    missing.fit(n, d_);
     const std::vector<float> zero(d_, 0.0f);
     data.load(which, n, zero.data(), rows_.data(), ld_, missing.data());
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < d_; ++j) {
-        const std::size_t at = static_cast<std::size_t>(i) * ld_ + j;
-        square_[at] = rows_[at] * rows_[at];
-        present_[at] = missing[static_cast<std::size_t>(i) * d_ + j] ? 0.0f : 1.0f;
+        square_(i, j) = rows_(i, j) * rows_(i, j);
+        present_(i, j) = missing.row(i)[j] ? 0.0f : 1.0f;
       }
   }
 
   // A block of rows as columns, to be held against others.
   struct Columns {
-    Buffer value, square, present;
+    Matrix value, square, present;
   };
   Columns columns(int first, int count) const {
     Columns out;
@@ -54,15 +53,14 @@ class Distances {
   // out [count][kQueries]; presence likewise gets 0 where two rows have no feature in common.
   void between(const Columns& columns, int other, int count, float* out, Buffer& temp, float* meet) const {
     const Kernels& kernel = kernels();
-    const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(other) * ld_;
     const int size = count * kQueries;
     if (!missing_) {
-      kernel.distances(rows_.data() + at, ld_, count, d_, columns.value.data(), kQueries, out);
+      kernel.distances(rows_.row(other), ld_, count, d_, columns.value.data(), kQueries, out);
       for (int i = 0; i < size; ++i) out[i] = std::sqrt(out[i]);
       return;
     }
-    const auto multiply = [&](const Buffer& rows, const Buffer& with, float* result) {
-      kernel.products(rows.data() + at, ld_, count, d_, with.data(), kQueries, result);
+    const auto multiply = [&](const Matrix& rows, const Matrix& with, float* result) {
+      kernel.products(rows.row(other), ld_, count, d_, with.data(), kQueries, result);
     };
     multiply(square_, columns.present, out);
     multiply(present_, columns.square, temp.data());
@@ -77,23 +75,21 @@ class Distances {
   }
 
  private:
-  void transpose(const Buffer& from, int first, int count, Buffer& to) const {
-    to.resize(static_cast<std::size_t>(d_) * kQueries);
+  void transpose(const Matrix& from, int first, int count, Matrix& to) const {
+    to.resize(d_, kQueries);
     for (int c = 0; c < count; ++c)
-      for (int j = 0; j < d_; ++j)
-        to[static_cast<std::size_t>(j) * kQueries + c] = from[static_cast<std::size_t>(first + c) * ld_ + j];
+      for (int j = 0; j < d_; ++j) to(j, c) = from(first + c, j);
   }
   int d_, ld_;
   bool missing_;
-  Buffer rows_, square_, present_;
+  Matrix rows_, square_, present_;
 };
 
 // From the summed distances of one row to every cluster and the weight of the rows it met there.
-double silhouette_of(const float* total, const float* met, int stride, int k, int own, double own_copy) {
+double silhouette_of(MatrixView<const float> totals, MatrixView<const float> met, int row, int own, double own_copy) {
   double inside = 0.0, outside = std::numeric_limits<double>::infinity();
-  for (int m = 0; m < k; ++m) {
-    const double weight = met[static_cast<std::ptrdiff_t>(m) * stride];
-    const double sum = total[static_cast<std::ptrdiff_t>(m) * stride];
+  for (int m = 0; m < totals.rows; ++m) {
+    const double weight = met(m, row), sum = totals(m, row);
     if (m == own) {
       const double rest = weight - own_copy;
       if (rest <= 1e-6 * weight) return 0.0;  // alone in its cluster
@@ -113,27 +109,27 @@ std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* wh
                                      double* values) {
   const Distances distances(data, which, n);
   const int panels = (n + kQueries - 1) / kQueries;
-  std::vector<double> sums(static_cast<std::size_t>(panels) * labelings, 0.0);
+  const MatrixView<const std::int32_t> label_of{labels, labelings, n};
+  std::vector<double> sum_values(static_cast<std::size_t>(panels) * labelings, 0.0);
+  const MatrixView<double> sums{sum_values.data(), panels, labelings};
   team.run(panels, [&](int panel, int) {
     if (control.stopped()) return;
     const int first = panel * kQueries, queries = std::min(kQueries, n - first);
     const Distances::Columns columns = distances.columns(first, queries);
-    constexpr std::size_t kBlock = std::size_t{kOthers} * kQueries;
-    Buffer block(kBlock), temp(kBlock), meet(kBlock);
-    const std::size_t size = static_cast<std::size_t>(labelings) * k * kQueries;
-    Buffer totals(size), met(size);
-    std::fill(meet.data(), meet.data() + kBlock, 1.0f);
+    constexpr int kBlock = kOthers * kQueries;
+    Matrix block(kOthers, kQueries), meet(kOthers, kQueries);
+    Buffer temp(kBlock);
+    Matrix totals(labelings * k, kQueries), met(labelings * k, kQueries);  // cluster by cluster
+    std::fill_n(meet.data(), kBlock, 1.0f);
     for (int other = 0; other < n; other += kOthers) {
       const int count = std::min(kOthers, n - other);
       distances.between(columns, other, count, block.data(), temp, meet.data());
       for (int i = 0; i < count; ++i) {
         const float weight = weights ? weights[other + i] : 1.0f;
-        const float* distance = block.data() + static_cast<std::ptrdiff_t>(i) * kQueries;
-        const float* here = meet.data() + static_cast<std::ptrdiff_t>(i) * kQueries;
+        const float *distance = block.row(i), *here = meet.row(i);
         for (int r = 0; r < labelings; ++r) {
-          const std::int32_t label = labels[static_cast<std::size_t>(r) * n + other + i];
-          float* total = totals.data() + (static_cast<std::ptrdiff_t>(r) * k + label) * kQueries;
-          float* weight_met = met.data() + (static_cast<std::ptrdiff_t>(r) * k + label) * kQueries;
+          const int cluster = r * k + label_of(r, other + i);
+          float *total = totals.row(cluster), *weight_met = met.row(cluster);
           for (int c = 0; c < kQueries; ++c) total[c] += weight * distance[c];
           for (int c = 0; c < kQueries; ++c) weight_met[c] += weight * here[c];
         }
@@ -141,12 +137,11 @@ std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* wh
     }
     for (int r = 0; r < labelings; ++r)
       for (int c = 0; c < queries; ++c) {
-        const std::size_t at = static_cast<std::size_t>(r) * k * kQueries + c;
-        const std::size_t row = static_cast<std::size_t>(r) * n + first + c;
         const double weight = weights ? weights[first + c] : 1.0;
-        const double value = silhouette_of(&totals[at], &met[at], kQueries, k, labels[row], std::min(1.0, weight));
-        if (values) values[row] = value;
-        sums[static_cast<std::size_t>(panel) * labelings + r] += weight * value;
+        const double value = silhouette_of(totals.block(r * k, k), met.block(r * k, k), c, label_of(r, first + c),
+                                           std::min(1.0, weight));
+        if (values) values[static_cast<std::size_t>(r) * n + first + c] = value;
+        sums(panel, r) += weight * value;
       }
   });
 
@@ -154,11 +149,11 @@ std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* wh
   for (int r = 0; r < labelings; ++r) {
     double total = 0.0, weight = 0.0;
     std::vector<bool> living(k, false);
-    for (int panel = 0; panel < panels; ++panel) total += sums[static_cast<std::size_t>(panel) * labelings + r];
+    for (int panel = 0; panel < panels; ++panel) total += sums(panel, r);
     for (int i = 0; i < n; ++i) {
       const double one = weights ? weights[i] : 1.0;
       weight += one;
-      if (one > 0.0) living[labels[static_cast<std::size_t>(r) * n + i]] = true;
+      if (one > 0.0) living[label_of(r, i)] = true;
     }
     const bool two = std::count(living.begin(), living.end(), true) > 1;
     out[r] = two ? total / weight : std::numeric_limits<double>::quiet_NaN();

@@ -22,4 +22,4 @@ void adam(const amclust::AdamStep& step, const float* gradient, float* first, fl
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_adam)(amclust::Kernels& table) { table.adam = adam; }
+void amclust::AMCLUST_ISA::fill_adam(Kernels& table) { table.adam = adam; }

@@ -4,12 +4,18 @@
 #include <atomic>
 #include <cstring>
 
-const amclust::Kernels* kernel_table_baseline();
+namespace amclust::baseline {
+const Kernels* kernel_table();
+}
 #if defined(AMCLUST_HAVE_AVX2)
-const amclust::Kernels* kernel_table_avx2();
+namespace amclust::avx2 {
+const Kernels* kernel_table();
+}
 #endif
 #if defined(AMCLUST_HAVE_AVX512)
-const amclust::Kernels* kernel_table_avx512();
+namespace amclust::avx512 {
+const Kernels* kernel_table();
+}
 #endif
 
 namespace amclust {
@@ -32,12 +38,12 @@ bool machine_has_avx512() {
 const Kernels* find(const char* name) {
   const bool best = std::strcmp(name, "best") == 0;
 #if defined(AMCLUST_HAVE_AVX512)
-  if ((best || std::strcmp(name, "avx512") == 0) && machine_has_avx512()) return kernel_table_avx512();
+  if ((best || std::strcmp(name, "avx512") == 0) && machine_has_avx512()) return avx512::kernel_table();
 #endif
 #if defined(AMCLUST_HAVE_AVX2)
-  if ((best || std::strcmp(name, "avx2") == 0) && machine_has_avx2()) return kernel_table_avx2();
+  if ((best || std::strcmp(name, "avx2") == 0) && machine_has_avx2()) return avx2::kernel_table();
 #endif
-  if (best || std::strcmp(name, "baseline") == 0) return kernel_table_baseline();
+  if (best || std::strcmp(name, "baseline") == 0) return baseline::kernel_table();
   return nullptr;
 }
 

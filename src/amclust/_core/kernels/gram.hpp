@@ -8,24 +8,25 @@
 // only where all coordinates move: visible coordinates stay as they are.
 #pragma once
 
+#include "energies/registry.hpp"
+#include "kernels/blocks.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/softmax.hpp"
 
 namespace {
 
-using amclust::Metric;
 using amclust::Network;
 
 struct SharedGram {
   const float* g;
   int k;
-  Vec at(int m, int n) const { return splat(g[static_cast<std::ptrdiff_t>(m) * k + n]); }
+  Vec at(int m, int n) const { return splat(row_of(g, m, k)[n]); }
 };
 
 struct LaneGram {
   const Vec* g;
   int k;
-  Vec at(int m, int n) const { return g[static_cast<std::ptrdiff_t>(m) * k + n]; }
+  Vec at(int m, int n) const { return row_of(g, m, k)[n]; }
 };
 
 template <int N, class Gram>
@@ -38,22 +39,7 @@ inline void gram_rows(const Gram& gram, const Vec* a, int k, int m, Vec* out) {
 
 template <class Gram>
 inline void gram_times(const Gram& gram, const Vec* a, int k, Vec* out) {
-  int m = 0;
-  for (; m + 8 <= k; m += 8) gram_rows<8>(gram, a, k, m, out);
-  for (; m + 4 <= k; m += 4) gram_rows<4>(gram, a, k, m, out);
-  switch (k - m) {
-    case 3:
-      gram_rows<3>(gram, a, k, m, out);
-      break;
-    case 2:
-      gram_rows<2>(gram, a, k, m, out);
-      break;
-    case 1:
-      gram_rows<1>(gram, a, k, m, out);
-      break;
-    default:
-      break;
-  }
+  for_blocks<8, 4>(k, [&](auto size, int m) { gram_rows<size>(gram, a, k, m, out); });
 }
 
 // What the forward pass leaves for the backward pass. Arrays over steps have n_steps + 1 entries of k.
@@ -79,7 +65,9 @@ struct GramHistory {
 };
 
 // d(logit) / d(product of state and memory)
-inline float logit_factor(const Network& net) { return net.metric == Metric::euclidean ? 2.0f * net.beta : net.beta; }
+inline float logit_factor(const Network& net) {
+  return amclust::with_energy(net.energy, [&](auto energy) { return energy.logit_factor(net.beta); });
+}
 
 // products: start state times memories, all coordinates; moved: the same over the moving coordinates only. Sphere: all
 // move, and the state is normalised.
@@ -87,18 +75,17 @@ template <bool Sphere, class Gram>
 inline void gram_forward(const Network& net, const Gram& gram, const Vec* products, const Vec* moved, Vec norm0,
                          GramHistory& h) {
   const int k = net.k;
-  const Vec alpha = splat(net.step_size);
+  const Vec alpha = splat(net.step_size), f = splat(logit_factor(net));
   for (int m = 0; m < k; ++m) h.a[m] = h.ga[m] = Vec{};
   h.c[0] = splat(1.0f);
   for (int t = 0; t < net.n_steps; ++t) {
-    const Vec* a = h.a + static_cast<std::ptrdiff_t>(t) * k;
-    const Vec* ga = h.ga + static_cast<std::ptrdiff_t>(t) * k;
-    Vec* next = h.a + static_cast<std::ptrdiff_t>(t + 1) * k;
-    Vec* gnext = h.ga + static_cast<std::ptrdiff_t>(t + 1) * k;
-    Vec* p = h.p + static_cast<std::ptrdiff_t>(t) * k;
+    const Vec* a = row_of(h.a, t, k);
+    const Vec* ga = row_of(h.ga, t, k);
+    Vec* next = row_of(h.a, t + 1, k);
+    Vec* gnext = row_of(h.ga, t + 1, k);
+    Vec* p = row_of(h.p, t, k);
     const Vec c = h.c[t];
     Vec total;
-    const Vec f = splat(logit_factor(net));
     if constexpr (!Sphere) {
       for (int m = 0; m < k; ++m) p[m] = splat(net.bias[m]) + f * (products[m] + (c - 1.0f) * moved[m] + ga[m]);
       softmax_lanes(p, k, total);
@@ -123,12 +110,11 @@ inline void gram_forward(const Network& net, const Gram& gram, const Vec* produc
 }
 
 // The memory nearest to the final state, where all coordinates moved.
+template <class Energy>
 inline IVec gram_winner(const Network& net, const Vec* products, const float* square_norms, GramHistory& h) {
-  const Vec* ga = h.ga + static_cast<std::ptrdiff_t>(net.n_steps) * net.k;
+  const Vec* ga = row_of(h.ga, net.n_steps, net.k);
   const Vec c = h.c[net.n_steps];
-  for (int m = 0; m < net.k; ++m)
-    h.z[m] =
-        net.metric == Metric::euclidean ? 2.0f * (c * products[m] + ga[m]) - square_norms[m] : c * products[m] + ga[m];
+  for (int m = 0; m < net.k; ++m) h.z[m] = Energy::closeness(c * products[m] + ga[m], square_norms[m]);
   return argmax_lanes(h.z, net.k);
 }
 
@@ -139,17 +125,16 @@ template <bool Sphere, class Gram>
 inline void gram_backward(const Network& net, const Gram& gram, const Vec* products, const Vec* moved, Vec norm0,
                           Vec* a_bar, Vec c_bar, GramHistory& h, Vec* bias_bar, Vec* products_bar, Vec* moved_bar) {
   const int k = net.k;
-  const Vec alpha = splat(net.step_size);
+  const Vec alpha = splat(net.step_size), f = splat(logit_factor(net));
   for (int m = 0; m < k; ++m) bias_bar[m] = products_bar[m] = moved_bar[m] = Vec{};
-  Vec* last = h.left + static_cast<std::ptrdiff_t>(net.n_steps) * k;
+  Vec* last = row_of(h.left, net.n_steps, k);
   for (int m = 0; m < k; ++m) last[m] = Vec{};
   for (int t = net.n_steps - 1; t >= 0; --t) {
-    const Vec* p = h.p + static_cast<std::ptrdiff_t>(t) * k;
-    const Vec* next = h.a + static_cast<std::ptrdiff_t>(t + 1) * k;
-    const Vec* gnext = h.ga + static_cast<std::ptrdiff_t>(t + 1) * k;
-    Vec* left = h.left + static_cast<std::ptrdiff_t>(t) * k;
+    const Vec* p = row_of(h.p, t, k);
+    const Vec* next = row_of(h.a, t + 1, k);
+    const Vec* gnext = row_of(h.ga, t + 1, k);
+    Vec* left = row_of(h.left, t, k);
     const Vec c = h.c[t];
-    const Vec f = splat(logit_factor(net));
     if constexpr (!Sphere) {
       for (int m = 0; m < k; ++m) h.z[m] = alpha * a_bar[m];
       softmax_adjoint_lanes(p, h.z, k, h.u);
@@ -170,7 +155,7 @@ inline void gram_backward(const Network& net, const Gram& gram, const Vec* produ
       for (int m = 0; m < k; ++m) dot += a_bar[m] * next[m];
       for (int m = 0; m < k; ++m) mix += next[m] * moved[m];
       const Vec square_bar = -0.5f * dot * inverse * inverse;
-      Vec* pair = h.left + static_cast<std::ptrdiff_t>(t + 1) * k;
+      Vec* pair = row_of(h.left, t + 1, k);
       c_bar = c_bar * inverse + square_bar * 2.0f * (c * norm0 + norm * mix);
       for (int m = 0; m < k; ++m) {
         moved_bar[m] += square_bar * 2.0f * c * norm * next[m];
@@ -198,8 +183,8 @@ template <int MU, int NU>
 inline void gram_gradient_block(const GramHistory& h, int k, int n_steps, int m, int n, Vec* out) {
   Vec acc[MU][NU] = {};
   for (int t = 1; t <= n_steps; ++t) {
-    const Vec* a = h.a + static_cast<std::ptrdiff_t>(t) * k;
-    const Vec* left = h.left + static_cast<std::ptrdiff_t>(t) * k;
+    const Vec* a = row_of(h.a, t, k);
+    const Vec* left = row_of(h.left, t, k);
     for (int i = 0; i < MU; ++i)
       for (int j = 0; j < NU; ++j) {
         acc[i][j] += left[m + i] * a[n + j];
@@ -208,20 +193,15 @@ inline void gram_gradient_block(const GramHistory& h, int k, int n_steps, int m,
   }
   for (int i = 0; i < MU; ++i)
     for (int j = 0; j < NU; ++j) {
-      out[static_cast<std::ptrdiff_t>(m + i) * k + n + j] = acc[i][j];
-      out[static_cast<std::ptrdiff_t>(n + j) * k + m + i] = acc[i][j];
+      row_of(out, m + i, k)[n + j] = acc[i][j];
+      row_of(out, n + j, k)[m + i] = acc[i][j];
     }
 }
 
 inline void gram_gradient(const GramHistory& h, int k, int n_steps, Vec* out) {
-  int m = 0;
-  for (; m + 2 <= k; m += 2) {
-    int n = m;
-    for (; n + 4 <= k; n += 4) gram_gradient_block<2, 4>(h, k, n_steps, m, n, out);
-    for (; n < k; ++n) gram_gradient_block<2, 1>(h, k, n_steps, m, n, out);
-  }
-  for (; m < k; ++m)
-    for (int n = m; n < k; ++n) gram_gradient_block<1, 1>(h, k, n_steps, m, n, out);
+  for_blocks<2, 1>(k, [&](auto rows, int m) {
+    for_blocks<4, 1>(k, [&](auto columns, int n) { gram_gradient_block<rows, columns>(h, k, n_steps, m, n, out); }, m);
+  });
 }
 
 }  // namespace

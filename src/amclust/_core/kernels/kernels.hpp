@@ -7,21 +7,21 @@
 // room for rows padded to the lanes.
 #pragma once
 
+#include "energies/energy.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
 namespace amclust {
 
-enum class Metric : std::int32_t { euclidean = 0, cosine = 1 };
-
-// The network as kernels see it. `bias` is the part of the logits that no state changes:
-// log-weight - beta |rho|^2 (Euclidean) or log-weight (cosine), and hugely negative in the padding.
+// The network as kernels see it. `bias` is the part of the logits that no state changes, and hugely negative in the
+// padding.
 struct Network {
   const float* memories;  // [d + 1][kp]; row d is zero, the place of "no feature"
   const float* bias;      // [kp]
   const float* gram;      // [k][k] inner products of the memories; only for kernels where all coordinates move
   int k, kp, d;
-  Metric metric;
+  EnergyKind energy;
   float beta, step_size;
   int n_steps;
 };
@@ -49,7 +49,7 @@ struct MovingTile {
 // v_t = scale_t x + coef_t R, so the recursion runs on k coefficients and not on d coordinates.
 struct FreeTile {
   const float* products;    // [lanes][kp] rows times memories
-  const float* norm;        // [lanes] squared norms of the rows (cosine)
+  const float* norm;        // [lanes] squared norms of the rows (energies on the sphere)
   float* coef;              // [lanes][kp] out, after n_steps
   float* scale;             // [lanes] out
   float* history;           // free_scratch() floats: kept between forward and backward of the same tile

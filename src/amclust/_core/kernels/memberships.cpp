@@ -9,8 +9,9 @@ constexpr int kMaxOnStack = 64;
 void logits(const float* products, int n, int kp, const float* bias, float factor, float* out) {
   const Vec f = splat(factor);
   for (int i = 0; i < n; ++i) {
-    const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i) * kp;
-    for (int c = 0; c < kp; c += W) store(out + at + c, load(bias + c) + f * load(products + at + c));
+    const float* product = row_of(products, i, kp);
+    float* logit = row_of(out, i, kp);
+    for (int c = 0; c < kp; c += W) store(logit + c, load(bias + c) + f * load(product + c));
   }
 }
 
@@ -33,13 +34,12 @@ void softmax_row(float* z, int kp, float* log_total) {
 
 void softmax(float* rows, int n, int k, int kp, float* log_total) {
   if (k > kMaxOnStack) {
-    for (int i = 0; i < n; ++i)
-      softmax_row(rows + static_cast<std::ptrdiff_t>(i) * kp, kp, log_total ? log_total + i : nullptr);
+    for (int i = 0; i < n; ++i) softmax_row(row_of(rows, i, kp), kp, log_total ? log_total + i : nullptr);
     return;
   }
   Vec lanes[kMaxOnStack];
   for (int i = 0; i < n; i += W) {
-    float* tile = rows + static_cast<std::ptrdiff_t>(i) * kp;
+    float* tile = row_of(rows, i, kp);
     rows_to_lanes(tile, kp, k, lanes);
     Vec total;
     const Vec top = softmax_lanes(lanes, k, total);
@@ -51,17 +51,18 @@ void softmax(float* rows, int n, int k, int kp, float* log_total) {
 
 void softmax_adjoint(const float* p, const float* g, int n, int kp, float* out) {
   for (int i = 0; i < n; ++i) {
-    const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i) * kp;
+    const float *pi = row_of(p, i, kp), *gi = row_of(g, i, kp);
+    float* to = row_of(out, i, kp);
     Vec acc = {};
-    for (int c = 0; c < kp; c += W) acc += load(p + at + c) * load(g + at + c);
+    for (int c = 0; c < kp; c += W) acc += load(pi + c) * load(gi + c);
     const float mean = sum(acc);
-    for (int c = 0; c < kp; c += W) store(out + at + c, load(p + at + c) * (load(g + at + c) - mean));
+    for (int c = 0; c < kp; c += W) store(to + c, load(pi + c) * (load(gi + c) - mean));
   }
 }
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_memberships)(amclust::Kernels& table) {
+void amclust::AMCLUST_ISA::fill_memberships(Kernels& table) {
   table.logits = logits;
   table.softmax = softmax;
   table.softmax_adjoint = softmax_adjoint;

@@ -61,8 +61,8 @@ void gather(const Network& net, const MovingTile& tile, Vec* rh) {
   const float* rows[W];
   const int stride = stride_of(net.k);
   for (int j = 0; j < tile.n_moving; ++j, rh += stride) {
-    const std::int32_t* feature = tile.feature + static_cast<std::ptrdiff_t>(j) * W;
-    for (int l = 0; l < W; ++l) rows[l] = net.memories + static_cast<std::ptrdiff_t>(feature[l]) * net.kp;
+    const std::int32_t* feature = row_of(tile.feature, j, W);
+    for (int l = 0; l < W; ++l) rows[l] = row_of(net.memories, feature[l], net.kp);
     int m = 0;
     for (; m + W <= stride; m += W) {
       load_transposed(rows, rh + m);
@@ -79,8 +79,8 @@ void scatter(const Network& net, const MovingTile& tile, int j, const Vec* value
   float* rows[W];
   Vec block[W];
   const int stride = stride_of(net.k);
-  const std::int32_t* feature = tile.feature + static_cast<std::ptrdiff_t>(j) * W;
-  for (int l = 0; l < W; ++l) rows[l] = tile.gradient + static_cast<std::ptrdiff_t>(feature[l]) * net.kp;
+  const std::int32_t* feature = row_of(tile.feature, j, W);
+  for (int l = 0; l < W; ++l) rows[l] = row_of(tile.gradient, feature[l], net.kp);
   int m = 0;
   for (; m + W <= stride; m += W) {
     for (int i = 0; i < W; ++i) block[i] = values[m + i];
@@ -97,30 +97,15 @@ template <int N>
 inline void project_block(const Vec* rh, int q, int stride, const float* v, Vec* out) {
   Vec acc[N] = {};
   for (int j = 0; j < q; ++j) {
-    const Vec x = load(v + static_cast<std::ptrdiff_t>(j) * W);
-    for (int i = 0; i < N; ++i) acc[i] += rh[static_cast<std::ptrdiff_t>(j) * stride + i] * x;
+    const Vec x = load(row_of(v, j, W));
+    for (int i = 0; i < N; ++i) acc[i] += row_of(rh, j, stride)[i] * x;
   }
   for (int i = 0; i < N; ++i) out[i] = acc[i];
 }
 
 inline void project(const Vec* rh, int q, int k, const float* v, Vec* out) {
   const int stride = stride_of(k);
-  int m = 0;
-  for (; m + 8 <= k; m += 8) project_block<8>(rh + m, q, stride, v, out + m);
-  for (; m + 4 <= k; m += 4) project_block<4>(rh + m, q, stride, v, out + m);
-  switch (k - m) {
-    case 3:
-      project_block<3>(rh + m, q, stride, v, out + m);
-      break;
-    case 2:
-      project_block<2>(rh + m, q, stride, v, out + m);
-      break;
-    case 1:
-      project_block<1>(rh + m, q, stride, v, out + m);
-      break;
-    default:
-      break;
-  }
+  for_blocks<8, 4>(k, [&](auto size, int m) { project_block<size>(rh + m, q, stride, v, out + m); });
 }
 
 inline float* at(Vec* v) { return reinterpret_cast<float*>(v); }
@@ -132,27 +117,23 @@ inline void combine_block(const Vec* rh, int stride, int k, const Vec* coef, Vec
   Vec acc[N];
   for (int i = 0; i < N; ++i) acc[i] = keep * load(v + i * W);
   for (int m = 0; m < k; ++m)
-    for (int i = 0; i < N; ++i) acc[i] += coef[m] * rh[static_cast<std::ptrdiff_t>(i) * stride + m];
+    for (int i = 0; i < N; ++i) acc[i] += coef[m] * row_of(rh, i, stride)[m];
   for (int i = 0; i < N; ++i) store(out + i * W, acc[i]);
 }
 
 inline void combine(const Vec* rh, int q, int k, const Vec* coef, Vec keep, const float* v, float* out) {
   const int stride = stride_of(k);
-  int j = 0;
-  for (; j + 6 <= q; j += 6, rh += 6 * stride, v += 6 * W, out += 6 * W)
-    combine_block<6>(rh, stride, k, coef, keep, v, out);
-  for (; j + 2 <= q; j += 2, rh += 2 * stride, v += 2 * W, out += 2 * W)
-    combine_block<2>(rh, stride, k, coef, keep, v, out);
-  if (j < q) combine_block<1>(rh, stride, k, coef, keep, v, out);
+  for_blocks<6, 2>(q, [&](auto size, int j) {
+    combine_block<size>(row_of(rh, j, stride), stride, k, coef, keep, row_of(v, j, W), row_of(out, j, W));
+  });
 }
 
 // Loss of the final state and its gradient g = dL/dv.
 void compare(const MovingTile& tile, Vec* g) {
   Vec loss = {};
   for (int j = 0; j < tile.n_moving; ++j) {
-    const std::ptrdiff_t o = static_cast<std::ptrdiff_t>(j) * W;
-    const Vec weight = load(tile.loss_weight + o);
-    const Vec residual = load(tile.state + o) - load(tile.target + o);
+    const Vec weight = load(row_of(tile.loss_weight, j, W));
+    const Vec residual = load(row_of(tile.state, j, W)) - load(row_of(tile.target, j, W));
     loss += weight * residual * residual;
     g[j] = 2.0f * weight * residual;
   }
@@ -170,38 +151,21 @@ inline void gram_block(const Vec* rh, int q, int k, int m, int n, Vec* out) {
   Vec acc[MU][NU] = {};
   const int stride = stride_of(k);
   for (int j = 0; j < q; ++j) {
-    const Vec* r = rh + static_cast<std::ptrdiff_t>(j) * stride;
+    const Vec* r = row_of(rh, j, stride);
     for (int i = 0; i < MU; ++i)
       for (int o = 0; o < NU; ++o) acc[i][o] += r[m + i] * r[n + o];
   }
   for (int i = 0; i < MU; ++i)
     for (int o = 0; o < NU; ++o) {
-      out[static_cast<std::ptrdiff_t>(m + i) * k + n + o] = acc[i][o];
-      out[static_cast<std::ptrdiff_t>(n + o) * k + m + i] = acc[i][o];
+      row_of(out, m + i, k)[n + o] = acc[i][o];
+      row_of(out, n + o, k)[m + i] = acc[i][o];
     }
 }
 
 void gram_of(const Vec* rh, int q, int k, Vec* out) {
-  int m = 0;
-  for (; m + 3 <= k; m += 3) {
-    int n = m;
-    for (; n + 4 <= k; n += 4) gram_block<3, 4>(rh, q, k, m, n, out);
-    switch (k - n) {
-      case 3:
-        gram_block<3, 3>(rh, q, k, m, n, out);
-        break;
-      case 2:
-        gram_block<3, 2>(rh, q, k, m, n, out);
-        break;
-      case 1:
-        gram_block<3, 1>(rh, q, k, m, n, out);
-        break;
-      default:
-        break;
-    }
-  }
-  if (k - m == 2) gram_block<2, 2>(rh, q, k, m, m, out);
-  if (k - m == 1) gram_block<1, 1>(rh, q, k, m, m, out);
+  for_blocks<3>(k, [&](auto rows, int m) {
+    for_blocks<4>(k, [&](auto columns, int n) { gram_block<rows, columns>(rh, q, k, m, n, out); }, m);
+  });
 }
 
 // out[j][m] = moved_bar[m] v0_j + coef[m] g_j + sum_n S[m][n] rh[j][n], for J coordinates and M memories.
@@ -213,34 +177,21 @@ inline void coordinate_gradient(const Vec* rh, const Vec* s, const Vec* moved_ba
   for (int j = 0; j < J; ++j)
     for (int i = 0; i < M; ++i) acc[j][i] = moved_bar[m + i] * load(start + j * W) + coef[m + i] * g[j];
   for (int n = 0; n < k; ++n) {
-    const Vec* row = s + static_cast<std::ptrdiff_t>(n) * k + m;  // symmetric
+    const Vec* row = row_of(s, n, k) + m;  // symmetric
     for (int j = 0; j < J; ++j) {
-      const Vec r = rh[static_cast<std::ptrdiff_t>(j) * stride + n];
+      const Vec r = row_of(rh, j, stride)[n];
       for (int i = 0; i < M; ++i) acc[j][i] += row[i] * r;
     }
   }
   for (int j = 0; j < J; ++j)
-    for (int i = 0; i < M; ++i) out[static_cast<std::ptrdiff_t>(j) * stride + m + i] = acc[j][i];
+    for (int i = 0; i < M; ++i) row_of(out, j, stride)[m + i] = acc[j][i];
 }
 
 template <int J>
 inline void coordinate_gradients(const Vec* rh, const Vec* s, const Vec* moved_bar, const Vec* coef, const float* start,
                                  const Vec* g, int k, Vec* out) {
-  int m = 0;
-  for (; m + 4 <= k; m += 4) coordinate_gradient<J, 4>(rh, s, moved_bar, coef, start, g, k, m, out);
-  switch (k - m) {
-    case 3:
-      coordinate_gradient<J, 3>(rh, s, moved_bar, coef, start, g, k, m, out);
-      break;
-    case 2:
-      coordinate_gradient<J, 2>(rh, s, moved_bar, coef, start, g, k, m, out);
-      break;
-    case 1:
-      coordinate_gradient<J, 1>(rh, s, moved_bar, coef, start, g, k, m, out);
-      break;
-    default:
-      break;
-  }
+  for_blocks<4>(k,
+                [&](auto size, int m) { coordinate_gradient<J, size>(rh, s, moved_bar, coef, start, g, k, m, out); });
 }
 
 void by_coefficients(const Network& net, const MovingTile& tile, Scratch& s) {
@@ -252,9 +203,9 @@ void by_coefficients(const Network& net, const MovingTile& tile, Scratch& s) {
   const LaneGram gram{s.gram, k};
   gram_forward<false>(net, gram, s.products, s.moved, Vec{}, h);
 
-  const Vec* a = h.a + static_cast<std::ptrdiff_t>(net.n_steps) * k;
+  const Vec* a = row_of(h.a, net.n_steps, k);
   combine(s.rh, q, k, a, h.c[net.n_steps], tile.start, tile.state);
-  const IVec winner = argmax_lanes(h.p + static_cast<std::ptrdiff_t>(net.n_steps - 1) * k, k);
+  const IVec winner = argmax_lanes(row_of(h.p, net.n_steps - 1, k), k);
   for (int l = 0; l < W; ++l) tile.winner[l] = winner[l];
   compare(tile, s.g);
   if (!tile.gradient) return;
@@ -264,17 +215,11 @@ void by_coefficients(const Network& net, const MovingTile& tile, Scratch& s) {
                        s.moved_bar);
   gram_gradient(h, k, net.n_steps, gram_bar);
   const int stride = stride_of(k);
-  int j = 0;
-  for (; j + 3 <= q; j += 3) {
-    coordinate_gradients<3>(s.rh + static_cast<std::ptrdiff_t>(j) * stride, gram_bar, s.moved_bar, a,
-                            tile.start + static_cast<std::ptrdiff_t>(j) * W, s.g + j, k, s.out);
-    for (int i = 0; i < 3; ++i) scatter(net, tile, j + i, s.out + static_cast<std::ptrdiff_t>(i) * stride);
-  }
-  for (; j < q; ++j) {
-    coordinate_gradients<1>(s.rh + static_cast<std::ptrdiff_t>(j) * stride, gram_bar, s.moved_bar, a,
-                            tile.start + static_cast<std::ptrdiff_t>(j) * W, s.g + j, k, s.out);
-    scatter(net, tile, j, s.out);
-  }
+  for_blocks<3, 1>(q, [&](auto size, int j) {
+    coordinate_gradients<size>(row_of(s.rh, j, stride), gram_bar, s.moved_bar, a, row_of(tile.start, j, W), s.g + j, k,
+                               s.out);
+    for (int i = 0; i < size; ++i) scatter(net, tile, j + i, row_of(s.out, i, stride));
+  });
   finish(net, tile, s.bias_bar, s.products_bar);
 }
 
@@ -294,67 +239,54 @@ inline void step_gradient(const Vec* p, const Vec* u, const Vec* pull, const Vec
   }
   const int stride = stride_of(k);
   for (int j = 0; j < J; ++j)
-    for (int i = 0; i < N; ++i) out[static_cast<std::ptrdiff_t>(j) * stride + i] = acc[j][i];
+    for (int i = 0; i < N; ++i) row_of(out, j, stride)[i] = acc[j][i];
 }
 
 template <int J>
 inline void step_gradients(const Vec* p, const Vec* u, const Vec* pull, const Vec* v, const Vec* products_bar, int k,
                            int q, int steps, Vec* out) {
-  int m = 0;
-  for (; m + 4 <= k; m += 4) step_gradient<J, 4>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
-  switch (k - m) {
-    case 3:
-      step_gradient<J, 3>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
-      break;
-    case 2:
-      step_gradient<J, 2>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
-      break;
-    case 1:
-      step_gradient<J, 1>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
-      break;
-    default:
-      break;
-  }
+  for_blocks<4>(k, [&](auto size, int m) {
+    step_gradient<J, size>(p + m, u + m, pull, v, products_bar + m, k, q, steps, out + m);
+  });
 }
 
 // The state is kept coordinate by coordinate.
 void by_coordinates(const Network& net, const MovingTile& tile, Scratch& s) {
   const int k = net.k, q = tile.n_moving, steps = net.n_steps;
   const Vec f = splat(logit_factor(net)), alpha = splat(net.step_size);
-  Vec* p = s.history;                                          // [steps][k]
-  Vec* u = p + static_cast<std::ptrdiff_t>(steps) * k;         // [steps][k]
-  Vec* v = u + static_cast<std::ptrdiff_t>(steps) * k;         // [steps + 1][q]
-  Vec* pull = v + static_cast<std::ptrdiff_t>(steps + 1) * q;  // [steps][q]: alpha dL/dv after each step
-  Vec* z = pull + static_cast<std::ptrdiff_t>(steps + 1) * q;
+  Vec* p = s.history;                   // [steps][k]
+  Vec* u = row_of(p, steps, k);         // [steps][k]
+  Vec* v = row_of(u, steps, k);         // [steps + 1][q]
+  Vec* pull = row_of(v, steps + 1, q);  // [steps][q]: alpha dL/dv after each step
+  Vec* z = row_of(pull, steps + 1, q);
 
   // The logits' part that never moves: bias and visible coordinates.
   project(s.rh, q, k, tile.start, s.moved);
   Vec* base = s.a_bar;
   for (int m = 0; m < k; ++m) base[m] = splat(net.bias[m]) + f * (s.products[m] - s.moved[m]);
-  for (int j = 0; j < q; ++j) v[j] = load(tile.start + static_cast<std::ptrdiff_t>(j) * W);
+  for (int j = 0; j < q; ++j) v[j] = load(row_of(tile.start, j, W));
   Vec total;
   for (int t = 0; t < steps; ++t) {
-    Vec* pt = p + static_cast<std::ptrdiff_t>(t) * k;
-    const Vec* vt = v + static_cast<std::ptrdiff_t>(t) * q;
-    Vec* next = v + static_cast<std::ptrdiff_t>(t + 1) * q;
+    Vec* pt = row_of(p, t, k);
+    const Vec* vt = row_of(v, t, q);
+    Vec* next = row_of(v, t + 1, q);
     project(s.rh, q, k, at(vt), pt);
     for (int m = 0; m < k; ++m) pt[m] = base[m] + f * pt[m];
     softmax_lanes(pt, k, total);
     for (int m = 0; m < k; ++m) z[m] = alpha * pt[m];
     combine(s.rh, q, k, z, 1.0f - alpha, at(vt), at(next));
   }
-  for (int j = 0; j < q; ++j)
-    store(tile.state + static_cast<std::ptrdiff_t>(j) * W, v[static_cast<std::ptrdiff_t>(steps) * q + j]);
-  const IVec winner = argmax_lanes(p + static_cast<std::ptrdiff_t>(steps - 1) * k, k);
+  for (int j = 0; j < q; ++j) store(row_of(tile.state, j, W), row_of(v, steps, q)[j]);
+  const IVec winner = argmax_lanes(row_of(p, steps - 1, k), k);
   for (int l = 0; l < W; ++l) tile.winner[l] = winner[l];
   compare(tile, s.g);
   if (!tile.gradient) return;
 
   for (int m = 0; m < k; ++m) s.bias_bar[m] = Vec{};
   for (int t = steps - 1; t >= 0; --t) {
-    const Vec* pt = p + static_cast<std::ptrdiff_t>(t) * k;
-    Vec* ut = u + static_cast<std::ptrdiff_t>(t) * k;
-    Vec* ht = pull + static_cast<std::ptrdiff_t>(t) * q;
+    const Vec* pt = row_of(p, t, k);
+    Vec* ut = row_of(u, t, k);
+    Vec* ht = row_of(pull, t, q);
     for (int j = 0; j < q; ++j) ht[j] = alpha * s.g[j];
     project(s.rh, q, k, at(ht), z);
     softmax_adjoint_lanes(pt, z, k, ut);
@@ -367,15 +299,10 @@ void by_coordinates(const Network& net, const MovingTile& tile, Scratch& s) {
   }
   for (int m = 0; m < k; ++m) s.products_bar[m] = f * s.bias_bar[m];
   const int stride = stride_of(k);
-  int j = 0;
-  for (; j + 3 <= q; j += 3) {
-    step_gradients<3>(p, u, pull + j, v + j, s.products_bar, k, q, steps, s.out);
-    for (int i = 0; i < 3; ++i) scatter(net, tile, j + i, s.out + static_cast<std::ptrdiff_t>(i) * stride);
-  }
-  for (; j < q; ++j) {
-    step_gradients<1>(p, u, pull + j, v + j, s.products_bar, k, q, steps, s.out);
-    scatter(net, tile, j, s.out);
-  }
+  for_blocks<3, 1>(q, [&](auto size, int j) {
+    step_gradients<size>(p, u, pull + j, v + j, s.products_bar, k, q, steps, s.out);
+    for (int i = 0; i < size; ++i) scatter(net, tile, j + i, row_of(s.out, i, stride));
+  });
   finish(net, tile, s.bias_bar, s.products_bar);
 }
 
@@ -388,7 +315,7 @@ void moving(const Network& net, const MovingTile& tile) {
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_moving)(amclust::Kernels& table) {
+void amclust::AMCLUST_ISA::fill_moving(Kernels& table) {
   table.moving_scratch = moving_scratch;
   table.moving = moving;
 }

@@ -1,4 +1,5 @@
 // Products of a block of rows with all memories, and their transposes.
+#include "kernels/blocks.hpp"
 #include "kernels/entry.hpp"
 #include "kernels/simd.hpp"
 
@@ -9,27 +10,27 @@ template <int MR, int NV>
 inline void product_block(const float* rows, int ld, int d, const float* memories, int kp, float* out) {
   Vec acc[MR][NV] = {};
   for (int j = 0; j < d; ++j) {
-    const float* r = memories + static_cast<std::ptrdiff_t>(j) * kp;
+    const float* r = row_of(memories, j, kp);
     Vec m[NV];
     for (int v = 0; v < NV; ++v) m[v] = load(r + v * W);
     for (int i = 0; i < MR; ++i) {
-      const Vec x = splat(rows[static_cast<std::ptrdiff_t>(i) * ld + j]);
+      const Vec x = splat(row_of(rows, i, ld)[j]);
       for (int v = 0; v < NV; ++v) acc[i][v] += x * m[v];
     }
   }
   for (int i = 0; i < MR; ++i)
-    for (int v = 0; v < NV; ++v) store(out + static_cast<std::ptrdiff_t>(i) * kp + v * W, acc[i][v]);
+    for (int v = 0; v < NV; ++v) store(row_of(out, i, kp) + v * W, acc[i][v]);
 }
 
 template <int MR, int NV>
 inline void distance_block(const float* rows, int ld, int d, const float* memories, int kp, float* out) {
   Vec acc[MR][NV] = {};
   for (int j = 0; j < d; ++j) {
-    const float* r = memories + static_cast<std::ptrdiff_t>(j) * kp;
+    const float* r = row_of(memories, j, kp);
     Vec m[NV];
     for (int v = 0; v < NV; ++v) m[v] = load(r + v * W);
     for (int i = 0; i < MR; ++i) {
-      const Vec x = splat(rows[static_cast<std::ptrdiff_t>(i) * ld + j]);
+      const Vec x = splat(row_of(rows, i, ld)[j]);
       for (int v = 0; v < NV; ++v) {
         const Vec diff = x - m[v];
         acc[i][v] += diff * diff;
@@ -37,7 +38,7 @@ inline void distance_block(const float* rows, int ld, int d, const float* memori
     }
   }
   for (int i = 0; i < MR; ++i)
-    for (int v = 0; v < NV; ++v) store(out + static_cast<std::ptrdiff_t>(i) * kp + v * W, acc[i][v]);
+    for (int v = 0; v < NV; ++v) store(row_of(out, i, kp) + v * W, acc[i][v]);
 }
 
 // MJ features by NV vectors of memories, summed over the n rows of the block.
@@ -45,10 +46,10 @@ template <int MJ, int NV>
 inline void outer_block(const float* rows, int ld, int n, const float* coef, int kp, float* out) {
   Vec acc[MJ][NV];
   for (int j = 0; j < MJ; ++j)
-    for (int v = 0; v < NV; ++v) acc[j][v] = load(out + static_cast<std::ptrdiff_t>(j) * kp + v * W);
+    for (int v = 0; v < NV; ++v) acc[j][v] = load(row_of(out, j, kp) + v * W);
   for (int i = 0; i < n; ++i) {
-    const float* x = rows + static_cast<std::ptrdiff_t>(i) * ld;
-    const float* c = coef + static_cast<std::ptrdiff_t>(i) * kp;
+    const float* x = row_of(rows, i, ld);
+    const float* c = row_of(coef, i, kp);
     Vec m[NV];
     for (int v = 0; v < NV; ++v) m[v] = load(c + v * W);
     for (int j = 0; j < MJ; ++j) {
@@ -57,39 +58,29 @@ inline void outer_block(const float* rows, int ld, int n, const float* coef, int
     }
   }
   for (int j = 0; j < MJ; ++j)
-    for (int v = 0; v < NV; ++v) store(out + static_cast<std::ptrdiff_t>(j) * kp + v * W, acc[j][v]);
+    for (int v = 0; v < NV; ++v) store(row_of(out, j, kp) + v * W, acc[j][v]);
 }
 
-// Walks the output of a row kernel in register blocks: six rows by two vectors, or the remainders.
-#define AMCLUST_FOR_BLOCKS(kernel)                                                 \
-  for (int c = 0; c < kp; c += 2 * W) {                                            \
-    const bool two = c + 2 * W <= kp;                                              \
-    const float* m = memories + c;                                                 \
-    for (int i = 0; i < n;) {                                                      \
-      const float* x = rows + static_cast<std::ptrdiff_t>(i) * ld;                 \
-      float* o = out + static_cast<std::ptrdiff_t>(i) * kp + c;                    \
-      if (n - i >= 6) {                                                            \
-        two ? kernel<6, 2>(x, ld, d, m, kp, o) : kernel<6, 1>(x, ld, d, m, kp, o); \
-        i += 6;                                                                    \
-      } else if (n - i >= 2) {                                                     \
-        two ? kernel<2, 2>(x, ld, d, m, kp, o) : kernel<2, 1>(x, ld, d, m, kp, o); \
-        i += 2;                                                                    \
-      } else {                                                                     \
-        two ? kernel<1, 2>(x, ld, d, m, kp, o) : kernel<1, 1>(x, ld, d, m, kp, o); \
-        i += 1;                                                                    \
-      }                                                                            \
-    }                                                                              \
-  }
+// Walks through [rows][kp] in register blocks of six rows by two vectors, or what remains of them:
+// block(row count, vector count, row, column).
+template <int... Rows, class Block>
+inline void for_register_blocks(int rows, int kp, const Block& block) {
+  for_blocks<2, 1>(kp / W, [&](auto vectors, int v) {
+    for_blocks<Rows...>(rows, [&](auto count, int i) { block(count, vectors, i, v * W); });
+  });
+}
 
 void products(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out) {
-  AMCLUST_FOR_BLOCKS(product_block)
+  for_register_blocks<6, 2>(n, kp, [&](auto count, auto vectors, int i, int c) {
+    product_block<count, vectors>(row_of(rows, i, ld), ld, d, memories + c, kp, row_of(out, i, kp) + c);
+  });
 }
 
 void distances(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out) {
-  AMCLUST_FOR_BLOCKS(distance_block)
+  for_register_blocks<6, 2>(n, kp, [&](auto count, auto vectors, int i, int c) {
+    distance_block<count, vectors>(row_of(rows, i, ld), ld, d, memories + c, kp, row_of(out, i, kp) + c);
+  });
 }
-
-#undef AMCLUST_FOR_BLOCKS
 
 void least(const float* values, int k, int width, std::int32_t* out) {
   for (int c = 0; c < width; c += W) {
@@ -106,18 +97,9 @@ void least(const float* values, int k, int width, std::int32_t* out) {
 }
 
 void outer(const float* rows, int ld, int n, int d, const float* coef, int kp, float* out) {
-  for (int c = 0; c < kp; c += 2 * W) {
-    const bool two = c + 2 * W <= kp;
-    int j = 0;
-    for (; j + 6 <= d; j += 6) {
-      float* o = out + static_cast<std::ptrdiff_t>(j) * kp + c;
-      two ? outer_block<6, 2>(rows + j, ld, n, coef + c, kp, o) : outer_block<6, 1>(rows + j, ld, n, coef + c, kp, o);
-    }
-    for (; j < d; ++j) {
-      float* o = out + static_cast<std::ptrdiff_t>(j) * kp + c;
-      two ? outer_block<1, 2>(rows + j, ld, n, coef + c, kp, o) : outer_block<1, 1>(rows + j, ld, n, coef + c, kp, o);
-    }
-  }
+  for_register_blocks<6, 1>(d, kp, [&](auto count, auto vectors, int j, int c) {
+    outer_block<count, vectors>(rows + j, ld, n, coef + c, kp, row_of(out, j, kp) + c);
+  });
 }
 
 // MR rows by MN memories, the lanes over the features.
@@ -126,46 +108,26 @@ inline void dot_block(const float* rows, int ld, const float* memories, int kp, 
   Vec acc[MR][MN] = {};
   for (int j = 0; j < ld; j += W) {
     Vec m[MN];
-    for (int v = 0; v < MN; ++v) m[v] = load(memories + static_cast<std::ptrdiff_t>(v) * ld + j);
+    for (int v = 0; v < MN; ++v) m[v] = load(row_of(memories, v, ld) + j);
     for (int i = 0; i < MR; ++i) {
-      const Vec x = load(rows + static_cast<std::ptrdiff_t>(i) * ld + j);
+      const Vec x = load(row_of(rows, i, ld) + j);
       for (int v = 0; v < MN; ++v) acc[i][v] += x * m[v];
     }
   }
   for (int i = 0; i < MR; ++i)
-    for (int v = 0; v < MN; ++v) out[static_cast<std::ptrdiff_t>(i) * kp + v] = sum(acc[i][v]);
+    for (int v = 0; v < MN; ++v) row_of(out, i, kp)[v] = sum(acc[i][v]);
 }
 
 template <int MN>
 inline void dot_columns(const float* rows, int ld, int n, const float* memories, int kp, float* out) {
-  int i = 0;
-  for (; i + 3 <= n; i += 3)
-    dot_block<3, MN>(rows + static_cast<std::ptrdiff_t>(i) * ld, ld, memories, kp,
-                     out + static_cast<std::ptrdiff_t>(i) * kp);
-  for (; i < n; ++i)
-    dot_block<1, MN>(rows + static_cast<std::ptrdiff_t>(i) * ld, ld, memories, kp,
-                     out + static_cast<std::ptrdiff_t>(i) * kp);
+  for_blocks<3, 1>(
+      n, [&](auto count, int i) { dot_block<count, MN>(row_of(rows, i, ld), ld, memories, kp, row_of(out, i, kp)); });
 }
 
 void dots(const float* rows, int ld, int n, const float* memories, int k, int kp, float* out) {
-  int m = 0;
-  for (; m + 4 <= k; m += 4) dot_columns<4>(rows, ld, n, memories + static_cast<std::ptrdiff_t>(m) * ld, kp, out + m);
-  const float* rest = memories + static_cast<std::ptrdiff_t>(m) * ld;
-  switch (k - m) {
-    case 3:
-      dot_columns<3>(rows, ld, n, rest, kp, out + m);
-      break;
-    case 2:
-      dot_columns<2>(rows, ld, n, rest, kp, out + m);
-      break;
-    case 1:
-      dot_columns<1>(rows, ld, n, rest, kp, out + m);
-      break;
-    default:
-      break;
-  }
+  for_blocks<4>(k, [&](auto size, int m) { dot_columns<size>(rows, ld, n, row_of(memories, m, ld), kp, out + m); });
   for (int i = 0; i < n; ++i)
-    for (int c = k; c < kp; ++c) out[static_cast<std::ptrdiff_t>(i) * kp + c] = 0.0f;
+    for (int c = k; c < kp; ++c) row_of(out, i, kp)[c] = 0.0f;
 }
 
 // MN memories by NV vectors of features, summed over the rows of the block.
@@ -173,10 +135,10 @@ template <int MN, int NV>
 inline void outer_dot_block(const float* rows, int ld, int n, const float* coef, int kp, float* out) {
   Vec acc[MN][NV];
   for (int m = 0; m < MN; ++m)
-    for (int v = 0; v < NV; ++v) acc[m][v] = load(out + static_cast<std::ptrdiff_t>(m) * ld + v * W);
+    for (int v = 0; v < NV; ++v) acc[m][v] = load(row_of(out, m, ld) + v * W);
   for (int i = 0; i < n; ++i) {
-    const float* x = rows + static_cast<std::ptrdiff_t>(i) * ld;
-    const float* c = coef + static_cast<std::ptrdiff_t>(i) * kp;
+    const float* x = row_of(rows, i, ld);
+    const float* c = row_of(coef, i, kp);
     Vec r[NV];
     for (int v = 0; v < NV; ++v) r[v] = load(x + v * W);
     for (int m = 0; m < MN; ++m) {
@@ -185,38 +147,22 @@ inline void outer_dot_block(const float* rows, int ld, int n, const float* coef,
     }
   }
   for (int m = 0; m < MN; ++m)
-    for (int v = 0; v < NV; ++v) store(out + static_cast<std::ptrdiff_t>(m) * ld + v * W, acc[m][v]);
+    for (int v = 0; v < NV; ++v) store(row_of(out, m, ld) + v * W, acc[m][v]);
 }
 
 template <int MN>
 inline void outer_dot_rows(const float* rows, int ld, int n, const float* coef, int kp, float* out) {
-  int j = 0;
-  for (; j + 3 * W <= ld; j += 3 * W) outer_dot_block<MN, 3>(rows + j, ld, n, coef, kp, out + j);
-  for (; j < ld; j += W) outer_dot_block<MN, 1>(rows + j, ld, n, coef, kp, out + j);
+  for_blocks<3, 1>(
+      ld / W, [&](auto vectors, int v) { outer_dot_block<MN, vectors>(rows + v * W, ld, n, coef, kp, out + v * W); });
 }
 
 void outer_dots(const float* rows, int ld, int n, const float* coef, int k, int kp, float* out) {
-  int m = 0;
-  for (; m + 4 <= k; m += 4) outer_dot_rows<4>(rows, ld, n, coef + m, kp, out + static_cast<std::ptrdiff_t>(m) * ld);
-  float* rest = out + static_cast<std::ptrdiff_t>(m) * ld;
-  switch (k - m) {
-    case 3:
-      outer_dot_rows<3>(rows, ld, n, coef + m, kp, rest);
-      break;
-    case 2:
-      outer_dot_rows<2>(rows, ld, n, coef + m, kp, rest);
-      break;
-    case 1:
-      outer_dot_rows<1>(rows, ld, n, coef + m, kp, rest);
-      break;
-    default:
-      break;
-  }
+  for_blocks<4>(k, [&](auto size, int m) { outer_dot_rows<size>(rows, ld, n, coef + m, kp, row_of(out, m, ld)); });
 }
 
 void norms(const float* rows, int ld, int n, float* out) {
   for (int i = 0; i < n; ++i) {
-    const float* x = rows + static_cast<std::ptrdiff_t>(i) * ld;
+    const float* x = row_of(rows, i, ld);
     Vec even = {}, odd = {};
     int j = 0;
     for (; j + 2 * W <= ld; j += 2 * W) {
@@ -250,10 +196,9 @@ void to_rows(const float* in, int d, int k, int kp, int ld, float* out) {
   Vec block[W];
   for (int m0 = 0; m0 < k; m0 += W)
     for (int j0 = 0; j0 < d; j0 += W) {
-      for (int j = 0; j < W; ++j)
-        block[j] = j0 + j < d ? load(in + static_cast<std::ptrdiff_t>(j0 + j) * kp + m0) : Vec{};
+      for (int j = 0; j < W; ++j) block[j] = j0 + j < d ? load(row_of(in, j0 + j, kp) + m0) : Vec{};
       transpose(block);
-      for (int m = 0; m < W && m0 + m < k; ++m) store(out + static_cast<std::ptrdiff_t>(m0 + m) * ld + j0, block[m]);
+      for (int m = 0; m < W && m0 + m < k; ++m) store(row_of(out, m0 + m, ld) + j0, block[m]);
     }
 }
 
@@ -261,11 +206,10 @@ void add_from_rows(const float* in, int d, int k, int kp, int ld, float* out) {
   Vec block[W];
   for (int m0 = 0; m0 < k; m0 += W)
     for (int j0 = 0; j0 < d; j0 += W) {
-      for (int m = 0; m < W; ++m)
-        block[m] = m0 + m < k ? load(in + static_cast<std::ptrdiff_t>(m0 + m) * ld + j0) : Vec{};
+      for (int m = 0; m < W; ++m) block[m] = m0 + m < k ? load(row_of(in, m0 + m, ld) + j0) : Vec{};
       transpose(block);
       for (int j = 0; j < W && j0 + j < d; ++j) {
-        float* o = out + static_cast<std::ptrdiff_t>(j0 + j) * kp + m0;
+        float* o = row_of(out, j0 + j, kp) + m0;
         store(o, load(o) + block[j]);
       }
     }
@@ -277,11 +221,11 @@ void memory_norms(const float* memories, int d, int kp, float* out) {
     int j = 0;
     for (; j + 4 <= d; j += 4)
       for (int i = 0; i < 4; ++i) {
-        const Vec v = load(memories + static_cast<std::ptrdiff_t>(j + i) * kp + c);
+        const Vec v = load(row_of(memories, j + i, kp) + c);
         acc[i] += v * v;
       }
     for (; j < d; ++j) {
-      const Vec v = load(memories + static_cast<std::ptrdiff_t>(j) * kp + c);
+      const Vec v = load(row_of(memories, j, kp) + c);
       acc[0] += v * v;
     }
     store(out + c, (acc[0] + acc[1]) + (acc[2] + acc[3]));
@@ -291,14 +235,14 @@ void memory_norms(const float* memories, int d, int kp, float* out) {
 void subtract_scaled(const float* memories, const float* factor, int d, int kp, float* out) {
   for (int j = 0; j < d; ++j)
     for (int c = 0; c < kp; c += W) {
-      const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(j) * kp + c;
-      store(out + at, load(out + at) - load(factor + c) * load(memories + at));
+      float* to = row_of(out, j, kp) + c;
+      store(to, load(to) - load(factor + c) * load(row_of(memories, j, kp) + c));
     }
 }
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_products)(amclust::Kernels& table) {
+void amclust::AMCLUST_ISA::fill_products(Kernels& table) {
   table.products = products;
   table.dots = dots;
   table.outer_dots = outer_dots;

@@ -12,14 +12,13 @@ using amclust::SilhouetteBlock;
 
 void silhouette_tile(SilhouetteBlock& block, int row) {
   const int k = block.k, kp = block.kp;
-  const std::ptrdiff_t start = static_cast<std::ptrdiff_t>(row) * kp;
   const int used = block.n - row < W ? block.n - row : W;
   Vec* p = reinterpret_cast<Vec*>(block.scratch);
   Vec* r2 = p + k;
   Vec* distance_bar = r2 + k;
   Vec* direct_bar = distance_bar + k;
-  rows_to_lanes(block.memberships + start, kp, k, p);
-  rows_to_lanes(block.products + start, kp, k, r2);
+  rows_to_lanes(row_of(block.memberships, row, kp), kp, k, p);
+  rows_to_lanes(row_of(block.products, row, kp), kp, k, r2);
 
   Vec norm = {}, weight = {};
   for (int l = 0; l < used; ++l) {
@@ -86,8 +85,8 @@ void silhouette_tile(SilhouetteBlock& block, int row) {
     distance_bar[m] += select(first_at == m, first_bar, Vec{});
     distance_bar[m] += select(second_at == m, second_bar, Vec{});
   }
-  lanes_to_rows(distance_bar, k, block.distance_gradient + start, kp);
-  lanes_to_rows(direct_bar, k, block.direct_gradient + start, kp);
+  lanes_to_rows(distance_bar, k, row_of(block.distance_gradient, row, kp), kp);
+  lanes_to_rows(direct_bar, k, row_of(block.direct_gradient, row, kp), kp);
   for (int l = 0; l < used; ++l) {
     block.row_value[row + l] = value[l];
     block.loss += static_cast<double>(weight[l]) * value[l];
@@ -101,4 +100,4 @@ void silhouette(SilhouetteBlock& block) {
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_silhouette)(amclust::Kernels& table) { table.silhouette = silhouette; }
+void amclust::AMCLUST_ISA::fill_silhouette(Kernels& table) { table.silhouette = silhouette; }

@@ -22,6 +22,12 @@ constexpr int W = AMCLUST_LANES;
 typedef float Vec __attribute__((vector_size(W * 4)));
 typedef std::int32_t IVec __attribute__((vector_size(W * 4)));
 
+// Row i of a matrix with `stride` elements a row. (Not MatrixView, whose functions have external linkage.)
+template <class T>
+inline T* row_of(T* matrix, int i, int stride) {
+  return matrix + static_cast<std::ptrdiff_t>(i) * stride;
+}
+
 inline Vec load(const float* p) {
   Vec v;
   __builtin_memcpy(&v, p, sizeof v);
@@ -202,7 +208,7 @@ inline void rows_to_lanes(const float* matrix, int stride, int count, Vec* lanes
   const float* rows[W];
   Vec block[W];
   for (int m0 = 0; m0 < count; m0 += W) {
-    for (int l = 0; l < W; ++l) rows[l] = matrix + static_cast<std::ptrdiff_t>(l) * stride + m0;
+    for (int l = 0; l < W; ++l) rows[l] = row_of(matrix, l, stride) + m0;
     load_transposed(rows, block);
     const int used = count - m0 < W ? count - m0 : W;
     for (int m = 0; m < used; ++m) lanes[m0 + m] = block[m];
@@ -216,7 +222,7 @@ inline void lanes_to_rows(const Vec* lanes, int count, float* matrix, int stride
     const int used = count - m0 < W ? count - m0 : W;
     for (int m = 0; m < W; ++m) block[m] = m < used ? lanes[m0 + m] : Vec{};
     transpose(block);
-    for (int l = 0; l < W; ++l) store(matrix + static_cast<std::ptrdiff_t>(l) * stride + m0, block[l]);
+    for (int l = 0; l < W; ++l) store(row_of(matrix, l, stride) + m0, block[l]);
   }
 }
 

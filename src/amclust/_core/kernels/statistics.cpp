@@ -71,7 +71,7 @@ void add_double(const double* const* rows, const double* weights, int n, int d, 
 
 }  // namespace
 
-void AMCLUST_ENTRY(fill_statistics)(amclust::Kernels& table) {
+void amclust::AMCLUST_ISA::fill_statistics(Kernels& table) {
   table.inspect_float = inspect_float;
   table.inspect_double = inspect_double;
   table.add_float = add_float;

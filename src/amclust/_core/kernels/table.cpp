@@ -3,18 +3,18 @@
 
 #include "kernels/simd.hpp"
 
-const amclust::Kernels* AMCLUST_ENTRY(kernel_table)() {
-  static const amclust::Kernels table = [] {
-    amclust::Kernels t{};
-    t.name = AMCLUST_TEXT(AMCLUST_ISA);
+const amclust::Kernels* amclust::AMCLUST_ISA::kernel_table() {
+  static const Kernels table = [] {
+    Kernels t{};
+    t.name = AMCLUST_ISA_NAME;
     t.lanes = W;
-    AMCLUST_ENTRY(fill_products)(t);
-    AMCLUST_ENTRY(fill_memberships)(t);
-    AMCLUST_ENTRY(fill_moving)(t);
-    AMCLUST_ENTRY(fill_free)(t);
-    AMCLUST_ENTRY(fill_silhouette)(t);
-    AMCLUST_ENTRY(fill_adam)(t);
-    AMCLUST_ENTRY(fill_statistics)(t);
+    fill_products(t);
+    fill_memberships(t);
+    fill_moving(t);
+    fill_free(t);
+    fill_silhouette(t);
+    fill_adam(t);
+    fill_statistics(t);
     return t;
   }();
   return &table;

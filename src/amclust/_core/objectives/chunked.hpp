@@ -1,21 +1,49 @@
-// An objective that is a sum over rows: the batch is cut into a fixed number of parts whatever the number of threads,
-// each part sums its own gradient, and the parts are added in order. So the bits do not depend on the threads.
+// An objective that is a sum over rows: the batch is cut into parts, and a part is worked on block by block. The parts'
+// sums are added in order (reduce.hpp), so the bits do not depend on the threads.
 #pragma once
 
 #include "objectives/objective.hpp"
+#include "reduce.hpp"
+
+#include <algorithm>
 
 namespace amclust {
 
 constexpr int kBlockRows = 64;  // rows worked on at a time; a multiple of every lane count
 
-// What one block of rows gives.
-struct BlockOutput {
+// Some neighbouring rows of a batch, kBlockRows at most.
+struct BlockOfRows {
+  int first, n;
+};
+
+// How a batch is cut into parts: a function of its size alone.
+class BatchParts {
+ public:
+  explicit BatchParts(int batch_size);
+  int count() const { return count_; }
+  // visit(BlockOfRows) for the blocks of one part, in order.
+  template <class Visit>
+  void for_blocks(int part, const Visit& visit) const {
+    const int end = std::min(batch_size_, (part + 1) * rows_);
+    for (int first = part * rows_; first < end; first += kBlockRows)
+      visit(BlockOfRows{first, std::min(kBlockRows, end - first)});
+  }
+
+ private:
+  int batch_size_, rows_, count_;
+};
+
+// What the rows of one part give; blocks add to it.
+struct PartSums {
   double loss = 0.0;
-  std::vector<double>* wins;
-  std::vector<Candidate>* candidates;
-  float* gradient;       // [d + 1][kp], added to
-  OuterSum* outer;       // the part of the gradient that is rows times coefficients
-  float* bias_gradient;  // [kp], added to
+  std::vector<double> wins;
+  std::vector<Candidate> candidates;
+  Gradient gradient;
+  OuterSum outer;  // the part of the gradient that is rows times coefficients
+
+  // alone: there is no other part, so that `outer` may sum into the gradient itself.
+  void reset(const Memories& memories, bool alone);
+  void add(const PartSums& other, Slice slice);
 };
 
 class ChunkedObjective : public Objective {
@@ -30,20 +58,15 @@ class ChunkedObjective : public Objective {
 
  protected:
   virtual std::unique_ptr<Workspace> make_workspace() const = 0;
-  // Rows first ... first + n - 1 of the batch, n at most kBlockRows.
-  virtual void block(const Batch& batch, int first, int n, const Memories& memories, Workspace& workspace,
-                     BlockOutput& out) const = 0;
+  virtual void add_block(const Batch& batch, BlockOfRows block, const Memories& memories, Workspace& workspace,
+                         PartSums& out) const = 0;
 
  private:
   std::vector<std::unique_ptr<Workspace>> workspaces_;
-  std::vector<Gradient> parts_;
-  std::vector<OuterSum> outers_;
+  std::vector<PartSums> parts_;
 };
 
-// How a batch is cut: a function of its size alone.
-int part_rows(int batch_size);
-
 // Notes the worst row of each group of eight.
-void note_candidates(const Batch& batch, int first, int n, const float* badness, std::vector<Candidate>& out);
+void note_candidates(const Batch& batch, BlockOfRows block, const float* badness, std::vector<Candidate>& out);
 
 }  // namespace amclust

@@ -1,118 +1,131 @@
-#include "objectives/completion.hpp"
-
-#include "training/masks.hpp"
+// The paper's loss: hide some coordinates of every row, let the dynamics complete them, compare (mean over the hidden
+// coordinates). Missing values move too, and are never compared.
 #include "objectives/moving_block.hpp"
-
-#include <algorithm>
+#include "training/masks.hpp"
 
 namespace amclust {
 namespace {
 
 struct CompletionWorkspace : ChunkedObjective::Workspace {
   explicit CompletionWorkspace(int features) : sampler(features) {}
+
+  struct Row {
+    int n_hidden, n_missing;
+    int n_moving() const { return n_hidden + n_missing; }
+  };
   MovingBlock moving;
   MaskSampler sampler;
-  struct Hidden {
-    int count, missing;
-  };
-  std::vector<Hidden> hidden;
-  std::vector<std::int32_t> drawn;
-  std::vector<float> targets;
+  std::vector<Row> rows;
+  std::vector<std::int32_t> hidden_values;
+  MatrixView<std::int32_t> hidden;  // [n][most hidden], which coordinates are
+  Matrix truth;                     // and what they were
+};
+
+class Completion final : public ChunkedObjective {
+ public:
+  Completion(const Dataset& data, const ObjectiveSettings& settings) : data_(data), settings_(settings) {}
+
+ protected:
+  std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<CompletionWorkspace>(data_.features);
+  }
+
+  void add_block(const Batch& batch, BlockOfRows block, const Memories& memories, Workspace& workspace,
+                 PartSums& out) const override {
+    auto& work = static_cast<CompletionWorkspace&>(workspace);
+    MovingBlock& moving = work.moving;
+    moving.load(data_, batch, block, settings_.fill, memories.ld);
+    draw(batch, block, work);
+    int max_moving = 1;
+    for (const auto& row : work.rows) max_moving = std::max(max_moving, row.n_moving());
+    moving.prepare(memories, max_moving);
+
+    // The products see the masked rows.
+    hide(work);
+    const int lanes = kernels().lanes, n = block.n;
+    const auto rows = moving.rows.block(0, n);
+    memories.panel.products(rows, moving.products);
+    std::fill(moving.products.row(n), moving.products.row(padded(n, lanes)), 0.0f);
+    for (int tile = 0; tile < n; tile += lanes) {
+      const int used = std::min(lanes, n - tile);
+      const int n_moving = lay_out(batch, block, memories, work, tile, used);
+      moving.run(memories, tile, used, n_moving, batch.weights ? batch.weights + block.first + tile : nullptr, out);
+    }
+    out.outer.add(rows, moving.products);
+    note_candidates(batch, block, moving.badness.data(), out.candidates);
+  }
+
+ private:
+  // Which coordinates of each row are hidden: drawn, or given with the batch.
+  void draw(const Batch& batch, BlockOfRows block, CompletionWorkspace& work) const {
+    const int d = data_.features;
+    const int room = std::max(1, batch.hidden ? batch.n_hidden : hidden_count(settings_.hidden_fraction, d));
+    work.hidden_values.resize(static_cast<std::size_t>(block.n) * room);
+    work.hidden = {work.hidden_values.data(), block.n, room};
+    work.rows.resize(block.n);
+    const MatrixView<const std::int32_t> given{batch.hidden, batch.size, batch.n_hidden};
+    for (int i = 0; i < block.n; ++i) {
+      const int missing = work.moving.count_missing(i, d), place = block.first + i;
+      std::int32_t* hidden = work.hidden.row(i);
+      int count = 0;
+      if (given) {
+        for (int h = 0; h < batch.n_hidden; ++h)
+          if (given(place, h) >= 0) hidden[count++] = given(place, h);
+      } else {
+        count = hidden_count(settings_.hidden_fraction, d - missing);
+        Random random(settings_.seed, Purpose::mask, batch.epoch, static_cast<std::uint32_t>(batch.ids[place]));
+        work.sampler.draw(random, count, d - missing, missing ? work.moving.missing.row(i) : nullptr, hidden);
+      }
+      work.rows[i] = {count, missing};
+    }
+  }
+
+  // Hidden coordinates become the mask value in the rows; what they were is kept.
+  void hide(CompletionWorkspace& work) const {
+    work.truth.fit(work.hidden.rows, static_cast<int>(work.hidden.stride));
+    for (int i = 0; i < work.hidden.rows; ++i) {
+      float* x = work.moving.rows.row(i);
+      for (int h = 0; h < work.rows[i].n_hidden; ++h) {
+        const std::int32_t j = work.hidden(i, h);
+        work.truth(i, h) = x[j];
+        x[j] = settings_.fill[j];
+      }
+    }
+  }
+
+  // The moving coordinates of one tile; returns how many the row with most of them has.
+  int lay_out(const Batch& batch, BlockOfRows block, const Memories& memories, CompletionWorkspace& work, int tile,
+              int used) const {
+    MovingBlock& moving = work.moving;
+    int n_moving = 1;
+    for (int l = 0; l < used; ++l) n_moving = std::max(n_moving, work.rows[tile + l].n_moving());
+    moving.clear(memories, n_moving);
+    for (int l = 0; l < used; ++l) {
+      const int i = tile + l;
+      const auto& row = work.rows[i];
+      const float weight = batch.weights ? batch.weights[block.first + i] : 1.0f;
+      const float share = row.n_hidden ? static_cast<float>(weight / (row.n_hidden * batch.total_weight)) : 0.0f;
+      for (int h = 0; h < row.n_hidden; ++h) {
+        const std::int32_t j = work.hidden(i, h);
+        moving.move(h, l, j, settings_.fill[j], work.truth(i, h), share);
+      }
+      if (!row.n_missing) continue;
+      const std::uint8_t* missing = moving.missing.row(i);
+      int at = row.n_hidden;
+      for (int j = 0; j < data_.features; ++j)
+        if (missing[j]) moving.move(at++, l, j, settings_.fill[j], 0.0f, 0.0f);
+    }
+    return n_moving;
+  }
+
+  const Dataset& data_;
+  ObjectiveSettings settings_;
 };
 
 }  // namespace
 
-std::unique_ptr<ChunkedObjective::Workspace> Completion::make_workspace() const {
-  return std::make_unique<CompletionWorkspace>(data_.features);
-}
-
-void Completion::block(const Batch& batch, int first, int n, const Memories& memories, Workspace& workspace,
-                       BlockOutput& out) const {
-  auto& work = static_cast<CompletionWorkspace&>(workspace);
-  MovingBlock& moving = work.moving;
-  const Kernels& kernel = kernels();
-  const int lanes = kernel.lanes, d = data_.features, ld = memories.ld;
-  const int most_hidden = batch.hidden ? batch.n_hidden : hidden_count(settings_.hidden_fraction, d);
-  moving.rows.resize(static_cast<std::size_t>(kBlockRows) * ld);
-  if (data_.has_missing) moving.missing.resize(static_cast<std::size_t>(kBlockRows) * d);
-  data_.load(batch.rows + first, n, settings_.fill.data(), moving.rows.data(), ld, moving.missing.data());
-
-  // Draw first: a row's hidden coordinates start at the mask value in `rows`, their true values go to `target`.
-  using Hidden = CompletionWorkspace::Hidden;
-  std::vector<Hidden>& hidden = work.hidden;
-  hidden.resize(n);
-  const int room = std::max(1, most_hidden);
-  work.drawn.resize(static_cast<std::size_t>(n) * room);
-  for (int i = 0; i < n; ++i) {
-    const std::uint8_t* missing =
-        data_.has_missing ? moving.missing.data() + static_cast<std::ptrdiff_t>(i) * d : nullptr;
-    const int holes = missing ? static_cast<int>(std::count(missing, missing + d, std::uint8_t{1})) : 0;
-    std::int32_t* drawn = work.drawn.data() + static_cast<std::ptrdiff_t>(i) * room;
-    int count = 0;
-    if (batch.hidden) {
-      const std::int32_t* given = batch.hidden + static_cast<std::ptrdiff_t>(first + i) * batch.n_hidden;
-      for (int h = 0; h < batch.n_hidden; ++h)
-        if (given[h] >= 0) drawn[count++] = given[h];
-    } else {
-      count = hidden_count(settings_.hidden_fraction, d - holes);
-      Random random(settings_.seed, Purpose::mask, batch.epoch, static_cast<std::uint32_t>(batch.ids[first + i]));
-      work.sampler.draw(random, count, d - holes, holes ? missing : nullptr, drawn);
-    }
-    hidden[i] = {count, holes};
-  }
-
-  int most_moving = 1;
-  for (const Hidden& h : hidden) most_moving = std::max(most_moving, h.count + h.missing);
-  moving.prepare(memories, most_moving);
-
-  // The tiles' coordinates must be known before the products, which see the masked rows: extract, mask, multiply.
-  std::vector<float>& targets = work.targets;
-  targets.resize(static_cast<std::size_t>(n) * room);
-  for (int i = 0; i < n; ++i) {
-    float* x = moving.rows.data() + static_cast<std::ptrdiff_t>(i) * ld;
-    for (int h = 0; h < hidden[i].count; ++h) {
-      const std::int32_t j = work.drawn[static_cast<std::size_t>(i) * room + h];
-      targets[static_cast<std::size_t>(i) * room + h] = x[j];
-      x[j] = settings_.fill[j];
-    }
-  }
-  memories.panel.products(moving.rows.data(), n, moving.products.data());
-  const int rounded = padded(n, lanes);
-  std::fill(moving.products.data() + static_cast<std::ptrdiff_t>(n) * memories.kp,
-            moving.products.data() + static_cast<std::ptrdiff_t>(rounded) * memories.kp, 0.0f);
-
-  for (int tile = 0; tile < n; tile += lanes) {
-    const int used = std::min(lanes, n - tile);
-    int n_moving = 1;
-    for (int l = 0; l < used; ++l) n_moving = std::max(n_moving, hidden[tile + l].count + hidden[tile + l].missing);
-    moving.clear(memories, n_moving);
-    for (int l = 0; l < used; ++l) {
-      const int i = tile + l;
-      const Hidden& h = hidden[i];
-      const float weight = batch.weights ? batch.weights[first + i] : 1.0f;
-      const float share = h.count ? static_cast<float>(weight / (h.count * batch.total_weight)) : 0.0f;
-      for (int at = 0; at < h.count; ++at) {
-        const std::size_t o = static_cast<std::size_t>(at) * lanes + l;
-        const std::int32_t j = work.drawn[static_cast<std::size_t>(i) * room + at];
-        moving.feature[o] = j;
-        moving.start[o] = settings_.fill[j];
-        moving.target[o] = targets[static_cast<std::size_t>(i) * room + at];
-        moving.loss_weight[o] = share;
-      }
-      if (!h.missing) continue;
-      const std::uint8_t* missing = moving.missing.data() + static_cast<std::ptrdiff_t>(i) * d;
-      int at = h.count;
-      for (int j = 0; j < d; ++j) {
-        if (!missing[j]) continue;
-        const std::size_t o = static_cast<std::size_t>(at++) * lanes + l;
-        moving.feature[o] = j;
-        moving.start[o] = settings_.fill[j];
-      }
-    }
-    moving.run(memories, tile, used, n_moving, batch.weights ? batch.weights + first + tile : nullptr, out);
-  }
-  out.outer->add(moving.rows.data(), n, moving.products.data());
-  note_candidates(batch, first, n, moving.badness.data(), *out.candidates);
+std::unique_ptr<Objective> make_completion(const Dataset& data, const ObjectiveSettings& settings) {
+  return std::make_unique<Completion>(data, settings);
 }
 
 }  // namespace amclust

@@ -1,13 +1,14 @@
 // What is minimised. An objective takes a batch of rows and the memories and gives the loss and its gradient; it draws
-// on nothing else of the trainer. A new objective is a new file and a line in registry.cpp.
+// on nothing else of the trainer. A new objective is a file and a line in registry.cpp.
 #pragma once
 
 #include "buffer.hpp"
-#include "rows/dataset.hpp"
 #include "memories.hpp"
+#include "rows/dataset.hpp"
 #include "team.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,7 +47,7 @@ struct ObjectiveSettings {
   std::string name;
   std::uint64_t seed = 0;
   double hidden_fraction = 0.15;
-  std::vector<float> fill;  // where hidden and missing coordinates start, in the core's units
+  std::vector<float> fill;  // where hidden and missing coordinates start, in core units
   double anchor = 0.0;      // silhouette: weight of the scatter inside the soft clusters
   double tie = 0.0;         // silhouette: weight of the memories' squared distance from the soft centres
 };
@@ -60,10 +61,16 @@ class Objective {
   virtual Evaluation evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) = 0;
 };
 
+// The data must outlive the objective.
+using ObjectiveFactory = std::function<std::unique_ptr<Objective>(const Dataset&, const ObjectiveSettings&)>;
+
 // Throws std::invalid_argument for a name that is not known.
 std::unique_ptr<Objective> make_objective(const Dataset& data, const ObjectiveSettings& settings);
+// For objectives from outside the library; its own are listed in registry.cpp. A name can be taken once.
+void register_objective(std::string name, ObjectiveFactory make);
+std::vector<std::string> objective_names();
 
-// Adds the gradient that reaches the coordinates through the bias (-beta |rho|^2), or projects it on the sphere.
+// Adds the gradient that reaches the coordinates through the bias, or projects it on the sphere.
 void finish_gradient(const Memories& memories, Gradient& gradient);
 
 }  // namespace amclust

@@ -1,35 +1,65 @@
-#include "objectives/completion.hpp"
-#include "objectives/reconstruction.hpp"
-#include "objectives/silhouette.hpp"
+// All objectives there are: a new one is its file and its line here.
+#include "objectives/objective.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <mutex>
 #include <stdexcept>
 
 namespace amclust {
 
-std::unique_ptr<Objective> make_objective(const Dataset& data, const ObjectiveSettings& settings) {
-  if (settings.name == "completion") return std::make_unique<Completion>(data, settings);
-  if (settings.name == "reconstruction") return std::make_unique<Reconstruction>(data, settings);
-  if (settings.name == "silhouette") return std::make_unique<Silhouette>(data, settings);
-  throw std::invalid_argument("objective must be 'completion', 'reconstruction' or 'silhouette', got '" +
-                              settings.name + "'");
+using MakeObjective = std::unique_ptr<Objective>(const Dataset&, const ObjectiveSettings&);
+MakeObjective make_completion, make_reconstruction, make_silhouette;  // each in the file of its name
+
+namespace {
+
+struct Registry {
+  struct Entry {
+    std::string name;
+    ObjectiveFactory make;
+  };
+  std::vector<Entry> entries{
+      {"completion", make_completion},
+      {"reconstruction", make_reconstruction},
+      {"silhouette", make_silhouette},
+  };
+  std::mutex mutex;  // restarts make their objectives at the same time
+
+  const Entry* find(const std::string& name) const {
+    const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
+    return found == entries.end() ? nullptr : &*found;
+  }
+};
+
+Registry& registry() {
+  static Registry all;
+  return all;
 }
 
-void finish_gradient(const Memories& memories, Gradient& gradient) {
-  const int kp = memories.kp, d = memories.d;
-  const float* value = memories.values.data();
-  float* g = gradient.memories.data();
-  std::vector<float> factor(kp, 0.0f);
-  if (memories.metric == Metric::euclidean) {
-    for (int m = 0; m < memories.k; ++m) factor[m] = 2.0f * memories.beta * gradient.bias[m];
-  } else {
-    for (int j = 0; j < d; ++j)
-      for (int m = 0; m < kp; ++m)
-        factor[m] += g[static_cast<std::ptrdiff_t>(j) * kp + m] * value[static_cast<std::ptrdiff_t>(j) * kp + m];
+}  // namespace
+
+std::unique_ptr<Objective> make_objective(const Dataset& data, const ObjectiveSettings& settings) {
+  ObjectiveFactory make;
+  {
+    std::lock_guard<std::mutex> lock(registry().mutex);
+    if (const Registry::Entry* entry = registry().find(settings.name)) make = entry->make;
   }
-  kernels().subtract_scaled(value, factor.data(), d, kp, g);
-  float* last = g + static_cast<std::ptrdiff_t>(d) * kp;
-  for (int m = 0; m < kp; ++m) last[m] = 0.0f;
+  if (make) return make(data, settings);
+  std::string known;
+  for (const std::string& name : objective_names()) known += (known.empty() ? "'" : ", '") + name + "'";
+  throw std::invalid_argument("objective must be one of " + known + ", got '" + settings.name + "'");
+}
+
+void register_objective(std::string name, ObjectiveFactory make) {
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  if (registry().find(name)) throw std::invalid_argument("there is an objective '" + name + "' already");
+  registry().entries.push_back({std::move(name), std::move(make)});
+}
+
+std::vector<std::string> objective_names() {
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  std::vector<std::string> names;
+  for (const Registry::Entry& entry : registry().entries) names.push_back(entry.name);
+  return names;
 }
 
 }  // namespace amclust

@@ -1,236 +1,299 @@
-#include "objectives/silhouette.hpp"
-
+// A silhouette that can be differentiated, in linear time (design: "a differentiable silhouette"), with an anchor.
+//
+// From the memberships p at the rows themselves come soft clusters: size w = sum p, centre c = sum p x / w and mean
+// squared norm q = sum p |x|^2 / w. The mean squared distance of a row to a cluster is |x|^2 - 2 x.c + q, which makes
+// the silhouette of every row a function of these statistics (kernels/silhouette.cpp). Alone it can be raised by
+// shedding outliers or by letting one cluster swallow the rest; the anchor adds the scatter inside the soft clusters,
+// sum_m w_m (q_m - |c_m|^2), so that a partition which explains little of the data is not worth its silhouette.
+//
+// Rows with missing values take part with these filled by the current memories, as constants.
+#include "energies/registry.hpp"
+#include "inference/filling.hpp"
 #include "objectives/chunked.hpp"
 
-#include <algorithm>
-
 namespace amclust {
+namespace {
 
-struct Silhouette::Part {
-  OuterSum outer;
-  Buffer size, square, bias;  // [kp]
+// Sums over one part of the batch, for one of the three passes through the rows.
+struct SilhouetteSums {
+  OuterSum outer;       // of rows times some [n][kp]
+  Buffer first, other;  // [kp], what they are differs from pass to pass
   double value = 0.0;
   std::vector<double> wins;
   std::vector<Candidate> candidates;
 
   void reset(const Memories& memories) {
     outer.reset(memories.shape);
-    for (Buffer* buffer : {&size, &square, &bias}) {
+    for (Buffer* buffer : {&first, &other}) {
       buffer->resize(memories.kp);
       buffer->zero();
     }
+    value = 0.0;
+    wins.assign(memories.k, 0.0);
+    candidates.clear();
+  }
+  void add(const SilhouetteSums& part, Slice slice) {
+    outer.add(part.outer, slice);
+    slice.add(first.data(), part.first.data(), first.size());
+    slice.add(other.data(), part.other.data(), other.size());
+    slice.add(wins, part.wins, wins.size());
+    if (!slice.first()) return;
+    value += part.value;
+    candidates.insert(candidates.end(), part.candidates.begin(), part.candidates.end());
   }
 };
 
-Silhouette::Silhouette(const Dataset& data, const ObjectiveSettings& settings) : data_(data), settings_(settings) {}
+class Silhouette final : public Objective {
+ public:
+  Silhouette(const Dataset& data, const ObjectiveSettings& settings) : data_(data), settings_(settings) {}
 
-Silhouette::~Silhouette() = default;
-
-void Silhouette::resize(const Batch& batch, const Memories& memories, int parts, int members) {
-  const std::size_t rows = padded(batch.size, kBlockRows), d = memories.d, ld = memories.ld, kp = memories.kp;
-  if (rows_.size() < rows * ld) {
-    rows_.resize(rows * ld);
-    for (Buffer* buffer : {&norm_, &weight_, &value_}) buffer->resize(rows);
-    if (data_.has_missing) missing_.resize(rows * d);
+  Evaluation evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) override {
+    const Task task{batch, memories, team, BatchParts(batch.size)};
+    resize(task);
+    Evaluation out = load_rows(task);
+    finish_statistics(task);
+    out.loss = silhouettes(task);
+    back_through_statistics(task);
+    back_to_memories(task, gradient);
+    finish_gradient(memories, gradient);
+    return out;
   }
-  for (Buffer* buffer : {&memberships_, &products_, &distance_bar_, &membership_bar_})
-    if (buffer->size() < rows * kp) buffer->resize(rows * kp);
-  for (Buffer* buffer : {&centre_, &centre_bar_}) buffer->resize(memories.values.size());
-  for (Buffer* buffer : {&size_, &mean_square_, &size_bar_, &mean_square_bar_}) buffer->resize(kp);
-  while (static_cast<int>(parts_.size()) < parts) parts_.push_back(std::make_unique<Part>());
-  if (static_cast<int>(fillers_.size()) < members) fillers_.resize(members);
-  if (static_cast<int>(scratch_.size()) < members) scratch_.resize(members);
-  for (Buffer& scratch : scratch_) scratch.resize(std::size_t{4} * memories.k * kernels().lanes);
-}
 
-Evaluation Silhouette::evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) {
-  const Kernels& kernel = kernels();
-  const int d = memories.d, ld = memories.ld, k = memories.k, kp = memories.kp;
-  const int per_part = part_rows(batch.size), parts = (batch.size + per_part - 1) / per_part;
-  const float logit_factor = memories.metric == Metric::euclidean ? 2.0f * memories.beta : memories.beta;
-  const double total_weight = batch.total_weight;
-  const double anchor = settings_.anchor / total_weight;
-  const double tie = settings_.tie / total_weight;
-  resize(batch, memories, parts, team.size());
-  gradient.memories.resize(memories.values.size());
-  gradient.bias.resize(kp);
+ private:
+  struct Task {
+    const Batch& batch;
+    const Memories& memories;
+    Team& team;
+    BatchParts parts;
 
-  const auto for_blocks = [&](auto&& work) {
-    team.run(parts, [&](int index, int member) {
-      const int end = std::min(batch.size, (index + 1) * per_part);
-      for (int first = index * per_part; first < end; first += kBlockRows)
-        work(*parts_[index], member, first, std::min(kBlockRows, end - first));
-    });
-  };
-  const auto row = [ld](Buffer& buffer, int i) { return buffer.data() + static_cast<std::ptrdiff_t>(i) * ld; };
-  const auto result = [kp](Buffer& buffer, int i) { return buffer.data() + static_cast<std::ptrdiff_t>(i) * kp; };
-  const auto add_parts = [&](Buffer Part::* what, Buffer& out) {
-    out.zero();
-    for (int p = 0; p < parts; ++p)
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] += ((*parts_[p]).*what)[i];
-  };
-  const auto add_outer = [&](Buffer& out) {
-    OuterSum& total = parts_[0]->outer;
-    const std::size_t size = total.size(), slices = size > 4096 ? parts : 1;
-    team.run(static_cast<int>(slices), [&](int index, int) {
-      for (int p = 1; p < parts; ++p)
-        total.absorb(parts_[p]->outer, size * index / slices, size * (index + 1) / slices);
-    });
-    out.zero();
-    total.add_to(out.data());
+    float logit_factor() const {
+      return with_energy(memories.metric, [&](auto energy) { return energy.logit_factor(memories.beta); });
+    }
   };
 
-  // 1. Memberships, and the sums they weight.
-  for (int p = 0; p < parts; ++p) {
-    parts_[p]->reset(memories);
-    parts_[p]->wins.assign(k, 0.0);
-    parts_[p]->candidates.clear();
-    parts_[p]->value = 0.0;
+  // A cluster with less is empty.
+  static float min_size(const Task& task) { return static_cast<float>(1e-6 * task.batch.total_weight); }
+  // Weights of the terms beside the silhouette, per unit of the rows' weight.
+  double anchor(const Task& task) const { return settings_.anchor / task.batch.total_weight; }
+  double tie(const Task& task) const { return settings_.tie / task.batch.total_weight; }
+  // d(loss) / d(sum of the rows' silhouettes)
+  static float by_value(const Task& task) { return static_cast<float>(-1.0 / task.batch.total_weight); }
+
+  void resize(const Task& task) {
+    const Memories& memories = task.memories;
+    const int rows = padded(task.batch.size, kBlockRows), d = memories.d, kp = memories.kp;
+    rows_.fit(rows, memories.ld);
+    for (Buffer* buffer : {&norm_, &weight_, &value_})
+      if (static_cast<int>(buffer->size()) < rows) buffer->resize(rows);
+    if (data_.has_missing) missing_.fit(rows, d);
+    for (Matrix* matrix : {&memberships_, &products_, &distance_bar_, &membership_bar_}) matrix->fit(rows, kp);
+    for (Matrix* matrix : {&centre_, &centre_bar_, &memory_bar_}) matrix->resize(d + 1, kp);
+    for (Buffer* buffer : {&size_, &inverse_size_, &mean_square_, &centre_norm_, &offset_, &size_bar_, &square_bar_})
+      buffer->resize(kp);
+    const std::size_t members = task.team.size();
+    if (fillers_.size() < members) fillers_.resize(members);
+    if (scratch_.size() < members) scratch_.resize(members);
+    for (Buffer& scratch : scratch_) scratch.resize(std::size_t{4} * memories.k * kernels().lanes);
   }
-  for_blocks([&](Part& part, int member, int first, int n) {
-    float* x = row(rows_, first);
-    std::uint8_t* missing = data_.has_missing ? missing_.data() + static_cast<std::ptrdiff_t>(first) * d : nullptr;
-    data_.load(batch.rows + first, n, settings_.fill.data(), x, ld, missing);
-    if (missing) fillers_[member].fill(memories, x, missing, n, true);
-    kernel.norms(x, ld, n, norm_.data() + first);
-    for (int i = first; i < first + n; ++i) weight_[i] = batch.weights ? batch.weights[i] : 1.0f;
-    float* p = result(memberships_, first);
-    float* scaled = result(products_, first);
-    memories.panel.products(x, n, p);
-    kernel.logits(p, n, kp, memories.bias.data(), logit_factor, p);
+
+  // work(sums, member, block) for all blocks of the batch.
+  template <class Work>
+  SilhouetteSums& sum_over_blocks(const Task& task, const Work& work) {
+    const auto fill = [&](SilhouetteSums& sums, int part, int member) {
+      sums.reset(task.memories);
+      task.parts.for_blocks(part, [&](BlockOfRows block) { work(sums, member, block); });
+    };
+    return parallel_reduce(task.team, sums_, task.parts.count(), task.memories.values.size(), fill);
+  }
+
+  // Rows, their memberships, and the sums these weight: p, p |x|^2 and p x.
+  Evaluation load_rows(const Task& task) {
+    const int ld = task.memories.ld, kp = task.memories.kp;
+    SilhouetteSums& sums = sum_over_blocks(task, [&](SilhouetteSums& part, int member, BlockOfRows block) {
+      const auto [first, n] = block;
+      const auto rows = rows_.block(first, n);
+      const MatrixView<std::uint8_t> missing = missing_.view().block(first, n);
+      data_.load(task.batch.rows + first, n, settings_.fill.data(), rows.data, ld, missing.data);
+      if (data_.has_missing) fillers_[member].fill(task.memories, rows, missing, true);
+      kernels().norms(rows.data, ld, n, norm_.data() + first);
+      for (int i = first; i < first + n; ++i) weight_[i] = task.batch.weights ? task.batch.weights[i] : 1.0f;
+      assign(task, block, part);
+      const auto weighted = products_.block(first, n);
+      for (int i = 0; i < n; ++i) {
+        const float weight = weight_[first + i], norm = norm_[first + i];
+        const float* p = memberships_.row(first + i);
+        float* out = weighted.row(i);
+        for (int m = 0; m < kp; ++m) {
+          out[m] = weight * p[m];
+          part.first[m] += out[m];
+          part.other[m] += out[m] * norm;
+        }
+      }
+      part.outer.add(rows, weighted);
+    });
+    centre_.zero();
+    sums.outer.add_to(centre_.data());
+    size_.copy_from(sums.first);
+    mean_square_.copy_from(sums.other);
+    return {0.0, std::move(sums.wins), std::move(sums.candidates)};
+  }
+
+  void assign(const Task& task, BlockOfRows block, SilhouetteSums& part) {
+    const Memories& memories = task.memories;
+    const int k = memories.k, kp = memories.kp;
+    const auto p = memberships_.block(block.first, block.n);
+    memories.panel.products(rows_.block(block.first, block.n), p);
+    kernels().logits(p.data, block.n, kp, memories.bias.data(), task.logit_factor(), p.data);
     float badness[kBlockRows];
-    for (int i = 0; i < n; ++i) {
-      const float* logit = p + static_cast<std::ptrdiff_t>(i) * kp;
+    for (int i = 0; i < block.n; ++i) {
+      const float* logit = p.row(i);
       const int best = static_cast<int>(std::max_element(logit, logit + k) - logit);
-      part.wins[best] += weight_[first + i];
-      badness[i] = std::max(0.0f, norm_[first + i] - logit[best] / memories.beta);
+      part.wins[best] += weight_[block.first + i];
+      badness[i] = std::max(0.0f, norm_[block.first + i] - logit[best] / memories.beta);
     }
-    note_candidates(batch, first, n, badness, part.candidates);
-    kernel.softmax(p, n, k, kp, nullptr);
-    for (int i = 0; i < n; ++i) {
-      const float weight = weight_[first + i], norm = norm_[first + i];
-      for (int m = 0; m < kp; ++m) {
-        const std::size_t at = static_cast<std::size_t>(i) * kp + m;
-        scaled[at] = weight * p[at];
-        part.size[m] += scaled[at];
-        part.square[m] += scaled[at] * norm;
-      }
-    }
-    part.outer.add(x, n, scaled);
-  });
-
-  Evaluation out;
-  out.wins.assign(k, 0.0);
-  add_outer(centre_);
-  add_parts(&Part::size, size_);
-  add_parts(&Part::square, mean_square_);
-  const float size_floor = static_cast<float>(1e-6 * total_weight);
-  std::vector<float> inverse_size(kp, 0.0f), centre_norm(kp, 0.0f), offset(kp, 0.0f);
-  for (int m = 0; m < k; ++m) {
-    inverse_size[m] = 1.0f / std::max(size_[m], size_floor);
-    mean_square_[m] *= inverse_size[m];
-  }
-  for (int j = 0; j < d; ++j)
-    for (int m = 0; m < kp; ++m) {
-      float& c = centre_[static_cast<std::size_t>(j) * kp + m];
-      c *= inverse_size[m];
-      centre_norm[m] += c * c;
-      const float difference = memories.values[static_cast<std::size_t>(j) * kp + m] - c;
-      offset[m] += difference * difference;
-    }
-
-  panel_.refresh(memories.shape, centre_.data());
-
-  // 2. The silhouette of every row, and how it changes with distances, sizes and the memberships themselves.
-  for (int p = 0; p < parts; ++p) parts_[p]->reset(memories);
-  for_blocks([&](Part& part, int member, int first, int n) {
-    panel_.products(row(rows_, first), n, result(products_, first));
-    SilhouetteBlock block{};
-    block.n = n;
-    block.k = k;
-    block.kp = kp;
-    block.memberships = result(memberships_, first);
-    block.products = result(products_, first);
-    block.norm = norm_.data() + first;
-    block.weight = weight_.data() + first;
-    block.size = size_.data();
-    block.size_floor = size_floor;
-    block.mean_square = mean_square_.data();
-    block.distance_gradient = result(distance_bar_, first);
-    block.direct_gradient = result(membership_bar_, first);
-    block.size_gradient = part.size.data();
-    block.row_value = value_.data() + first;
-    block.scratch = scratch_[member].data();
-    kernel.silhouette(block);
-    part.value += block.loss;
-    for (int i = 0; i < n; ++i)
-      for (int m = 0; m < kp; ++m) part.square[m] += block.distance_gradient[static_cast<std::size_t>(i) * kp + m];
-    part.outer.add(row(rows_, first), n, block.distance_gradient);
-  });
-
-  double value = 0.0, scatter = 0.0, distance = 0.0;
-  for (int p = 0; p < parts; ++p) {
-    value += parts_[p]->value;
-    for (int m = 0; m < k; ++m) out.wins[m] += parts_[p]->wins[m];
-    out.candidates.insert(out.candidates.end(), parts_[p]->candidates.begin(), parts_[p]->candidates.end());
-  }
-  for (int m = 0; m < k; ++m) scatter += static_cast<double>(size_[m]) * (mean_square_[m] - centre_norm[m]);
-  for (int m = 0; m < k; ++m) distance += static_cast<double>(size_[m]) * offset[m];
-  out.loss = -value / total_weight + anchor * scatter + tie * distance;
-
-  // Back through the statistics: gradients by the sums  sum p x,  sum p |x|^2  and  sum p.
-  add_outer(centre_bar_);
-  add_parts(&Part::size, size_bar_);
-  add_parts(&Part::square, mean_square_bar_);
-  const float sign = static_cast<float>(-1.0 / total_weight), pull = static_cast<float>(anchor),
-              hold = static_cast<float>(tie);
-  std::vector<float> dot(kp, 0.0f);
-  for (int j = 0; j < d; ++j)
-    for (int m = 0; m < kp; ++m) {
-      const std::size_t at = static_cast<std::size_t>(j) * kp + m;
-      const float by_centre = -2.0f * sign * centre_bar_[at];
-      dot[m] += by_centre * centre_[at];
-      const float away = memories.values[at] - centre_[at];
-      centre_bar_[at] = by_centre * inverse_size[m] - 2.0f * pull * centre_[at] - 2.0f * hold * away;
-      // By the memory itself; added to the gradient at the end, when the centre is no longer needed.
-      centre_[at] = 2.0f * hold * size_[m] * away;
-    }
-  for (int m = 0; m < k; ++m) {
-    const float by_square = sign * mean_square_bar_[m];
-    size_bar_[m] = sign * size_bar_[m] - (dot[m] + by_square * mean_square_[m]) * inverse_size[m] +
-                   pull * centre_norm[m] + hold * (memories.square_norms[m] - centre_norm[m]);
-    mean_square_bar_[m] = by_square * inverse_size[m] + pull;
+    note_candidates(task.batch, block, badness, part.candidates);
+    kernels().softmax(p.data, block.n, k, kp, nullptr);
   }
 
-  panel_.refresh(memories.shape, centre_bar_.data());
-
-  // 3. Through the memberships to the memories.
-  for (int p = 0; p < parts; ++p) parts_[p]->reset(memories);
-  for_blocks([&](Part& part, int, int first, int n) {
-    float* g = result(products_, first);
-    const float* direct = result(membership_bar_, first);
-    panel_.products(row(rows_, first), n, g);
-    for (int i = 0; i < n; ++i) {
-      const float weight = weight_[first + i], norm = norm_[first + i];
+  // From sums to means: centres, mean squared norms, and how far the memories are from the centres.
+  void finish_statistics(const Task& task) {
+    const int kp = task.memories.kp;
+    for (Buffer* buffer : {&inverse_size_, &centre_norm_, &offset_}) buffer->zero();
+    for (int m = 0; m < task.memories.k; ++m) {
+      inverse_size_[m] = 1.0f / std::max(size_[m], min_size(task));
+      mean_square_[m] *= inverse_size_[m];
+    }
+    for (int j = 0; j < task.memories.d; ++j) {
+      const float* memory = task.memories.feature(j);
+      float* centre = centre_.row(j);
       for (int m = 0; m < kp; ++m) {
-        const std::size_t at = static_cast<std::size_t>(i) * kp + m;
-        g[at] = sign * direct[at] + weight * (g[at] + norm * mean_square_bar_[m] + size_bar_[m]);
+        centre[m] *= inverse_size_[m];
+        centre_norm_[m] += centre[m] * centre[m];
+        const float away = memory[m] - centre[m];
+        offset_[m] += away * away;
       }
     }
-    kernel.softmax_adjoint(result(memberships_, first), g, n, kp, g);
-    for (int i = 0; i < n; ++i)
-      for (int m = 0; m < kp; ++m) {
-        float& u = g[static_cast<std::size_t>(i) * kp + m];
-        part.bias[m] += u;
-        u *= logit_factor;
+  }
+
+  // The silhouette of every row, and how it changes with distances, sizes and the memberships themselves. Returns the
+  // loss; leaves the gradients by sizes, mean squared norms and centres.
+  double silhouettes(const Task& task) {
+    const int k = task.memories.k, kp = task.memories.kp;
+    panel_.refresh(task.memories.shape, centre_.data());
+    SilhouetteSums& sums = sum_over_blocks(task, [&](SilhouetteSums& part, int member, BlockOfRows rows) {
+      const auto [first, n] = rows;
+      panel_.products(rows_.block(first, n), products_.block(first, n));
+      SilhouetteBlock block{};
+      block.n = n;
+      block.k = k;
+      block.kp = kp;
+      block.memberships = memberships_.row(first);
+      block.products = products_.row(first);
+      block.norm = norm_.data() + first;
+      block.weight = weight_.data() + first;
+      block.size = size_.data();
+      block.size_floor = min_size(task);
+      block.mean_square = mean_square_.data();
+      block.distance_gradient = distance_bar_.row(first);
+      block.direct_gradient = membership_bar_.row(first);
+      block.size_gradient = part.first.data();
+      block.row_value = value_.data() + first;
+      block.scratch = scratch_[member].data();
+      kernels().silhouette(block);
+      part.value += block.loss;
+      for (int i = 0; i < n; ++i) {
+        const float* bar = distance_bar_.row(first + i);
+        for (int m = 0; m < kp; ++m) part.other[m] += bar[m];
       }
-    part.outer.add(row(rows_, first), n, g);
-  });
-  add_outer(gradient.memories);
-  for (std::size_t i = 0; i < gradient.memories.size(); ++i) gradient.memories[i] += centre_[i];
-  add_parts(&Part::bias, gradient.bias);
-  finish_gradient(memories, gradient);
-  return out;
+      part.outer.add(rows_.block(first, n), distance_bar_.block(first, n));
+    });
+    centre_bar_.zero();
+    sums.outer.add_to(centre_bar_.data());
+    size_bar_.copy_from(sums.first);
+    square_bar_.copy_from(sums.other);
+
+    double scatter = 0.0, distance = 0.0;
+    for (int m = 0; m < k; ++m) scatter += static_cast<double>(size_[m]) * (mean_square_[m] - centre_norm_[m]);
+    for (int m = 0; m < k; ++m) distance += static_cast<double>(size_[m]) * offset_[m];
+    return -sums.value / task.batch.total_weight + anchor(task) * scatter + tie(task) * distance;
+  }
+
+  // Gradients by the sums  sum p x,  sum p |x|^2  and  sum p; and by the memories, of their distance from the centres.
+  void back_through_statistics(const Task& task) {
+    const Memories& memories = task.memories;
+    const float sign = by_value(task), pull = static_cast<float>(anchor(task)), hold = static_cast<float>(tie(task));
+    std::vector<float> dot(memories.kp, 0.0f);
+    for (int j = 0; j < memories.d; ++j) {
+      const float *memory = memories.feature(j), *centre = centre_.row(j);
+      float *centre_bar = centre_bar_.row(j), *memory_bar = memory_bar_.row(j);
+      for (int m = 0; m < memories.kp; ++m) {
+        const float by_centre = -2.0f * sign * centre_bar[m];
+        dot[m] += by_centre * centre[m];
+        const float away = memory[m] - centre[m];
+        centre_bar[m] = by_centre * inverse_size_[m] - 2.0f * pull * centre[m] - 2.0f * hold * away;
+        memory_bar[m] = 2.0f * hold * size_[m] * away;
+      }
+    }
+    for (int m = 0; m < memories.k; ++m) {
+      const float by_square = sign * square_bar_[m];
+      size_bar_[m] = sign * size_bar_[m] - (dot[m] + by_square * mean_square_[m]) * inverse_size_[m] +
+                     pull * centre_norm_[m] + hold * (memories.square_norms[m] - centre_norm_[m]);
+      square_bar_[m] = by_square * inverse_size_[m] + pull;
+    }
+  }
+
+  // Through the memberships.
+  void back_to_memories(const Task& task, Gradient& gradient) {
+    const int kp = task.memories.kp;
+    const float sign = by_value(task), factor = task.logit_factor();
+    panel_.refresh(task.memories.shape, centre_bar_.data());
+    SilhouetteSums& sums = sum_over_blocks(task, [&](SilhouetteSums& part, int, BlockOfRows block) {
+      const auto [first, n] = block;
+      const auto bar = products_.block(first, n);
+      panel_.products(rows_.block(first, n), bar);
+      for (int i = 0; i < n; ++i) {
+        const float weight = weight_[first + i], norm = norm_[first + i];
+        const float* direct = membership_bar_.row(first + i);
+        float* g = bar.row(i);
+        for (int m = 0; m < kp; ++m) g[m] = sign * direct[m] + weight * (g[m] + norm * square_bar_[m] + size_bar_[m]);
+      }
+      kernels().softmax_adjoint(memberships_.row(first), bar.data, n, kp, bar.data);
+      for (int i = 0; i < n; ++i) {
+        float* u = bar.row(i);
+        for (int m = 0; m < kp; ++m) {
+          part.first[m] += u[m];
+          u[m] *= factor;
+        }
+      }
+      part.outer.add(rows_.block(first, n), bar);
+    });
+    gradient.memories.resize(task.memories.values.size());
+    gradient.memories.zero();
+    sums.outer.add_to(gradient.memories.data());
+    Slice{}.add(gradient.memories.data(), memory_bar_.data(), gradient.memories.size());
+    gradient.bias.copy_from(sums.first);
+  }
+
+  const Dataset& data_;
+  ObjectiveSettings settings_;
+  // The whole batch: rows [n][ld]; memberships, other products of rows and gradients [n][kp].
+  Matrix rows_, memberships_, products_, distance_bar_, membership_bar_;
+  MissingMarks missing_;
+  Buffer norm_, weight_, value_;  // [n]
+  // Statistics of the soft clusters, and gradients by them: [d + 1][kp] and [kp].
+  Panel panel_;
+  Matrix centre_, centre_bar_, memory_bar_;
+  Buffer size_, inverse_size_, mean_square_, centre_norm_, offset_, size_bar_, square_bar_;
+  std::vector<SilhouetteSums> sums_;
+  // Of each thread.
+  std::vector<Filler> fillers_;
+  std::vector<Buffer> scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Objective> make_silhouette(const Dataset& data, const ObjectiveSettings& settings) {
+  return std::make_unique<Silhouette>(data, settings);
 }
 
 }  // namespace amclust

@@ -1,9 +1,12 @@
 #include "rows/dataset.hpp"
 
+#include "energies/registry.hpp"
+#include "matrix.hpp"
+#include "reduce.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <numeric>
 
 namespace amclust {
@@ -38,9 +41,8 @@ void visit_stored(const Dataset& data, std::int64_t row, Visit&& visit) {
 
 void mark_missing(float* x, int d, const float* fill, std::uint8_t* missing) {
   for (int j = 0; j < d; ++j) {
-    const bool hole = std::isnan(x[j]);
-    missing[j] = hole;
-    if (hole) x[j] = fill[j];
+    missing[j] = std::isnan(x[j]);
+    if (missing[j]) x[j] = fill[j];
   }
 }
 
@@ -66,7 +68,7 @@ void Dataset::raw(std::int64_t row, double* out) const {
   visit_stored(*this, row, [out](int j, double value) { out[j] = value; });
 }
 
-void Dataset::set_units(Metric new_metric, const double* offset, const float* scale) {
+void Dataset::set_units(EnergyKind new_metric, const double* offset, const float* scale) {
   metric = new_metric;
   offset_.assign(offset, offset + features);
   narrow_offset_.assign(offset, offset + features);
@@ -87,8 +89,11 @@ void Dataset::load(const std::int64_t* which, int n, const float* fill, float* o
   const int d = features;
   const double* shift = offset_.data();
   const float* factor = scale_.data();
+  const MatrixView<float> rows_out{out, n, ld};
+  const MatrixView<std::uint8_t> marks{missing, n, d};
+  const bool spherical = with_energy(metric, [](auto energy) { return energy.on_sphere; });
   for (int i = 0; i < n; ++i) {
-    float* x = out + static_cast<std::ptrdiff_t>(i) * ld;
+    float* x = rows_out.row(i);
     for (int j = d; j < ld; ++j) x[j] = 0.0f;
     if (is_sparse) {
       for (int j = 0; j < d; ++j) x[j] = static_cast<float>(-shift[j] * factor[j]);
@@ -100,9 +105,9 @@ void Dataset::load(const std::int64_t* which, int n, const float* fill, float* o
       load_dense_row<float>(which[i], x);
     }
     float length = 1.0f;
-    if (metric == Metric::cosine) length = normalise(x, d);
+    if (spherical) length = normalise(x, d);
     if (row_scale) row_scale[i] = length;
-    if (has_missing) mark_missing(x, d, fill, missing + static_cast<std::ptrdiff_t>(i) * d);
+    if (has_missing) mark_missing(x, d, fill, marks.row(i));
   }
 }
 
@@ -190,6 +195,23 @@ class PartialStatistics {
     for (double& w : weight) w += finite_weight_;
   }
 
+  void add(const PartialStatistics& later, Slice) {
+    missing += later.missing;
+    if (infinite_row < 0 && later.infinite_row >= 0) {
+      infinite_row = later.infinite_row;
+      infinite_column = later.infinite_column;
+    }
+    if (empty_row < 0) empty_row = later.empty_row;
+    if (zero_row < 0) zero_row = later.zero_row;
+    for (int j = 0; j < d_; ++j) {
+      weight[j] += later.weight[j];
+      sum[j] += later.sum[j];
+      square[j] += later.square[j];
+      low[j] = std::min(low[j], later.low[j]);
+      high[j] = std::max(high[j], later.high[j]);
+    }
+  }
+
  private:
   static constexpr int kAtOnce = 8;
   static RowState inspect(const float* row, int d) { return kernels().inspect_float(row, d); }
@@ -272,36 +294,24 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
     if (!std::isfinite(s)) s = 0.0;
 
   constexpr int kParts = 16;  // fixed, so that sums do not depend on the number of threads
-  std::vector<std::unique_ptr<PartialStatistics>> parts(kParts);
-  team.run(kParts, [&](int index, int) {
-    parts[index] = std::make_unique<PartialStatistics>(data, shift);
-    for (std::int64_t i = n * index / kParts; i < n * (index + 1) / kParts; ++i)
-      parts[index]->add(which ? which[i] : i, weights ? weights[i] : 1.0);
-    parts[index]->finish();
+  const auto make = [&] { return PartialStatistics(data, shift); };
+  PartialStatistics all = parallel_reduce(team, kParts, make, [&](PartialStatistics& statistics, int part, int) {
+    for (std::int64_t i = n * part / kParts; i < n * (part + 1) / kParts; ++i)
+      statistics.add(which ? which[i] : i, weights ? weights[i] : 1.0);
+    statistics.finish();
   });
 
   ColumnStatistics out;
-  out.weight.assign(d, 0.0);
-  out.mean.assign(d, 0.0);
-  out.variance.assign(d, 0.0);
-  out.low.assign(d, kInfinity);
-  out.high.assign(d, -kInfinity);
-  for (const auto& part : parts) {
-    out.missing += part->missing;
-    if (out.infinite_row < 0 && part->infinite_row >= 0) {
-      out.infinite_row = part->infinite_row;
-      out.infinite_column = part->infinite_column;
-    }
-    if (out.empty_row < 0) out.empty_row = part->empty_row;
-    if (out.zero_row < 0) out.zero_row = part->zero_row;
-    for (int j = 0; j < d; ++j) {
-      out.weight[j] += part->weight[j];
-      out.mean[j] += part->sum[j];
-      out.variance[j] += part->square[j];
-      out.low[j] = std::min(out.low[j], part->low[j]);
-      out.high[j] = std::max(out.high[j], part->high[j]);
-    }
-  }
+  out.missing = all.missing;
+  out.infinite_row = all.infinite_row;
+  out.infinite_column = all.infinite_column;
+  out.empty_row = all.empty_row;
+  out.zero_row = all.zero_row;
+  out.weight = std::move(all.weight);
+  out.mean = std::move(all.sum);
+  out.variance = std::move(all.square);
+  out.low = std::move(all.low);
+  out.high = std::move(all.high);
   for (int j = 0; j < d; ++j) {
     if (out.weight[j] <= 0.0) continue;
     const double mean = out.mean[j] / out.weight[j];

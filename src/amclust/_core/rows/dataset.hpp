@@ -1,7 +1,8 @@
 // The rows to be clustered, read where they lie: dense or CSR, float or double, with NaN for missing values. Rows are
-// handed out in blocks of floats in the units the core works in: (x - offset) * scale, or on the unit sphere.
+// handed out in blocks of floats in core units: (x - offset) * scale, or on the unit sphere.
 #pragma once
 
+#include "energies/energy.hpp"
 #include "kernels/kernels.hpp"
 #include "team.hpp"
 
@@ -41,14 +42,14 @@ class Dataset {
   bool is_sparse = false;
 
   bool has_missing = false;
-  Metric metric = Metric::euclidean;
-  void set_units(Metric metric, const double* offset, const float* scale);  // before load()
+  EnergyKind metric{};
+  void set_units(EnergyKind metric, const double* offset, const float* scale);  // before load()
 
   // Raw values of one row, missing as NaN.
   void raw(std::int64_t row, double* out) const;
   // n rows into out [n][ld], ld >= features, the rest of a row being zeros. Missing values become fill[j] (already in
-  // the core's units); missing [n][features] (may be null when has_missing is false) marks them. row_scale [n] (may be
-  // null) gets the factor that undoes the normalisation of the spherical metric.
+  // core units); missing [n][features] (may be null when has_missing is false) marks them. row_scale [n] (may be
+  // null) gets the factor that undoes the normalisation of an energy on the sphere.
   void load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,
             float* row_scale = nullptr) const;
 

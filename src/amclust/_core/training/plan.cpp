@@ -19,7 +19,7 @@ void check_optimizer(const OptimizerState& state, std::size_t k, std::size_t d) 
 }  // namespace
 
 Memories NetworkParameters::prepared(double rows) const {
-  Memories out(k, d, metric, static_cast<float>(beta), static_cast<float>(step_size), n_steps, rows);
+  Memories out(k, d, energy, static_cast<float>(beta), static_cast<float>(step_size), n_steps, rows);
   out.set(memories.data());
   std::copy(log_weights.begin(), log_weights.end(), out.log_weights.data());
   return out;

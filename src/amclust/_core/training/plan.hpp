@@ -17,7 +17,7 @@ struct NetworkParameters {
   int k = 0, d = 0;
   std::vector<float> memories;     // [k][d]
   std::vector<float> log_weights;  // [k]
-  Metric metric = Metric::euclidean;
+  EnergyKind energy{};
   double beta = 1.0, step_size = 1.0;
   int n_steps = 1;
 

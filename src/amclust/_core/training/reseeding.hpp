@@ -1,4 +1,4 @@
-// Where dead memories begin anew: on badly represented rows.
+// Where memories of empty clusters begin anew: on badly represented rows.
 #pragma once
 
 #include <cstdint>

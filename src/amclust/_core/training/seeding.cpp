@@ -1,5 +1,6 @@
 #include "training/seeding.hpp"
 
+#include "matrix.hpp"
 #include "training/kmeans.hpp"
 #include "training/order.hpp"
 #include "training/ward.hpp"
@@ -40,36 +41,58 @@ Sample load_sample(const Dataset& data, const TrainingRows& all, int k, std::uin
   return Sample(std::move(rows), n, data.features, std::move(weights));
 }
 
+// Weighted means of the rows of each cluster.
+class Centres {
+ public:
+  Centres(int k, int d) : d_(d), sums_(static_cast<std::size_t>(k) * d, 0.0), sizes_(k, 0.0) {}
+
+  void add(int cluster, const float* row, double weight) {
+    double* sum = view(cluster);
+    for (int j = 0; j < d_; ++j) sum[j] += weight * row[j];
+    sizes_[cluster] += weight;
+  }
+  // Empty clusters keep what stands in `out` [k][d].
+  void get(MatrixView<float> out) {
+    for (int m = 0; m < out.rows; ++m)
+      for (int j = 0; j < d_ && sizes_[m] > 0.0; ++j) out(m, j) = static_cast<float>(view(m)[j] / sizes_[m]);
+  }
+
+ private:
+  double* view(int cluster) {
+    return MatrixView<double>{sums_.data(), static_cast<int>(sizes_.size()), d_}.row(cluster);
+  }
+
+  int d_;
+  std::vector<double> sums_, sizes_;
+};
+
 // The centres of the clusters of a Ward tree of some of the sample's rows; empty where these have no k distinct ones.
 std::vector<float> ward_centres(const Sample& sample, int k, std::uint64_t seed) {
   std::vector<int> picks;
   const RandomOrder order(seed, ~std::uint32_t{0}, static_cast<std::uint64_t>(sample.n));
-  const int most = std::max(std::min(kTreeRows, static_cast<int>(kTreePart * sample.n)), std::min(sample.n, 2 * k));
-  for (int i = 0; i < sample.n && static_cast<int>(picks.size()) < most; ++i) {
+  const int max_picks =
+      std::max(std::min(kTreeRows, static_cast<int>(kTreePart * sample.n)), std::min(sample.n, 2 * k));
+  for (int i = 0; i < sample.n && static_cast<int>(picks.size()) < max_picks; ++i) {
     const int row = static_cast<int>(order[static_cast<std::uint64_t>(i)]);
     if (sample.weights[row] > 0.0) picks.push_back(row);
   }
   std::sort(picks.begin(), picks.end());
   const int n = static_cast<int>(picks.size()), d = sample.d;
-  Buffer rows(static_cast<std::size_t>(n) * sample.ld);
+  Matrix rows(n, sample.ld);
   std::vector<double> weights(n);
   for (int i = 0; i < n; ++i) {
-    std::copy_n(sample.row(picks[i]), d, rows.data() + static_cast<std::ptrdiff_t>(i) * sample.ld);
+    std::copy_n(sample.row(picks[i]), d, rows.row(i));
     weights[i] = sample.weights[picks[i]];
   }
   const int neighbours = static_cast<int>(std::lround(kNeighbourhood * n / k));
-  const std::vector<int> labels = cut_ward_tree(rows.data(), sample.ld, n, d, weights, neighbours, k);
+  const std::vector<int> labels = cut_ward_tree(rows.view(), d, weights, neighbours, k);
   if (labels.empty()) return {};
 
-  std::vector<double> sums(static_cast<std::size_t>(k) * d, 0.0), sizes(k, 0.0);
-  for (int i = 0; i < n; ++i) {
-    const float* x = sample.row(picks[i]);
-    for (int j = 0; j < d; ++j) sums[static_cast<std::size_t>(labels[i]) * d + j] += weights[i] * x[j];
-    sizes[labels[i]] += weights[i];
-  }
-  std::vector<float> centres(sums.size());
-  for (std::size_t at = 0; at < sums.size(); ++at) centres[at] = static_cast<float>(sums[at] / sizes[at / d]);
-  return centres;
+  Centres centres(k, d);
+  for (int i = 0; i < n; ++i) centres.add(labels[i], sample.row(picks[i]), weights[i]);
+  std::vector<float> out(static_cast<std::size_t>(k) * d);
+  centres.get({out.data(), k, d});
+  return out;
 }
 
 // Rows become centres, and the distances to them tell the temperature.
@@ -83,10 +106,10 @@ void settle(const Sample& sample, int rounds, std::vector<float>& memories) {
 // those to the centre of all.
 void scales_of(const Sample& sample, int k, Seeding& seeding) {
   const int kp = padded(k, kernels().lanes);
-  Buffer columns(static_cast<std::size_t>(sample.d) * kp), distances(static_cast<std::size_t>(sample.n) * kp);
+  Matrix columns(sample.d, kp), distances(sample.n, kp);
+  const MatrixView<const float> memories{seeding.memories.data(), k, sample.d};
   for (int m = 0; m < k; ++m)
-    for (int j = 0; j < sample.d; ++j)
-      columns[static_cast<std::size_t>(j) * kp + m] = seeding.memories[static_cast<std::size_t>(m) * sample.d + j];
+    for (int j = 0; j < sample.d; ++j) columns(j, m) = memories(m, j);
   kernels().distances(sample.rows(), sample.ld, sample.n, sample.d, columns.data(), kp, distances.data());
   std::vector<float> gaps(sample.n);
   std::vector<double> centre(sample.d, 0.0);
@@ -94,7 +117,7 @@ void scales_of(const Sample& sample, int k, Seeding& seeding) {
   for (int i = 0; i < sample.n; ++i) {
     float first = std::numeric_limits<float>::max(), second = first;
     for (int m = 0; m < k; ++m) {
-      const float value = distances[static_cast<std::size_t>(i) * kp + m];
+      const float value = distances.row(i)[m];
       if (value < first) {
         second = first;
         first = value;

@@ -14,7 +14,7 @@ namespace amclust {
 enum class SeedingMethod { plus_plus, ward, random };
 
 struct Seeding {
-  std::vector<float> memories;  // [k][d], in the core's units
+  std::vector<float> memories;  // [k][d], in core units
   double mean_square = 0.0;     // mean squared distance of a row to its seed
   double median_gap = 0.0;      // median over rows of d^2(second nearest) - d^2(nearest)
   double total_square = 0.0;    // mean squared distance of a row to the mean of all

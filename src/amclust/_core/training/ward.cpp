@@ -1,10 +1,8 @@
 #include "training/ward.hpp"
 
-#include "buffer.hpp"
 #include "kernels/kernels.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <limits>
 #include <numeric>
 
@@ -16,29 +14,21 @@ struct Merger {
   int a, b;    // a row of each side
 };
 
-// Squared distances between all rows, [n][width].
-class Distances {
- public:
-  Distances(const float* rows, int ld, int n, int d) : width_(padded(n, kernels().lanes)) {
-    Buffer columns(static_cast<std::size_t>(d) * width_);
-    columns.zero();
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < d; ++j)
-        columns[static_cast<std::size_t>(j) * width_ + i] = rows[static_cast<std::ptrdiff_t>(i) * ld + j];
-    values_.resize(static_cast<std::size_t>(n) * width_);
-    kernels().distances(rows, ld, n, d, columns.data(), width_, values_.data());
-  }
-  float* row(int i) { return values_.data() + static_cast<std::ptrdiff_t>(i) * width_; }
+// Squared distances between all rows, [n][n padded].
+Matrix distances_between(MatrixView<const float> rows, int d) {
+  const int n = rows.rows, width = padded(n, kernels().lanes);
+  Matrix columns(d, width), out(n, width);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < d; ++j) columns(j, i) = rows(i, j);
+  kernels().distances(rows.data, static_cast<int>(rows.stride), n, d, columns.data(), width, out.data());
+  return out;
+}
 
- private:
-  int width_;
-  Buffer values_;
-};
-
-Buffer smooth(const float* rows, int ld, int n, int d, int neighbours) {
-  Distances distances(rows, ld, n, d);
-  Buffer out(static_cast<std::size_t>(n) * ld);
-  out.zero();
+// Every row becomes the mean of itself and its nearest rows.
+Matrix smooth(MatrixView<const float> rows, int d, int neighbours) {
+  const int n = rows.rows;
+  const Matrix distances = distances_between(rows, d);
+  Matrix out(n, static_cast<int>(rows.stride));
   std::vector<int> order(n);
   for (int i = 0; i < n; ++i) {
     const float* far = distances.row(i);
@@ -49,9 +39,9 @@ Buffer smooth(const float* rows, int ld, int n, int d, int neighbours) {
     };
     std::nth_element(order.begin(), order.begin() + neighbours, order.end(), nearer);
     std::sort(order.begin(), order.begin() + neighbours + 1);
-    float* mean = out.data() + static_cast<std::ptrdiff_t>(i) * ld;
+    float* mean = out.row(i);
     for (int c = 0; c <= neighbours; ++c) {
-      const float* x = rows + static_cast<std::ptrdiff_t>(order[c]) * ld;
+      const float* x = rows.row(order[c]);
       for (int j = 0; j < d; ++j) mean[j] += x[j];
     }
     for (int j = 0; j < d; ++j) mean[j] /= static_cast<float>(neighbours + 1);
@@ -60,11 +50,12 @@ Buffer smooth(const float* rows, int ld, int n, int d, int neighbours) {
 }
 
 // All n - 1 mergers by the nearest-neighbour chain, cheapest first.
-std::vector<Merger> mergers_of(const float* rows, int ld, int n, int d, const std::vector<double>& weights) {
-  Distances costs(rows, ld, n, d);
+std::vector<Merger> mergers_of(MatrixView<const float> rows, int d, const std::vector<double>& weights) {
+  const int n = rows.rows;
+  Matrix costs = distances_between(rows, d);
   std::vector<double> size = weights;
   for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) costs.row(i)[j] = merge_cost(costs.row(i)[j], size[i], size[j]);
+    for (int j = 0; j < n; ++j) costs(i, j) = merge_cost(costs(i, j), size[i], size[j]);
 
   std::vector<int> living(n), chain;
   std::iota(living.begin(), living.end(), 0);
@@ -88,15 +79,14 @@ std::vector<Merger> mergers_of(const float* rows, int ld, int n, int d, const st
     }
     const int a = chain.back(), b = chain[chain.size() - 2];
     chain.resize(chain.size() - 2);
-    const double together = size[a] + size[b], cost = costs.row(a)[b];
+    const double together = size[a] + size[b], cost = costs(a, b);
     out.push_back({static_cast<float>(cost), a, b});
     living.erase(std::lower_bound(living.begin(), living.end(), a));
     for (int c : living) {
       if (c == b) continue;
-      const double raised =
-          ((size[a] + size[c]) * costs.row(a)[c] + (size[b] + size[c]) * costs.row(b)[c] - size[c] * cost) /
-          (together + size[c]);
-      costs.row(b)[c] = costs.row(c)[b] = static_cast<float>(std::max(raised, cost));
+      const double raised = ((size[a] + size[c]) * costs(a, c) + (size[b] + size[c]) * costs(b, c) - size[c] * cost) /
+                            (together + size[c]);
+      costs(b, c) = costs(c, b) = static_cast<float>(std::max(raised, cost));
     }
     size[b] = together;
   }
@@ -162,15 +152,16 @@ std::pair<int, int> MergeCosts::cheapest(const float* centres, int ld, int k, co
   return {best, partner_[best]};
 }
 
-std::vector<int> cut_ward_tree(const float* rows, int ld, int n, int d, const std::vector<double>& weights,
-                               int neighbours, int k) {
+std::vector<int> cut_ward_tree(MatrixView<const float> rows, int d, const std::vector<double>& weights, int neighbours,
+                               int k) {
+  const int n = rows.rows;
   if (n < k) return {};
-  Buffer smoothed;
+  Matrix smoothed;
   if (neighbours > 0) {
-    smoothed = smooth(rows, ld, n, d, neighbours);
-    rows = smoothed.data();
+    smoothed = smooth(rows, d, neighbours);
+    rows = smoothed.view();
   }
-  const std::vector<Merger> mergers = mergers_of(rows, ld, n, d, weights);
+  const std::vector<Merger> mergers = mergers_of(rows, d, weights);
   if (k > 1 && !(mergers[n - k].cost > 0.0f)) return {};
 
   std::vector<int> parent(n);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "buffer.hpp"
+#include "matrix.hpp"
 
 #include <cstddef>
 #include <utility>
@@ -31,12 +32,12 @@ class MergeCosts {
   std::vector<int> partner_;  // the cheapest to merge with, the first of equals
 };
 
-// Cuts the tree of n rows [n][ld] with these weights (all positive) into k clusters and returns the cluster of every
+// Cuts the tree of the rows [n][ld] with these weights (all positive) into k clusters and returns the cluster of every
 // row, or nothing where there are fewer than k distinct rows. Takes O(n^2) memory.
 //
 // Rows are first replaced by the mean of themselves and their `neighbours` nearest rows: the tree then follows where
 // the rows are dense, and single rows between two clusters mislead it less.
-std::vector<int> cut_ward_tree(const float* rows, int ld, int n, int d, const std::vector<double>& weights,
-                               int neighbours, int k);
+std::vector<int> cut_ward_tree(MatrixView<const float> rows, int d, const std::vector<double>& weights, int neighbours,
+                               int k);
 
 }  // namespace amclust
