@@ -218,7 +218,7 @@ void distinct_rows_are_ordered_and_weighed() {
   const Forms<float, std::int32_t> narrow(table, 2);
   const Forms<double, std::int64_t> wide(table, 2);
   for (const Dataset& data : {narrow.dataset(false), narrow.dataset(true), wide.dataset(false), wide.dataset(true)}) {
-    const amclust::DistinctRows all = amclust::distinct_rows(data, nullptr);
+    const amclust::DistinctRows all = amclust::distinct_rows(data, nullptr, data.rows, nullptr);
     CHECK_EQUAL(all.rows.size(), std::size_t{4});  // (NaN, 1), (1, 9), (2, 0), (2, 1)
     CHECK((all.weights == std::vector<float>{2.0f, 1.0f, 1.0f, 2.0f}));
     for (std::size_t i = 1; i < all.rows.size(); ++i) CHECK(data.compare(all.rows[i - 1], all.rows[i]) < 0);
@@ -226,7 +226,7 @@ void distinct_rows_are_ordered_and_weighed() {
     CHECK_EQUAL(data.compare(1, 4), 0);
     CHECK_EQUAL(data.compare(1, 0), -1);
     CHECK_EQUAL(data.compare(0, 5), 1);
-    const amclust::DistinctRows some = amclust::distinct_rows(data, weights);
+    const amclust::DistinctRows some = amclust::distinct_rows(data, nullptr, data.rows, weights);
     CHECK((some.weights == std::vector<float>{0.75f, 4.0f, 3.0f}));  // without (1, 9)
   }
 }
@@ -249,7 +249,7 @@ void sparse_rows_compare_like_dense_ones() {
     for (int b = 0; b < forms.n; ++b) CHECK_EQUAL(sparse.compare(a, b), dense.compare(a, b));
   CHECK_EQUAL(sparse.compare(0, 3), 0);
   CHECK_EQUAL(sparse.compare(4, 5), 0);
-  CHECK(amclust::distinct_rows(sparse, nullptr).rows.size() < 60);
+  CHECK(amclust::distinct_rows(sparse, nullptr, sparse.rows, nullptr).rows.size() < 60);
 }
 
 }  // namespace

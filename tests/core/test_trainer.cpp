@@ -15,9 +15,9 @@ using amclust::Control;
 using amclust::Dataset;
 using amclust::EnergyKind;
 using amclust::Monitor;
+using amclust::Plan;
 using amclust::ProgressEvent;
 using amclust::RunRecord;
-using amclust::RunSettings;
 using amclust::SeedingMethod;
 using amclust::Team;
 using tests::kCosine;
@@ -25,23 +25,27 @@ using tests::kEuclidean;
 
 constexpr int kClusters = 4;
 
-RunSettings settings_for(const Dataset& data, const char* objective, std::uint64_t seed) {
-  RunSettings run;
+Plan settings_for(const Dataset& data, const char* objective, std::uint64_t seed) {
+  Plan run;
   run.objective.name = objective;
   run.objective.seed = seed;
   run.objective.hidden_fraction = 0.3;
   run.objective.fill.assign(data.features, 0.0f);
   run.objective.anchor = 1.0;
   run.objective.tie = 0.3;
-  run.k = kClusters;
-  run.metric = data.metric;
-  run.beta = data.metric == kCosine ? 8.0f : 0.5f;
-  run.step_size = 0.3f;
-  run.max_epochs = 60;
+  run.network.k = kClusters;
+  run.network.d = data.features;
+  run.network.log_weights.assign(kClusters, 0.0f);
+  run.network.energy = data.metric;
+  run.network.beta = data.metric == kCosine ? 8.0 : 0.5;
+  run.network.step_size = 0.3;
+  run.network.n_steps = 10;
+  run.batch_size = 256;
+  run.schedule = {0.1, 0.8, 1e-5, 1e-3, 60, 5, true};
   return run;
 }
 
-std::vector<RunSettings> seeded_runs(const Dataset& data, const char* objective, int runs) {
+std::vector<Plan> seeded_runs(const Dataset& data, const char* objective, int runs) {
   std::vector<std::uint64_t> seeds;
   for (int i = 0; i < runs; ++i) seeds.push_back(17 + static_cast<std::uint64_t>(i));
   const std::vector<SeedingMethod> methods(seeds.size(), SeedingMethod::plus_plus);
@@ -49,18 +53,18 @@ std::vector<RunSettings> seeded_runs(const Dataset& data, const char* objective,
   const std::vector<float> fill(data.features, 0.0f);
   const auto seedings =
       amclust::seed_memories(data, {nullptr, nullptr, data.rows}, kClusters, methods, seeds, 1, fill.data(), team);
-  std::vector<RunSettings> out;
+  std::vector<Plan> out;
   for (int i = 0; i < runs; ++i) {
     CHECK_EQUAL(seedings[i].distinct, kClusters);
     out.push_back(settings_for(data, objective, seeds[i]));
-    out.back().memories = seedings[i].memories;
+    out.back().network.memories = seedings[i].memories;
     out.back().objective.anchor = 1.0 / seedings[i].mean_square;
     out.back().objective.tie = 0.3 / seedings[i].mean_square;
   }
   return out;
 }
 
-std::vector<RunRecord> train(const Dataset& data, const std::vector<RunSettings>& runs, int threads,
+std::vector<RunRecord> train(const Dataset& data, const std::vector<Plan>& runs, int threads,
                              Monitor&& monitor = Monitor{}) {
   std::vector<RunRecord> records;
   amclust::supervise(monitor, [&](Control& control) {
@@ -69,10 +73,11 @@ std::vector<RunRecord> train(const Dataset& data, const std::vector<RunSettings>
   return records;
 }
 
-std::vector<std::int32_t> labels_of(const Dataset& data, const RunSettings& run, const RunRecord& record) {
-  amclust::Memories memories(kClusters, data.features, run.metric, run.beta, run.step_size, run.n_steps, 100.0);
-  memories.set(record.memories.data());
-  std::copy(record.log_weights.begin(), record.log_weights.end(), memories.log_weights.data());
+std::vector<std::int32_t> labels_of(const Dataset& data, const Plan& run, const RunRecord& record) {
+  amclust::NetworkParameters network = run.network;
+  network.memories = record.memories;
+  network.log_weights = record.log_weights;
+  amclust::Memories memories = network.prepared(100.0);
   memories.refresh(true);
   std::vector<std::int32_t> labels(data.rows, -1);
   amclust::Inference out;
@@ -121,7 +126,7 @@ void training_finds_blobs() {
           CHECK(!record.loss_curve.empty() && record.loss_curve.size() <= 60);
           CHECK_EQUAL(record.loss, record.loss_curve[record.best_epoch]);
           CHECK(record.loss <= record.loss_curve.front());
-          CHECK_EQUAL(record.steps, static_cast<std::int64_t>(record.loss_curve.size()));
+          CHECK_EQUAL(record.optimizer.steps, static_cast<std::int64_t>(record.loss_curve.size()));
           CHECK(!(record.converged && record.improving));
           if (metric == kEuclidean) continue;
           for (int m = 0; m < kClusters; ++m) {
@@ -136,9 +141,10 @@ void training_finds_blobs() {
 
 bool same(const RunRecord& a, const RunRecord& b) {
   return a.memories == b.memories && a.log_weights == b.log_weights && a.loss_curve == b.loss_curve &&
-         a.moments == b.moments && a.best_epoch == b.best_epoch && a.reseeded == b.reseeded &&
+         a.optimizer.moments == b.optimizer.moments && a.best_epoch == b.best_epoch && a.reseeded == b.reseeded &&
          a.last_memories == b.last_memories && a.last_log_weights == b.last_log_weights &&
-         a.weight_moments == b.weight_moments && a.steps == b.steps && a.loss == b.loss &&
+         a.optimizer.weight_moments == b.optimizer.weight_moments && a.optimizer.steps == b.optimizer.steps &&
+         a.loss == b.loss &&
          a.best_living == b.best_living && a.converged == b.converged && a.improving == b.improving &&
          a.schedule.learning_rate == b.schedule.learning_rate && a.schedule.best == b.schedule.best &&
          a.schedule.waited == b.schedule.waited && a.schedule.plateaus == b.schedule.plateaus &&
@@ -151,9 +157,9 @@ void bits_do_not_depend_on_the_threads() {
     const tests::Rows rows = make_rows(1500, true);
     const Dataset data = rows.dataset();
     auto runs = seeded_runs(data, objective, 3);
-    for (RunSettings& run : runs) {
+    for (Plan& run : runs) {
       run.batch_size = 1024;  // several parts, and a batch that is not full
-      run.max_epochs = 4;
+      run.schedule.max_epochs = 4;
       run.learn_weights = true;
     }
     const auto alone = train(data, runs, 1);
@@ -172,11 +178,11 @@ void dead_memories_come_alive() {
     check::describe("reseeding: ", objective);
     const tests::Rows rows = make_rows(200, false);
     const Dataset data = rows.dataset();
-    RunSettings run = settings_for(data, objective, 3);
-    run.max_epochs = 120;
+    Plan run = settings_for(data, objective, 3);
+    run.schedule.max_epochs = 120;
     for (int m = 0; m < kClusters; ++m)
       for (int j = 0; j < 6; ++j)
-        run.memories.push_back(m < 2 ? rows.values[static_cast<std::size_t>(m) * 6 + j] : 500.0f);
+        run.network.memories.push_back(m < 2 ? rows.values[static_cast<std::size_t>(m) * 6 + j] : 500.0f);
     const RunRecord record = train(data, {run}, 1)[0];
     CHECK(record.reseeded >= 2);
     const auto labels = labels_of(data, run, record);
@@ -197,9 +203,9 @@ void training_stops_when_told_to() {
   const tests::Rows rows = make_rows(400, false);
   const Dataset data = rows.dataset();
   auto runs = seeded_runs(data, "completion", 2);
-  for (RunSettings& run : runs) {
-    run.max_epochs = 100000000;
-    run.early_stopping = false;
+  for (Plan& run : runs) {
+    run.schedule.max_epochs = 100000000;
+    run.schedule.early_stopping = false;
   }
   CHECK_THROWS(amclust::Interrupted, train(data, runs, 2, Stopper{}));
   CHECK_THROWS(amclust::Interrupted, train(data, {runs[0]}, 2, Stopper{}));
@@ -226,22 +232,22 @@ void every_epoch_is_reported() {
 void the_schedule_is_kept() {
   const tests::Rows rows = make_rows(100, false);
   const Dataset data = rows.dataset();
-  RunSettings run = seeded_runs(data, "reconstruction", 1)[0];
-  run.max_epochs = 37;
-  run.early_stopping = false;
-  run.tol = 10.0;  // nothing is an improvement
+  Plan run = seeded_runs(data, "reconstruction", 1)[0];
+  run.schedule.max_epochs = 37;
+  run.schedule.early_stopping = false;
+  run.schedule.tol = 10.0;  // nothing is an improvement
   const RunRecord record = train(data, {run}, 1)[0];
   CHECK_EQUAL(record.loss_curve.size(), std::size_t{37});
   CHECK(!record.converged);
   CHECK_NEAR(record.schedule.learning_rate, 0.1 * std::pow(0.8, 7), 1e-9);
-  run.min_lr = 0.09;
+  run.schedule.min_lr = 0.09;
   CHECK_NEAR(train(data, {run}, 1)[0].schedule.learning_rate, 0.09, 1e-12);
-  run.early_stopping = true;
+  run.schedule.early_stopping = true;
   const RunRecord stopped = train(data, {run}, 1)[0];
   CHECK(stopped.converged && !stopped.improving && stopped.loss_curve.size() < 37);
-  run.tol = 0.0;
-  run.learning_rate = 1e-4;
-  run.max_epochs = 3;
+  run.schedule.tol = 0.0;
+  run.schedule.learning_rate = 1e-4;
+  run.schedule.max_epochs = 3;
   CHECK(train(data, {run}, 1)[0].improving);
 }
 
@@ -254,16 +260,16 @@ void a_paused_run_goes_on_as_if_it_had_not_stopped() {
         const tests::Rows rows = make_rows(200, true);
         const Dataset data = rows.dataset(metric);
         auto runs = seeded_runs(data, objective, 2);
-        for (RunSettings& run : runs) {
+        for (Plan& run : runs) {
           run.batch_size = batch_size;
-          run.max_epochs = 60;
-          run.patience = 2;
+          run.schedule.max_epochs = 60;
+          run.schedule.patience = 2;
           run.learn_weights = true;
-          run.memories[0] += 300.0f;  // nothing falls to it: it has to be seeded anew
+          run.network.memories[0] += 300.0f;  // nothing falls to it: it has to be seeded anew
         }
         const auto whole = train(data, runs, 1);
         for (const int epochs : {1, 4, 30, 31, 1000}) {
-          for (RunSettings& run : runs) run.pause_at = epochs;
+          for (Plan& run : runs) run.pause_at = epochs;
           const auto paused = train(data, runs, 1);
           for (std::size_t i = 0; i < runs.size(); ++i) {
             CHECK(paused[i].converged || paused[i].loss_curve.size() == static_cast<std::size_t>(std::min(epochs, 60)));
@@ -280,8 +286,9 @@ void runs_of_one_call_may_differ_in_their_number_of_memories() {
   const tests::Rows rows = make_rows(100, false);
   const Dataset data = rows.dataset();
   auto runs = seeded_runs(data, "silhouette", 2);
-  runs[1].k = kClusters - 1;
-  runs[1].memories.resize(std::size_t{kClusters - 1} * 6);
+  runs[1].network.k = kClusters - 1;
+  runs[1].network.memories.resize(std::size_t{kClusters - 1} * 6);
+  runs[1].network.log_weights.resize(kClusters - 1);
   const auto together = train(data, runs, 2);
   for (std::size_t i = 0; i < runs.size(); ++i) CHECK(same(together[i], train(data, {runs[i]}, 1)[0]));
 }
@@ -289,7 +296,7 @@ void runs_of_one_call_may_differ_in_their_number_of_memories() {
 void a_record_of_something_else_is_refused() {
   const tests::Rows rows = make_rows(100, false);
   const Dataset data = rows.dataset();
-  RunSettings run = seeded_runs(data, "silhouette", 1)[0];
+  Plan run = seeded_runs(data, "silhouette", 1)[0];
   run.pause_at = 3;
   const RunRecord record = train(data, {run}, 1)[0];
   run.earlier = record;
@@ -299,7 +306,7 @@ void a_record_of_something_else_is_refused() {
   run.earlier->stream.at = 101;
   CHECK_THROWS(std::invalid_argument, train(data, {run}, 1));
   run.earlier = record;
-  run.max_epochs = 2;
+  run.schedule.max_epochs = 2;
   CHECK_THROWS(std::invalid_argument, train(data, {run}, 1));
 }
 
@@ -307,24 +314,22 @@ void a_record_of_something_else_is_refused() {
 void training_can_go_on() {
   const tests::Rows rows = make_rows(200, false);
   const Dataset data = rows.dataset();
-  RunSettings run = seeded_runs(data, "reconstruction", 1)[0];
-  run.early_stopping = run.reseed = false;
+  Plan run = seeded_runs(data, "reconstruction", 1)[0];
+  run.schedule.early_stopping = run.reseed = false;
   run.keep_last = run.learn_weights = true;
-  run.max_epochs = 12;
-  run.patience = 100;  // the schedule begins anew
+  run.schedule.max_epochs = 12;
+  run.schedule.patience = 100;  // the schedule begins anew
   const RunRecord whole = train(data, {run}, 1)[0];
-  run.max_epochs = 5;
+  run.schedule.max_epochs = 5;
   const RunRecord half = train(data, {run}, 1)[0];
-  run.memories = half.memories;
-  run.log_weights = half.log_weights;
-  run.moments = half.moments;
-  run.weight_moments = half.weight_moments;
-  run.steps = half.steps;
-  run.max_epochs = 7;
+  run.network.memories = half.memories;
+  run.network.log_weights = half.log_weights;
+  run.optimizer = half.optimizer;
+  run.schedule.max_epochs = 7;
   const RunRecord rest = train(data, {run}, 1)[0];
   CHECK(rest.memories == whole.memories);
   CHECK(rest.log_weights == whole.log_weights);
-  CHECK_EQUAL(rest.steps, whole.steps);
+  CHECK_EQUAL(rest.optimizer.steps, whole.optimizer.steps);
 }
 
 void seeds_are_distinct_rows() {
