@@ -9,8 +9,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import silhouette_samples
 from sklearn.preprocessing import normalize, scale
 
-from amclust import ClAM, ClAMSearch, _native
-from amclust._silhouettes import silhouette_values
+from amclust import ClAM, _native
 
 X = load_iris().data
 
@@ -29,13 +28,13 @@ def fit(X, **params):
 def test_they_are_those_of_scikit_learn_on_scaled_columns():
     model = fit(X)
     expected = silhouette_samples(scale(X), model.labels_)
-    assert_allclose(silhouette_values(model, X), expected, atol=1e-5)
+    assert_allclose(model.network_.silhouette_values(X), expected, atol=1e-5)
 
 
 def test_cosine_compares_directions():
     model = fit(X, metric="cosine")
     expected = silhouette_samples(normalize(X), model.labels_)
-    assert_allclose(silhouette_values(model, X), expected, atol=1e-4)
+    assert_allclose(model.network_.silhouette_values(X), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_cosine_compares_directions():
 )
 def test_their_mean_is_the_score(metric, rows):
     model = fit(rows, metric=metric)
-    assert_allclose(silhouette_values(model, rows).mean(), model.score(rows), atol=1e-5)
+    assert_allclose(model.network_.silhouette_values(rows).mean(), model.score(rows), atol=1e-5)
 
 
 def test_of_any_partition():
@@ -58,29 +57,30 @@ def test_of_any_partition():
     labels = KMeans(4, n_init=1, random_state=0).fit(scale(X)).labels_
     names = np.array(["a", "b", "c", "d"])[labels]
     expected = silhouette_samples(scale(X), labels)
-    assert_allclose(silhouette_values(model, X, names), expected, atol=1e-5)
+    assert_allclose(model.network_.silhouette_values(X, names), expected, atol=1e-5)
 
 
 def test_large_tables_are_sampled():
     rows, _ = make_blobs(300, random_state=0)
     model = fit(rows)
-    values = silhouette_values(model, rows, max_rows=100)
+    values = model.network_.silhouette_values(rows, max_rows=100)
     assert np.isfinite(values).sum() == 100
     rest = np.isfinite(values)
-    assert_allclose(values[rest], silhouette_values(model, rows[rest]), atol=1e-6)
+    assert_allclose(values[rest], model.network_.silhouette_values(rows[rest]), atol=1e-6)
 
 
 def test_one_cluster_and_single_rows_have_none():
     model = fit(X)
-    assert not silhouette_values(model, X, np.zeros(len(X))).any()
+    assert not model.network_.silhouette_values(X, np.zeros(len(X))).any()
     alone = np.r_[1, np.zeros(len(X) - 1)]
-    assert silhouette_values(model, X, alone)[0] == 0
+    assert model.network_.silhouette_values(X, alone)[0] == 0
 
 
-def test_a_search_has_those_of_its_best_estimator():
-    search = ClAMSearch(2, budget=200, n_init=1, random_state=0).fit(X)
-    values = silhouette_values(search, X)
-    assert_allclose(values, silhouette_values(search.best_estimator_, X))
+def test_without_labels_they_are_those_of_the_network():
+    model = fit(X)
+    values = model.network_.silhouette_values(X)
+    assert_allclose(values, model.network_.silhouette_values(X, model.predict(X)))
+    assert_array_equal(values, model.network_.silhouette_values(X, n_jobs=1))
 
 
 def test_the_core_gives_each_row_what_it_gives_their_mean():
@@ -118,4 +118,4 @@ def test_the_core_refuses_labels_that_do_not_fit():
 
 def test_labels_must_fit_the_rows():
     with pytest.raises(ValueError, match=r"labels must have shape \(150,\).*got \(149,\)"):
-        silhouette_values(fit(X), X, np.zeros(149))
+        fit(X).network_.silhouette_values(X, np.zeros(149))

@@ -192,7 +192,7 @@ def test_a_column_may_be_empty_in_new_rows(iris, iris_model, tmp_path):
 
 
 def test_large_sparse_tables_are_refused_with_a_way_out(iris_model, tmp_path, monkeypatch):
-    monkeypatch.setattr(_subject, "MOST_DENSE_CELLS", 100)
+    monkeypatch.setattr(_subject, "MAX_DENSE_CELLS", 100)
     X = sparse.csr_matrix(np.ones((150, 4)))
     model = ClAM(1, n_init=1).fit(X)
     with pytest.raises(

@@ -44,7 +44,7 @@ def add(commands: _options.Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read a model file and describe it."""
-    from amclust._clam import ClAM
+    from amclust._estimator import ClAM
 
     model, extra, header = load(arguments.model)
     features = header["feature_names"]
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     source = extra.get("source")
     sizes = cluster_sizes(model.labels_, model.n_clusters_)
     if isinstance(source, dict) and source.get("rows") != sizes.sum():
-        sizes = None  # the labels of a model that was streamed are those of its last piece
+        sizes = None  # the labels of a model that was streamed are those of its last chunk
     if arguments.json:
         say_json(
             {
