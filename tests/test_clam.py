@@ -2,8 +2,11 @@
 
 import warnings
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from native import plan_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
@@ -218,7 +221,9 @@ def test_the_living_are_counted():
 
 
 def trained(living, silhouette, loss):
-    return TrainedRun(0, 1.0, {"loss": loss}, silhouette, living)
+    plan = plan_of(np.zeros((3, 2)))
+    record = SimpleNamespace(loss=loss)
+    return TrainedRun(plan, record, 0, silhouette, living)
 
 
 @pytest.mark.parametrize("selection", ["silhouette", "loss"])

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from native import dataset, run_settings
+from native import plan_of, rows_of
 
 from amclust import _native
 
@@ -101,10 +101,11 @@ def make_case(shape, metric, weighted, holes):
 
 
 def evaluate(case, objective, threads=1):
-    run = run_settings(
+    plan = plan_of(
         case.memories,
-        objective=objective,
-        fill=case.fill,
+        objective,
+        case.fill,
+        metric=case.metric,
         anchor=ANCHOR,
         tie=TIE,
         beta=case.beta,
@@ -114,10 +115,10 @@ def evaluate(case, objective, threads=1):
         learn_weights=True,
     )
     return _native.evaluate(
-        dataset(case.X, case.metric),
+        rows_of(case.X, case.metric),
         np.arange(len(case.X)),
         case.sample_weight,
-        run,
+        plan,
         case.hidden if objective == "completion" else None,
         threads,
     )
@@ -170,9 +171,9 @@ def test_gradients_equal_autograd(objective, metric, shape, weighted, holes, ins
     case = make_case(shape, metric, weighted, holes)
     found = evaluate(case, objective)
     loss, by_memories, by_log_weights = autograd(case, objective)
-    assert found["loss"] == pytest.approx(loss, rel=TOLERANCE)
-    assert_close(found["memories"], by_memories)
-    assert_close(found["log_weights"], by_log_weights)
+    assert found.loss == pytest.approx(loss, rel=TOLERANCE)
+    assert_close(found.by_memories, by_memories)
+    assert_close(found.by_log_weights, by_log_weights)
 
 
 @pytest.mark.torch
@@ -182,10 +183,10 @@ def test_gradients_of_a_single_memory(objective, metric, instruction_set):
     case = make_case(Shape(19, 4, 1, 3, 2), metric, "nothing", True)
     found = evaluate(case, objective)
     loss, by_memories, _ = autograd(case, objective)
-    assert found["loss"] == pytest.approx(loss, rel=TOLERANCE)
-    assert_close(found["memories"], by_memories)
+    assert found.loss == pytest.approx(loss, rel=TOLERANCE)
+    assert_close(found.by_memories, by_memories)
     # Alone, a memory's weight changes nothing.
-    np.testing.assert_allclose(found["log_weights"], 0.0, atol=1e-6)
+    np.testing.assert_allclose(found.by_log_weights, 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -196,6 +197,6 @@ def test_gradients_do_not_depend_on_the_threads(n, objective, metric):
     one = evaluate(case, objective, threads=1)
     for threads in (2, 4):
         several = evaluate(case, objective, threads)
-        assert one["loss"] == several["loss"]
-        for name in ("memories", "log_weights", "wins"):
-            np.testing.assert_array_equal(one[name], several[name])
+        assert one.loss == several.loss
+        for name in ("by_memories", "by_log_weights", "wins"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(several, name))

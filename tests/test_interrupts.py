@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from native import dataset, run_settings
+from native import plan_of, rows_of
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
 
@@ -57,8 +57,8 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(verbose, fitted, n_in
 
 def train_endlessly(progress, n=40):
     X = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
-    run = run_settings(X[:3], max_epochs=10**8)
-    return _native.train(dataset(X), None, None, [run], 1, progress)
+    plan = plan_of(X[:3], max_epochs=10**8)
+    return _native.train(rows_of(X), None, None, [plan], 1, progress)
 
 
 def test_an_interrupt_arrives_while_progress_is_reported():
@@ -90,10 +90,10 @@ def test_an_exception_of_the_progress_callback_ends_the_training(error):
 
 def test_progress_reports_every_epoch():
     X = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
-    runs = [run_settings(X[:3], max_epochs=20, seed=seed) for seed in (1, 2)]
+    plans = [plan_of(X[:3], max_epochs=20, seed=seed) for seed in (1, 2)]
     calls = []
     for _ in range(20):  # the last ones are easily lost
         calls.clear()
-        records = _native.train(dataset(X), None, None, runs, 2, lambda *event: calls.append(event))
+        records = _native.train(rows_of(X), None, None, plans, 2, lambda *event: calls.append(event))
         assert sorted(call[:2] for call in calls) == [(r, e) for r in (0, 1) for e in range(20)]
-        assert all(records[run]["loss_curve"][epoch] == loss for run, epoch, loss in calls)
+        assert all(records[run].loss_curve[epoch] == loss for run, epoch, loss in calls)

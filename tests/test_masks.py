@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from native import dataset, run_settings
+from native import plan_of, rows_of
 from numpy.testing import assert_array_equal
 
 from amclust import _native
@@ -99,9 +99,9 @@ def test_the_objective_hides_what_is_drawn(holes):
         X[:, 0] = 1.0
     _, drawn = draw(100, 8, 0.25, np.isnan(X), seed=11)
     memories = rng.normal(size=(3, 8))
-    run = run_settings(memories, objective="completion", seed=11, mask_prob=0.25)
+    plan = plan_of(memories, seed=11, mask_prob=0.25)
     by_itself, told = (
-        _native.evaluate(dataset(X), np.arange(100), None, run, hidden) for hidden in (None, drawn)
+        _native.evaluate(rows_of(X), np.arange(100), None, plan, hidden) for hidden in (None, drawn)
     )
-    assert by_itself["loss"] == told["loss"]
-    assert_array_equal(by_itself["memories"], told["memories"])
+    assert by_itself.loss == told.loss
+    assert_array_equal(by_itself.by_memories, told.by_memories)

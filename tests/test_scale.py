@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from native import dataset
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import StandardScaler
 
-from amclust import ClAM, _native
-from amclust._units import column_factors, interquartile_ranges
+from amclust import ClAM
+from amclust._geometry import Geometry
+from amclust._rows import TableRows
 
 SCALES = ["standard", "robust", None]
 UNITS = np.array([1000.0, 0.01, 1.0, 30.0])
@@ -38,8 +38,25 @@ SHORT = {"max_epochs": 8}
 short = pytest.mark.filterwarnings("ignore:.*max_epochs=8")
 
 
-def statistics(X, weights=None):
-    return _native.statistics(dataset(X), None, weights, 1)
+def column_scale(X, scale, indices=None, weights=None):
+    """Return what differences in each column are multiplied with."""
+    rows = TableRows(X)
+    stats = rows.statistics(indices, weights, 1)
+    geometry = Geometry.fit(
+        rows,
+        stats,
+        metric="euclidean",
+        scale=scale,
+        mask_value="mean",
+        indices=indices,
+        weights=weights,
+        threads=1,
+    )
+    return geometry.column_scale
+
+
+def robust_spread(X, indices=None, weights=None):
+    return 1 / column_scale(X, "robust", indices, weights)
 
 
 def quartile_spread(X):
@@ -232,24 +249,22 @@ def test_pieces_keep_the_scale_of_the_first(scale):
 
 def test_quartiles_count_observed_values():
     X = mixed(n=203, holes=0.3)
-    assert_allclose(interquartile_ranges(X, None, None), quartile_spread(X) * 1.3489795)
+    assert_allclose(robust_spread(X), quartile_spread(X), rtol=1e-6)
     thin = sparse.csr_matrix(np.where(np.nan_to_num(X) > 0, X, 0.0))
-    assert_allclose(
-        interquartile_ranges(thin, None, None), quartile_spread(thin.toarray()) * 1.3489795
-    )
+    assert_allclose(robust_spread(thin), quartile_spread(thin.toarray()), rtol=1e-6)
     part = np.arange(3, 200, 2)
-    assert_allclose(interquartile_ranges(X, part, None), quartile_spread(X[part]) * 1.3489795)
+    assert_allclose(robust_spread(X, part), quartile_spread(X[part]), rtol=1e-6)
 
 
 def test_quartiles_count_a_weight_as_copies():
     X = mixed(n=101, holes=0.2)
     copies = np.random.default_rng(0).integers(1, 6, len(X))
-    expected = interquartile_ranges(np.repeat(X, copies, axis=0), None, None)
-    assert_array_equal(interquartile_ranges(X, None, copies.astype(np.float32)), expected)
+    expected = robust_spread(np.repeat(X, copies, axis=0))
+    assert_allclose(robust_spread(X, None, copies.astype(np.float32)), expected, rtol=1e-6)
     part = np.arange(0, 101, 3)
     weights = copies[part].astype(np.float32)
-    expected = interquartile_ranges(np.repeat(X[part], copies[part], axis=0), None, None)
-    assert_array_equal(interquartile_ranges(X, part, weights), expected)
+    expected = robust_spread(np.repeat(X[part], copies[part], axis=0))
+    assert_allclose(robust_spread(X, part, weights), expected, rtol=1e-6)
 
 
 @short
@@ -260,7 +275,7 @@ def test_robust_counts_a_weight_as_copies(batch_size):
     settings = {"scale": "robust", "batch_size": batch_size, **SHORT}
     model = make(**settings).fit(X, sample_weight=copies)
     repeated = make(**settings).fit(np.repeat(X, copies, axis=0))
-    assert_allclose(model._scale, repeated._scale, rtol=1e-6)
+    assert_allclose(model.network_.geometry.scale, repeated.network_.geometry.scale, rtol=1e-6)
     if batch_size > len(X):
         assert_array_equal(model.cluster_centers_, repeated.cluster_centers_)
         assert_array_equal(np.repeat(model.labels_, copies), repeated.labels_)
@@ -269,9 +284,9 @@ def test_robust_counts_a_weight_as_copies(batch_size):
 def test_a_column_of_mostly_one_value_is_scaled_by_its_deviation():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(0, 5, 400), rng.random(400) < 0.1]).astype(float)
-    factors = column_factors("robust", "euclidean", X, statistics(X), None, None)
+    factors = column_scale(X, "robust")
     assert_allclose(factors, [1 / quartile_spread(X)[0], 1 / X[:, 1].std()], rtol=1e-6)
-    factors = column_factors("standard", "euclidean", X, statistics(X), None, None)
+    factors = column_scale(X, "standard")
     assert_allclose(factors, 1 / X.std(axis=0), rtol=1e-6)
 
 
@@ -289,8 +304,8 @@ def test_rounding_is_no_spread(dtype):
     values = np.array([0.3, 0.3, np.nextafter(dtype(0.3), dtype(1)), 0.3, 5.0, 6.0, 0.3, 0.3])
     X = np.tile(values.astype(dtype)[:, None], (9, 1))
     X[:36] = np.where(X[:36] < 1, np.nextafter(dtype(0.3), dtype(1)), X[:36])
-    assert 0 < interquartile_ranges(X, None, None)[0] < 1e-6
-    factors = column_factors("robust", "euclidean", X, statistics(X), None, None)
+    assert 0 < quartile_spread(X)[0] < 1e-6
+    factors = column_scale(X, "robust")
     assert_allclose(factors, 1 / X.astype(float).std(axis=0), rtol=1e-5)
 
 
@@ -303,8 +318,7 @@ def test_a_column_of_one_value_is_harmless(scale, value, dtype):
     if value != 1e9 or dtype is np.float64:
         column[::2] = np.nextafter(column[0], dtype(np.inf))  # the same but for rounding
     more = np.column_stack([X, column])
-    factors = column_factors(scale, "euclidean", more, statistics(more), None, None)
-    assert factors[4] == 1.0
+    assert column_scale(more, scale)[4] == pytest.approx(1.0, rel=1e-6)
     model = make(scale=scale).fit(more)
     assert_allclose(model.cluster_centers_[:, 4], value, rtol=1e-5, atol=1e-5)
     assert adjusted_rand_score(model.labels_, make(scale=scale).fit(X).labels_) == 1.0

@@ -9,21 +9,22 @@ import re
 import stat
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from native import dataset, run_settings
+from native import plan_of, rows_of
 from numpy.testing import assert_array_equal
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from amclust import ClAM, ClAMSearch, _checkpoint, _native, _search, load
-from amclust._search import TABLE_DTYPE, make_rungs, most_epochs, plan_rungs, ranked
+from amclust import ClAM, ClAMSearch, _checkpoint, _halving, _native, load
+from amclust._halving import TABLE_DTYPE, make_rungs, most_epochs, plan_rungs, ranked
 from amclust._space import PRESETS, Space
 from amclust._training import order_runs
 
@@ -59,17 +60,23 @@ def assert_same_runs(one, other):
     pd.testing.assert_frame_equal(pd.DataFrame(one.runs_), pd.DataFrame(other.runs_))
 
 
+class Call(NamedTuple):
+    plan: _native.Plan
+    took: int  # epochs
+
+
 @pytest.fixture
 def calls(monkeypatch):
     """The runs of every native call, as they are made, with the epochs that each took."""
     made, train = [], _native.train
 
-    def counted(data, rows, weights, runs, threads, progress):
-        records = train(data, rows, weights, runs, threads, progress)
-        for run, record in zip(runs, records, strict=True):
-            before = run["earlier"]["loss_curve"] if "earlier" in run else []
-            run["took"] = len(record["loss_curve"]) - len(before)
-        made.append(runs)
+    def counted(rows, indices, weights, plans, threads, progress):
+        records = train(rows, indices, weights, plans, threads, progress)
+        calls = []
+        for plan, record in zip(plans, records, strict=True):
+            before = 0 if plan.earlier is None else plan.earlier.n_epochs
+            calls.append(Call(plan, record.n_epochs - before))
+        made.append(calls)
         return records
 
     monkeypatch.setattr(_native, "train", counted)
@@ -84,20 +91,26 @@ def calls(monkeypatch):
 def test_a_paused_run_goes_on_as_if_it_had_not_stopped(objective, metric, instruction_set):
     X = table(50, 5, holes=0.1).astype(np.float32)
     seeds = np.nan_to_num(X[:3])
-    run = run_settings(
-        seeds, objective=objective, learn_weights=True, reseed=True, max_epochs=30, batch_size=16
-    )
-
     def train(**changes):
-        return _native.train(dataset(X, metric), None, None, [run | changes], 1, None)[0]
+        plan = plan_of(
+            seeds,
+            objective,
+            metric=metric,
+            learn_weights=True,
+            reseed=True,
+            max_epochs=30,
+            batch_size=16,
+            **changes,
+        )
+        return _native.train(rows_of(X, metric), None, None, [plan], 1, None)[0]
 
     whole = train()
     half = train(pause_at=10)
-    assert len(half["loss_curve"]) == 10
-    rest = train(earlier=half)
-    assert whole.keys() == rest.keys()
-    for name in whole:
-        assert_array_equal(whole[name], rest[name])
+    assert half.n_epochs == 10
+    for earlier in (half, pickle.loads(pickle.dumps(half))):
+        rest = train(earlier=earlier)
+        for one, other in zip(whole.__getstate__(), rest.__getstate__(), strict=True):
+            assert_array_equal(one, other)
 
 
 def test_a_run_that_was_halved_is_the_same_as_one_that_was_not():
@@ -202,7 +215,7 @@ def test_a_budget_that_is_too_small_says_what_is_needed():
 def test_no_more_epochs_are_trained_than_the_budget_allows(k, budget, calls):
     parts = np.size(k)
     search = make(k, budget=budget * parts).fit(table())
-    trained = sum(run["took"] for runs in calls for run in runs)
+    trained = sum(call.took for made in calls for call in made)
     assert search.budget_used_ == trained <= budget * parts
     assert search.results_.groupby("run")["epochs"].max().sum() == trained
     assert len(calls) == len(search.rungs_)  # one native call a rung
@@ -282,7 +295,7 @@ def test_converged_runs_are_not_trained_again(calls):
     results = search.results_
     assert results["converged"].any()
     assert not results.duplicated(["run", "epochs"]).any()
-    assert all(run["took"] > 0 for runs in calls for run in runs)
+    assert all(call.took > 0 for made in calls for call in made)
     # They keep their places among those that go on.
     trained = [np.count_nonzero(results["rung"] == rung) for rung in range(len(search.rungs_))]
     assert sum(trained) < search.rungs_["n_runs"].sum()
@@ -322,7 +335,7 @@ def test_several_numbers_of_clusters_are_compared_by_silhouette(calls, scale):
     X = table(std=0.5, seed=1)
     search = make([2, 3, 5], budget=1200, estimator=ClAM(scale=scale)).fit(X)
     assert search.best_params_["n_clusters"] == search.best_estimator_.n_clusters == 3
-    assert {len(run["memories"]) for run in calls[0]} == {2, 3, 5}
+    assert {len(call.plan.network.memories) for call in calls[0]} == {2, 3, 5}
     sizes = search.results_[search.results_["rung"] == 0].groupby("n_clusters").size()
     assert sizes.tolist() == [32, 32, 32]
 
@@ -334,12 +347,13 @@ def test_runs_of_a_seed_begin_alike(calls, monkeypatch):
     )
     make([2, 3], budget=800).fit(table())
     assert sorted(seeded) == [2, 3]
-    for seed in {run["seed"] for run in calls[0]}:
+    plans = [call.plan for call in calls[0]]
+    for seed in {plan.objective.seed for plan in plans}:
         for k in (2, 3):
-            starts = [run["memories"] for run in calls[0] if run["seed"] == seed]
+            starts = [plan.network.memories for plan in plans if plan.objective.seed == seed]
             starts = [start for start in starts if len(start) == k]
             assert len(starts) == 8
-            assert all(start is starts[0] for start in starts)
+            assert all(np.array_equal(start, starts[0]) for start in starts)
 
 
 def test_given_memories_are_used_once():
@@ -356,7 +370,7 @@ def test_results_do_not_depend_on_how_runs_are_shared_out(calls, monkeypatch):
     X = table(holes=0.1)
     search = make().fit(X)
     before = len(calls)
-    monkeypatch.setattr(_search, "CALL_WORK", 1.0)
+    monkeypatch.setattr(_halving, "CALL_WORK", 1.0)
     assert_same_search(make(n_jobs=2).fit(X), search)
     assert len(calls) - before > 2 * before
     assert max(len(runs) for runs in calls[before:]) == 2
@@ -388,7 +402,7 @@ def interrupted_in_call(number, error=KeyboardInterrupt):
         return train(*args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_search, "CALL_WORK", 60 * 3 * 3 * 4 * 10)
+        patch.setattr(_halving, "CALL_WORK", 60 * 3 * 3 * 4 * 10)
         patch.setattr(_native, "train", stopping)
         yield
 

@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
-from native import dataset
+from native import rows_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from amclust import ClAM, _native
-from amclust._training import MOST_TREE_CLUSTERS, seeding_methods
+from amclust._recipe import Recipe
 
+RECIPE = Recipe()
+methods = RECIPE.seeding_methods
 INITS = ["auto", "ward", "k-means++", "random"]
 
 
@@ -30,7 +32,7 @@ def make(k=5, **settings):
 def seed(X, k, methods, *, seeds=None, weights=None, metric="euclidean", threads=1):
     seeds = list(range(len(methods))) if seeds is None else seeds
     fill = np.zeros(X.shape[1], np.float32)
-    return _native.seed(dataset(X, metric), None, weights, k, methods, seeds, 0, fill, threads)
+    return _native.seed(rows_of(X, metric), None, weights, k, methods, seeds, 0, fill, threads)
 
 
 # --- turns ----------------------------------------------------------------------------------------
@@ -38,17 +40,17 @@ def seed(X, k, methods, *, seeds=None, weights=None, metric="euclidean", threads
 
 def test_restarts_take_turns():
     turns = ["ward", "k-means++", "ward", "k-means++", "ward"]
-    assert seeding_methods("auto", 5, 8) == turns
-    assert seeding_methods("auto", 1, 8) == ["ward"]
-    assert seeding_methods("auto", 2, MOST_TREE_CLUSTERS) == turns[:2]
-    assert MOST_TREE_CLUSTERS == 512
-    assert seeding_methods("auto", 3, 513) == ["k-means++"] * 3
+    assert methods("auto", 5, 8) == turns
+    assert methods("auto", 1, 8) == ["ward"]
+    assert methods("auto", 2, RECIPE.max_tree_clusters) == turns[:2]
+    assert RECIPE.max_tree_clusters == 512
+    assert methods("auto", 3, 513) == ["k-means++"] * 3
 
 
 @pytest.mark.parametrize("init", ["ward", "k-means++", "random"])
 def test_a_given_way_is_that_of_all_restarts(init):
-    assert seeding_methods(init, 3, 8) == [init] * 3
-    assert seeding_methods(init, 2, 1000) == [init] * 2
+    assert methods(init, 3, 8) == [init] * 3
+    assert methods(init, 2, 1000) == [init] * 2
 
 
 @pytest.mark.filterwarnings("ignore:.*max_epochs=3")
@@ -127,21 +129,21 @@ def test_trees_find_the_centres_of_separated_clusters(n, k, weighted):
     found = seed(X, k, ["ward"] * 3, weights=weights if weighted else None)
     means = np.stack([np.average(X[y == m], axis=0, weights=weights[y == m]) for m in range(k)])
     for seeding in found:
-        far = np.linalg.norm(seeding["memories"][:, None] - means, axis=-1)
+        far = np.linalg.norm(seeding.memories[:, None] - means, axis=-1)
         assert_array_equal(np.sort(far.argmin(axis=1)), np.arange(k))
         # Above 4,096 rows a part of them stands for all.
         assert far.min(axis=1).max() < (1e-3 if n <= 4096 else 0.2)
         nearest = far.argmin(axis=1)
-        squares = ((X - seeding["memories"][np.argsort(nearest)][y]) ** 2).sum(axis=1)
+        squares = ((X - seeding.memories[np.argsort(nearest)][y]) ** 2).sum(axis=1)
         expected = np.average(squares, weights=weights)
-        assert seeding["mean_square"] == pytest.approx(expected, rel=1e-3 if n <= 4096 else 0.1)
-        assert seeding["distinct"] == k
+        assert seeding.mean_square == pytest.approx(expected, rel=1e-3 if n <= 4096 else 0.1)
+        assert seeding.distinct == k
 
 
 def test_seedings_differ_from_each_other():
     X = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
     found = seed(X, 6, ["ward"] * 4)
-    assert len({np.sort(s["memories"], axis=0).tobytes() for s in found}) == 4
+    assert len({np.sort(s.memories, axis=0).tobytes() for s in found}) == 4
 
 
 def test_a_seed_decides_whatever_else_is_seeded():
@@ -152,10 +154,10 @@ def test_a_seed_decides_whatever_else_is_seeded():
         for one, other in zip(
             together, seed(X, 6, methods, seeds=[5, 6, 7, 8], threads=threads), strict=True
         ):
-            assert_array_equal(one["memories"], other["memories"])
+            assert_array_equal(one.memories, other.memories)
     for index, method in enumerate(methods):
         (alone,) = seed(X, 6, [method], seeds=[5 + index])
-        assert_array_equal(alone["memories"], together[index]["memories"])
+        assert_array_equal(alone.memories, together[index].memories)
 
 
 def test_trees_count_weights():
@@ -163,9 +165,9 @@ def test_trees_count_weights():
     X = X[:, None].astype(np.float32)
     weights = np.repeat([100.0, 100.0, 1.0], 10).astype(np.float32)
     (plain,), (weighted,) = seed(X, 2, ["ward"]), seed(X, 2, ["ward"], weights=weights)
-    assert_allclose(np.sort(plain["memories"][:, 0]), [0.5, 2.2], atol=0.02)
+    assert_allclose(np.sort(plain.memories[:, 0]), [0.5, 2.2], atol=0.02)
     # It costs less to merge a heavy cluster with a light one than with a nearer heavy one.
-    assert_allclose(np.sort(weighted["memories"][:, 0]), [0.0, 1.012], atol=0.02)
+    assert_allclose(np.sort(weighted.memories[:, 0]), [0.0, 1.012], atol=0.02)
 
 
 def test_where_a_tree_has_too_few_distinct_rows_others_are_found():
@@ -174,10 +176,10 @@ def test_where_a_tree_has_too_few_distinct_rows_others_are_found():
     X[1234] = 7.0  # a tree of a quarter of the rows is not likely to see it
     seeds = list(range(8))
     trees, plain = (seed(X, 3, [way] * 8, seeds=seeds) for way in ("ward", "k-means++"))
-    pairs = [(one["memories"], other["memories"]) for one, other in zip(trees, plain, strict=True)]
+    pairs = [(one.memories, other.memories) for one, other in zip(trees, plain, strict=True)]
     assert any(np.array_equal(one, other) for one, other in pairs)
     for seeding in trees:
-        assert_allclose(np.unique(seeding["memories"], axis=0), [[0, 0], [1, 0], [7, 7]])
+        assert_allclose(np.unique(seeding.memories, axis=0), [[0, 0], [1, 0], [7, 7]])
 
 
 def test_cosine_trees_are_of_directions():
@@ -186,7 +188,7 @@ def test_cosine_trees_are_of_directions():
     (found,) = seed((length * X).astype(np.float32), 4, ["ward"], metric="cosine")
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     means = np.stack([unit[y == m].mean(axis=0) for m in range(4)])
-    far = np.linalg.norm(found["memories"][:, None] - means, axis=-1)
+    far = np.linalg.norm(found.memories[:, None] - means, axis=-1)
     assert_array_equal(np.sort(far.argmin(axis=1)), np.arange(4))
     assert far.min(axis=1).max() < 1e-3
 

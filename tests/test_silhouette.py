@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from native import dataset
+from native import rows_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import silhouette_samples, silhouette_score
 from sklearn.metrics.pairwise import nan_euclidean_distances
@@ -13,7 +13,7 @@ from amclust import _native
 def native_silhouette(X, labels, k, weights=None, rows=None, threads=1, metric="euclidean"):
     labels = np.atleast_2d(labels).astype(np.int32)
     return _native.silhouette(
-        dataset(X, metric),
+        rows_of(X, metric),
         np.arange(len(X)) if rows is None else rows,
         weights,
         labels,
