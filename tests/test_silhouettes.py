@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from native import dataset
+from native import rows_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
@@ -86,7 +86,7 @@ def test_without_labels_they_are_those_of_the_network():
 def test_the_core_gives_each_row_what_it_gives_their_mean():
     rng = np.random.default_rng(0)
     for rows in (X, with_missing(X)):
-        data = dataset(rows)
+        data = rows_of(rows)
         which, labels = np.arange(len(X))[::-1].copy(), rng.integers(0, 4, len(X), dtype=np.int32)
         for weights in (None, rng.integers(0, 4, len(X)).astype(np.float32)):
             values = _native.silhouette_values(data, which, weights, labels, 5, 1)
@@ -94,7 +94,7 @@ def test_the_core_gives_each_row_what_it_gives_their_mean():
             assert_allclose(np.average(values, weights=weights), score[0], rtol=1e-12)
             again = _native.silhouette_values(data, which, weights, labels, 5, 3)
             assert_array_equal(values, again)
-    complete = _native.silhouette_values(dataset(X), np.arange(len(X)), None, labels, 4, 1)
+    complete = _native.silhouette_values(rows_of(X), np.arange(len(X)), None, labels, 4, 1)
     assert_allclose(complete, silhouette_samples(X, labels), atol=1e-5)
 
 
@@ -102,14 +102,14 @@ def test_rows_without_a_common_feature_do_not_meet():
     nan = np.nan
     rows = np.array([[0.0, nan], [1.0, nan], [nan, 0.0], [5.0, 5.0]])
     values = _native.silhouette_values(
-        dataset(rows), np.arange(4), None, np.array([0, 0, 0, 1], np.int32), 2, 1
+        rows_of(rows), np.arange(4), None, np.array([0, 0, 0, 1], np.int32), 2, 1
     )
     assert values[2] == 0  # alone, as it sees it
     assert_allclose(values[0], 0.8, rtol=1e-6)
 
 
 def test_the_core_refuses_labels_that_do_not_fit():
-    data, rows = dataset(X), np.arange(len(X))
+    data, rows = rows_of(X), np.arange(len(X))
     with pytest.raises(ValueError, match="one entry per row"):
         _native.silhouette_values(data, rows, None, np.zeros(149, np.int32), 1, 1)
     with pytest.raises(IndexError, match="out of range"):
