@@ -118,7 +118,9 @@ def test_zero_is_no_direction_but_may_be_on_the_plane():
 def test_sparse_rows_are_those_of_the_dense_table():
     rows = np.where(X > 3, X, 0)
     model = fit(rows, metric="cosine")
-    dense, compressed = (Plane.from_estimator(model, table) for table in (rows, sparse.csr_matrix(rows)))
+    dense, compressed = (
+        Plane.from_estimator(model, table) for table in (rows, sparse.csr_matrix(rows))
+    )
     assert_allclose(compressed.rows, dense.rows, atol=1e-7)
 
 
@@ -140,7 +142,9 @@ def test_rows_that_do_not_vary_have_a_plane(model):
 
 def test_a_search_has_the_plane_of_its_best_estimator():
     search = ClAMSearch(2, budget=200, n_init=1, random_state=0).fit(X)
-    assert_allclose(Plane.from_estimator(search, X).rows, Plane.from_estimator(search.best_estimator_, X).rows)
+    assert_allclose(
+        Plane.from_estimator(search, X).rows, Plane.from_estimator(search.best_estimator_, X).rows
+    )
 
 
 def test_columns_in_a_wrong_order_are_refused():

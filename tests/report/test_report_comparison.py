@@ -59,7 +59,9 @@ def test_k_means_sees_rows_as_the_metric_does(iris, metric):
     if metric == "cosine":
         distances = 1 - rows @ network.memories.T
     else:
-        distances = network.geometry.length * np.linalg.norm(rows[:, None] - network.memories, axis=2)
+        distances = network.geometry.length * np.linalg.norm(
+            rows[:, None] - network.memories, axis=2
+        )
     np.testing.assert_allclose(distances, model.transform(iris), rtol=1e-3, atol=1e-5)
 
 

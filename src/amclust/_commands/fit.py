@@ -159,7 +159,9 @@ def _write_labels(arguments: argparse.Namespace, model: Any, seen: Seen) -> Any:
             sizes = sizes + cluster_sizes(labels, model.n_clusters_)
             yield answer_frame(seen.columns, frame, {"label": labels})
 
-    write_frames(labelled(), arguments.labels, overwrite=arguments.force, in_chunks=arguments.stream)
+    write_frames(
+        labelled(), arguments.labels, overwrite=arguments.force, in_chunks=arguments.stream
+    )
     return sizes
 
 

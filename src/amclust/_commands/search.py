@@ -162,9 +162,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def best_configurations(
-    results: Mapping[str, NDArray[Any]], top: int
-) -> list[Configuration]:
+def best_configurations(results: Mapping[str, NDArray[Any]], top: int) -> list[Configuration]:
     """Return the configurations by their best run; those with empty clusters come last."""
     has_empty = results["living_clusters"] < results["n_clusters"]
     order = np.lexsort((-np.nan_to_num(results["silhouette"], nan=-np.inf), has_empty))

@@ -56,9 +56,7 @@ def fixed(value: float, decimals: int) -> str:
     if not math.isfinite(value):
         return NOTHING
     text = (
-        f"{abs(value):,.{decimals}f}"
-        if abs(value) >= MIN_GROUPED
-        else f"{abs(value):.{decimals}f}"
+        f"{abs(value):,.{decimals}f}" if abs(value) >= MIN_GROUPED else f"{abs(value):.{decimals}f}"
     )
     return f"−{text}" if value < 0 and float(text.replace(",", "")) else text
 

@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import (
 from amclust._plane import UNIT_LENGTH, Plane
 
 # Keywords for artists of matplotlib.
-Keywords = Mapping[str, object]
+Keywords = Mapping[str, Any]
 
 # Numbers of so many memories can be read beside each other.
 MAX_NUMBERS = 60
@@ -96,7 +96,7 @@ def options(keywords: Keywords | None, **defaults: object) -> dict[str, object]:
     from matplotlib import cbook
     from matplotlib.lines import Line2D
 
-    return {**defaults, **cbook.normalize_kwargs(keywords or {}, Line2D)}
+    return {**defaults, **cbook.normalize_kwargs(dict(keywords or {}), Line2D)}
 
 
 def mark_memories(

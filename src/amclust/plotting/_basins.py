@@ -237,7 +237,7 @@ class BasinsDisplay:
         )
         hatches = dict.fromkeys(style.hatch for style in styles if style.hatch)
         self.hatches_ = [self._hatch(styles, hatch) for hatch in hatches]
-        lines = {"colors": ink(self.ax_), "linestyles": "dashed", "linewidths": 1.0, "zorder": 3}
+        lines: Keywords = {"colors": ink(self.ax_), "linestyles": "dashed", "linewidths": 1.0, "zorder": 3}
         self.borders_ = LineCollection(list(self.borders), **{**lines, **(borders_kw or {})})
         self.ax_.add_collection(self.borders_, autolim=False)
         self.rows_ = []
@@ -260,9 +260,7 @@ class BasinsDisplay:
         drawn.set_linewidth(0.0)
         return drawn
 
-    def _scatter(
-        self, rows: NDArray[Any], styles: list[Style], keywords: Keywords
-    ) -> list[Any]:
+    def _scatter(self, rows: NDArray[Any], styles: list[Style], keywords: Keywords) -> list[Any]:
         labels = np.zeros(len(rows), int) if self.labels is None else self.labels
         # Many dots are small, so that what is below can still be seen.
         size = float(np.clip(4000 / len(rows), 2, 16))
