@@ -139,7 +139,7 @@ def _maps(subject: Subject, data: _figures.PageData) -> str:
     view = (
         "The axis is the table’s only column; rows are moved up or down only to tell them apart."
         if len(subject.names) == 1
-        else "The axes are the table’s own columns."
+        else "The axes are the columns of the table."
         if flat
         else "The view is the one along which the rows differ most (their first two principal "
         "components); rows that seem close may still differ in other directions."
