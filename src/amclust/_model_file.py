@@ -18,11 +18,11 @@ import scipy
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._estimator import ClAM, fitted_attributes
 from amclust._files import atomic_write
 from amclust._geometry import Geometry, Whitening
 from amclust._model_zip import Array, ModelFileError, damaged, read_sealed, sealed_bytes
+from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._network import Network
 from amclust._objectives import find_objective
 from amclust._parameters import METRICS, PARAMETERS, check_parameters

@@ -1,4 +1,4 @@
-"""What the parameters of `ClAM` may be; errors name the parameter, the value and what is allowed."""
+"""What the parameters of `ClAM` may be; errors name the parameter, the value, what is allowed."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def add_model(parser: Parser) -> None:
 
 def _objectives() -> str:
     """List the objectives."""
-    listed = "; ".join(f"{known.name}, {known.summary}" for known in OBJECTIVES.values())
+    listed = ", ".join(f"{known.name} ({known.summary})" for known in OBJECTIVES.values())
     return listed.replace("%", "%%")
 
 

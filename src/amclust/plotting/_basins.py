@@ -237,7 +237,12 @@ class BasinsDisplay:
         )
         hatches = dict.fromkeys(style.hatch for style in styles if style.hatch)
         self.hatches_ = [self._hatch(styles, hatch) for hatch in hatches]
-        lines: Keywords = {"colors": ink(self.ax_), "linestyles": "dashed", "linewidths": 1.0, "zorder": 3}
+        lines: Keywords = {
+            "colors": ink(self.ax_),
+            "linestyles": "dashed",
+            "linewidths": 1.0,
+            "zorder": 3,
+        }
         self.borders_ = LineCollection(list(self.borders), **{**lines, **(borders_kw or {})})
         self.ax_.add_collection(self.borders_, autolim=False)
         self.rows_ = []
