@@ -58,8 +58,16 @@ def plan_of(memories, objective="completion", fill=None, **changes):
 
 
 def infer(
-    X, memories, *want, beta, step_size=0.3, n_steps=10, log_weights=None, fill=None,
-    metric="euclidean", threads=1,
+    X,
+    memories,
+    *want,
+    beta,
+    step_size=0.3,
+    n_steps=10,
+    log_weights=None,
+    fill=None,
+    metric="euclidean",
+    threads=1,
 ):
     """Return what is wanted, as a tuple if it is more than one thing."""
     d = np.shape(memories)[1]

@@ -1,7 +1,6 @@
 """What a fit leaves behind, and what the fitted estimator answers."""
 
 import warnings
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -55,6 +55,18 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(verbose, fitted, n_in
         model.fit(table())  # nothing is broken
 
 
+def test_an_estimate_of_the_number_of_clusters_is_interrupted():
+    rows = np.random.default_rng(0).normal(size=(1500, 16)).astype(np.float32)
+    start = time.monotonic()
+    timer = interrupt_after(0.1)
+    try:
+        with pytest.raises(KeyboardInterrupt):  # the whole would take minutes
+            _native.estimate_n_clusters(rows, range(1, 500), _native.NClustersSettings(), 0, 2)
+    finally:
+        timer.cancel()
+    assert time.monotonic() - start < 5
+
+
 def train_endlessly(progress, n=40):
     X = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
     plan = plan_of(X[:3], max_epochs=10**8)
@@ -94,6 +106,8 @@ def test_progress_reports_every_epoch():
     calls = []
     for _ in range(20):  # the last ones are easily lost
         calls.clear()
-        records = _native.train(rows_of(X), None, None, plans, 2, lambda *event: calls.append(event))
+        records = _native.train(
+            rows_of(X), None, None, plans, 2, lambda *event: calls.append(event)
+        )
         assert sorted(call[:2] for call in calls) == [(r, e) for r in (0, 1) for e in range(20)]
         assert all(records[run].loss_curve[epoch] == loss for run, epoch, loss in calls)

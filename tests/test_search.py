@@ -91,6 +91,7 @@ def calls(monkeypatch):
 def test_a_paused_run_goes_on_as_if_it_had_not_stopped(objective, metric, instruction_set):
     X = table(50, 5, holes=0.1).astype(np.float32)
     seeds = np.nan_to_num(X[:3])
+
     def train(**changes):
         plan = plan_of(
             seeds,

@@ -27,10 +27,11 @@ def silhouettes(features: FloatArray, labelings: IntArray) -> FloatArray:
         Mean silhouettes, NaN for a partition with a single cluster.
     """
     n_samples, n_features = features.shape
-    data = _native.dense_dataset(features)
-    data.set_units("euclidean", np.zeros(n_features), np.ones(n_features, np.float32))
+    rows = _native.dense_rows(features).in_units(
+        "euclidean", np.zeros(n_features), np.ones(n_features, np.float32), False
+    )
     return _native.silhouette(
-        data,
+        rows,
         np.arange(n_samples),
         None,
         np.ascontiguousarray(labelings, dtype=np.int32),

@@ -1,50 +1,52 @@
-"""The variants: ClAM with other parameters, other constants, or other steps.
+"""The variants: ClAM with other parameters, another recipe, or other steps.
 
-The library has no options for what did not work, so constants and functions of its private modules
-are replaced while a variant is fitted.
+The library has no options for what did not work; what the default is made of is a value, the
+recipe, and a variant passes another one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from types import ModuleType
 from typing import Any
-from unittest import mock
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import cut_tree, linkage
 from sklearn.cluster import KMeans
 
-from amclust import ClAM, _fitting, _temperature, _training
+from amclust import ClAM
+from amclust._recipe import Recipe, Stage
 from benchmarks.data import FloatArray, IntArray
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality.scoring import choose, silhouettes
 
-Seeding = dict[str, Any]
 Centres = Callable[[FloatArray, int, np.random.Generator], Iterator[FloatArray]]
 
-_LEAST = 1e-12
 _TREE_ROWS = 1024
 # A consensus is of so many runs out of so many.
 _RUNS, _POOL = 10, 40
 
 
-@contextmanager
-def replaced(module: ModuleType, values: Mapping[str, Any]) -> Iterator[None]:
-    """Give a module's names other values for a while."""
-    with ExitStack() as stack:
-        for name, value in values.items():
-            stack.enter_context(mock.patch.object(module, name, value))
-        yield
+def make_clam(recipe: Recipe, n_clusters: int, seed: int, **parameters: Any) -> ClAM:
+    """Return a ClAM of another recipe, with the default number of restarts, in one thread."""
+    kind = type("ClAM", (ClAM,), {"recipe": recipe})
+    model: ClAM = kind(
+        n_clusters, **{"n_init": RESTARTS, **parameters}, n_jobs=1, random_state=seed
+    )
+    return model
 
 
-def fit_clam(features: FloatArray, n_clusters: int, seed: int, **parameters: Any) -> IntArray:
-    """Cluster by ClAM with the default number of restarts, in one thread."""
-    model = ClAM(n_clusters, **{"n_init": RESTARTS, **parameters}, n_jobs=1, random_state=seed)
+def fit_clam(
+    features: FloatArray,
+    n_clusters: int,
+    seed: int,
+    *,
+    recipe: Recipe | None = None,
+    **parameters: Any,
+) -> IntArray:
+    """Cluster by ClAM."""
+    model = make_clam(recipe or Recipe(), n_clusters, seed, **parameters)
     labels: IntArray = model.fit(features).labels_
     return labels
 
@@ -97,88 +99,40 @@ def _means(rows: FloatArray, labels: IntArray) -> FloatArray:
     return np.stack([rows[labels == label].mean(axis=0) for label in np.unique(labels)])
 
 
-def anchor_by_inner_scatter(amount: float) -> Callable[..., dict[str, Any]]:
-    """Measure the anchor in units of the scatter inside the clusters of the seeding."""
-    original = _training.run_settings
-
-    def run_settings(
-        problem: _training.Problem, seeding: Seeding, *arguments: Any
-    ) -> dict[str, Any]:
-        inside = max(seeding["mean_square"], _LEAST)
-        return {**original(problem, seeding, *arguments), "anchor": amount / inside}
-
-    return run_settings
-
-
-def in_stages(*stages: Mapping[str, Any]) -> Callable[..., list[_training.TrainedRun]]:
-    """Train every restart several times, each time from the memories of the last.
-
-    A stage is what it changes in the settings; ``beta_factor`` multiplies the temperature's rule.
-    """
-
-    def train_runs(
-        problem: _training.Problem,
-        seedings: list[Seeding],
-        seeds: NDArray[np.int64],
-        beta: float | None,
-        settings: dict[str, Any],
-        progress: Any,
-        *_record_epochs: Any,
-    ) -> list[_training.TrainedRun]:
-        trained: list[_training.TrainedRun] = []
-        for stage in stages:
-            changes = dict(stage)
-            factor = changes.pop("beta_factor", 1.0)
-            runs = [
-                _training.run_settings(
-                    problem, seeding, seed, beta, {**settings, **changes}, factor
-                )
-                for seed, seeding in zip(seeds, seedings, strict=True)
-            ]
-            trained = _training.train_settings(problem, runs, progress)
-            seedings = [
-                {**seeding, "memories": run.record["memories"]}
-                for seeding, run in zip(seedings, trained, strict=True)
-            ]
-        return trained
-
-    return train_runs
-
-
 @dataclass(frozen=True)
 class Variant:
-    """A recipe.
+    """One way to fit.
 
     Attributes
     ----------
     parameters : mapping
         What the fit is given.
-    training, fitting, temperature : mapping
-        What is replaced in the library's modules of these names.
-    fit : callable
-        From features, number of clusters and seed to labels.
+    recipe : Recipe
+        What the defaults are made of.
+    fit : callable, optional
+        From features, number of clusters and seed to labels; None: ClAM.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    training: Mapping[str, Any] = field(default_factory=dict)
-    fitting: Mapping[str, Any] = field(default_factory=dict)
-    temperature: Mapping[str, Any] = field(default_factory=dict)
-    fit: Callable[..., IntArray] = fit_clam
+    recipe: Recipe = field(default_factory=Recipe)
+    fit: Callable[[FloatArray, int, int], IntArray] | None = None
 
     def labels(self, features: FloatArray, n_clusters: int, seed: int) -> IntArray:
-        """Cluster, and leave the library as it was."""
-        with (
-            replaced(_training, self.training),
-            replaced(_fitting, self.fitting),
-            replaced(_temperature, self.temperature),
-        ):
-            return self.fit(features, n_clusters, seed, **self.parameters)
+        """Cluster."""
+        if self.fit is not None:
+            return self.fit(features, n_clusters, seed)
+        return fit_clam(features, n_clusters, seed, recipe=self.recipe, **self.parameters)
 
 
-def _beta(gap_factor: float) -> dict[str, float]:
+def _beta(gap_factor: float) -> Variant:
     """Keep the proportion of the two rules for beta."""
-    separated = _temperature.SEPARATED_FACTOR / _temperature.GAP_FACTOR
-    return {"GAP_FACTOR": gap_factor, "SEPARATED_FACTOR": separated * gap_factor}
+    proportion = Recipe().separated_factor / Recipe().gap_factor
+    recipe = Recipe(gap_factor=gap_factor, separated_factor=proportion * gap_factor)
+    return Variant(recipe=recipe)
+
+
+def _stages(*stages: Stage) -> Variant:
+    return Variant(recipe=Recipe(stages=stages))
 
 
 DEFAULT = "default"
@@ -186,36 +140,31 @@ VARIANTS = {
     DEFAULT: Variant(),
     "first release": Variant(
         {"init": "k-means++"},
-        training={"run_settings": anchor_by_inner_scatter(1.0), "TIE": 2.0},
-        temperature={"GAP_FACTOR": 3.0, "SEPARATED_FACTOR": 1.0},
+        Recipe(anchor=1.0, anchor_unit="inside", gap_factor=3.0, separated_factor=1.0),
     ),
     "seeds: k-means++ only": Variant({"init": "k-means++"}),
     "seeds: Ward only": Variant({"init": "ward"}),
     "seeds: random rows only": Variant({"init": "random"}),
     "seeds: Ward of unsmoothed rows, k-means++": Variant(fit=fit_half_from(ward_centres)),
     "seeds: consensus, k-means++": Variant(fit=fit_half_from(consensus_centres)),
-    "β: gap factor 3": Variant(temperature=_beta(3.0)),
-    "β: gap factor 12": Variant(temperature=_beta(12.0)),
-    "β: gap factor 48": Variant(temperature=_beta(48.0)),
-    "β: annealed, gap factor 6 then 48": Variant(
-        fitting={
-            "train_runs": in_stages(
-                {"beta_factor": 0.25}, {"beta_factor": 2.0, "learning_rate": 0.03}
-            )
-        }
+    "β: gap factor 3": _beta(3.0),
+    "β: gap factor 12": _beta(12.0),
+    "β: gap factor 48": _beta(48.0),
+    "β: annealed, gap factor 6 then 48": _stages(
+        Stage(beta_factor=0.25), Stage(beta_factor=2.0, learning_rate=0.03)
     ),
-    "anchor 0": Variant(training={"ANCHOR": 0.0}),
-    "anchor 0.5": Variant(training={"ANCHOR": 0.5}),
-    "anchor 1": Variant(training={"ANCHOR": 1.0}),
-    "anchor 4": Variant(training={"ANCHOR": 4.0}),
-    "anchor 1 / scatter inside": Variant(training={"run_settings": anchor_by_inner_scatter(1.0)}),
-    "anchor 3 / scatter inside": Variant(training={"run_settings": anchor_by_inner_scatter(3.0)}),
-    "tie 0": Variant(training={"TIE": 0.0}),
-    "tie 0.5": Variant(training={"TIE": 0.5}),
+    "anchor 0": Variant(recipe=Recipe(anchor=0.0)),
+    "anchor 0.5": Variant(recipe=Recipe(anchor=0.5)),
+    "anchor 1": Variant(recipe=Recipe(anchor=1.0)),
+    "anchor 4": Variant(recipe=Recipe(anchor=4.0)),
+    "anchor 1 / scatter inside": Variant(recipe=Recipe(anchor=1.0, anchor_unit="inside")),
+    "anchor 3 / scatter inside": Variant(recipe=Recipe(anchor=3.0, anchor_unit="inside")),
+    "tie 0": Variant(recipe=Recipe(tie=0.0)),
+    "tie 0.5": Variant(recipe=Recipe(tie=0.5)),
     "learned weights": Variant({"weights": "learn"}),
     "objective: completion": Variant({"objective": "completion"}),
-    "objective: completion, then silhouette": Variant(
-        fitting={"train_runs": in_stages({"objective": "completion"}, {"objective": "silhouette"})}
+    "objective: completion, then silhouette": _stages(
+        Stage(objective="completion"), Stage(objective="silhouette")
     ),
     "choice: by training loss": Variant({"selection": "loss"}),
 }

@@ -20,9 +20,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._config import n_threads
 from amclust._geometry import Geometry
+from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._network import Network
 from amclust._parameters import PARAMETERS
 from amclust._progress import finish, reporter
@@ -105,7 +105,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         order, and a row of weight 2 is the same as two rows.
 
     max_epochs : int, default=200
-        Maximal number of epochs of a restart. On more than 16,384 rows an epoch is a part of the data of that size.
+        Maximal number of epochs of a restart. On more than 16,384 rows an epoch is a part of the
+        data of that size.
 
     learning_rate : float, default=0.1
         Initial learning rate of Adam, in units of the columns' root mean square deviation.
@@ -158,8 +159,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Number of memories, given or estimated.
 
     n_clusters_evidence_ : structured ndarray of shape (n_candidates,)
-        Only where the number was estimated, one row per candidate: n_clusters, silhouette (mean over
-        the resamples, by distances to centres), reference (the same for rows without clusters),
+        Only where the number was estimated, one row per candidate: n_clusters, silhouette (mean
+        over the resamples, by distances to centres), reference (the same for rows without clusters),
         adjusted (0 for chance, 1 for perfect; for a single cluster the level that several have to
         exceed), votes, chosen.
 
@@ -773,7 +774,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         return n_clusters
 
     def _unchanged_n_clusters(self, candidates: list[int] | None) -> int:
-        """Return the number of clusters of training that goes on; it cannot change, nor the metric."""
+        """Return the number of clusters of training that goes on; it and the metric stay."""
         fitted = self.network_.geometry.metric
         n_clusters = self.n_clusters_ if candidates is not None else int(self.n_clusters)
         if (self.metric, n_clusters) != (fitted, self.n_clusters_):

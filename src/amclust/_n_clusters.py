@@ -43,8 +43,8 @@ def candidate_numbers(n_clusters: Any, objective: str) -> list[int] | None:
     """Return the numbers of clusters to choose from, ascending; None: the number is given."""
     if isinstance(n_clusters, bool):
         msg = (
-            "The 'n_clusters' parameter of ClAM must be 'auto', an int of at least 1, or a range or "
-            f"sequence of ints. Got {n_clusters!r} instead."
+            "The 'n_clusters' parameter of ClAM must be 'auto', an int of at least 1, or a range "
+            f"or sequence of ints. Got {n_clusters!r} instead."
         )
         raise InvalidParameterError(msg)
     if isinstance(n_clusters, Integral):

@@ -288,7 +288,9 @@ class Network:
         table = self._table(X)
         rows = self.read(table, n_jobs=n_jobs)
         indices, counts = judged_rows(table, sample_weight)
-        labels = self._clusters(self.infer(rows, Want.LABELS, indices=indices, n_jobs=n_jobs).labels)
+        labels = self._clusters(
+            self.infer(rows, Want.LABELS, indices=indices, n_jobs=n_jobs).labels
+        )
         (value,) = silhouettes(rows, indices, counts, labels[None], n_threads(n_jobs))
         return float(value)
 
@@ -413,4 +415,3 @@ class Network:
         """Bring points of the core back to original units, in the type of the rows."""
         values = values.astype(rows.dtype, copy=False)
         return self.geometry.from_core(values).astype(values.dtype, copy=False)
-

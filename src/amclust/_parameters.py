@@ -1,4 +1,4 @@
-"""What the parameters of `ClAM` may be; errors name the parameter, the value, what is allowed."""
+"""What the parameters of `ClAM` may be; errors name parameter, value and what is allowed."""
 
 from __future__ import annotations
 

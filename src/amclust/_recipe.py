@@ -1,6 +1,6 @@
 """Everything that the default is made of, in one value.
 
-`docs/recipe.md` has what other choices gave. A benchmark passes another recipe, and changes nothing.
+`docs/recipe.md` has what other choices gave. A benchmark passes another recipe.
 """
 
 from __future__ import annotations

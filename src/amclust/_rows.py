@@ -1,7 +1,7 @@
 """Where rows lie, and what a fit needs of them.
 
-Whatever holds rows (an array, a memory-mapped file, a CSR matrix) stands behind `Rows`. The core reads
-a `_native.Rows` that a geometry makes of them: the same memory, in other units.
+Whatever holds rows (an array, a memory-mapped file, a CSR matrix) stands behind `Rows`. The core
+reads a `_native.Rows` that a geometry makes of them: the same memory, in other units.
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ class Rows(Protocol):
     ) -> _native.Statistics:
         """Return statistics of the columns."""
 
-    def distinct(
-        self, indices: Indices | None, weights: Weights | None
-    ) -> tuple[Indices, Weights]:
+    def distinct(self, indices: Indices | None, weights: Weights | None) -> tuple[Indices, Weights]:
         """Return the distinct rows in a fixed order, and the weight of all copies of each."""
 
     def column(self, index: int, indices: Indices | None) -> NDArray[Any]:
@@ -90,9 +88,7 @@ class TableRows:
         """Return statistics of the columns."""
         return _native.statistics(self.read(), indices, weights, threads)
 
-    def distinct(
-        self, indices: Indices | None, weights: Weights | None
-    ) -> tuple[Indices, Weights]:
+    def distinct(self, indices: Indices | None, weights: Weights | None) -> tuple[Indices, Weights]:
         """Return the distinct rows in a fixed order, and the weight of all copies of each."""
         return _native.distinct_rows(self.read(), indices, weights)
 

@@ -191,9 +191,7 @@ class Start:
     @classmethod
     def of(cls, seeding: _native.Seeding) -> Start:
         """Return what the core found."""
-        return cls(
-            seeding.memories, seeding.mean_square, seeding.median_gap, seeding.total_square
-        )
+        return cls(seeding.memories, seeding.mean_square, seeding.median_gap, seeding.total_square)
 
 
 Scatter = Start | OptimizerState
@@ -507,9 +505,7 @@ def _stage_plan(
         objective = find_objective(stage.objective)
     if stage.learning_rate is not None:
         options = dataclasses.replace(options, learning_rate=stage.learning_rate)
-    return make_plan(
-        data, start, seed, objective, options, recipe, beta_factor=stage.beta_factor
-    )
+    return make_plan(data, start, seed, objective, options, recipe, beta_factor=stage.beta_factor)
 
 
 def train_recorded(
@@ -572,9 +568,7 @@ def judge_runs(data: TrainingSet, runs: list[TrainedRun]) -> None:
         run.living = len(np.unique(labels_of_run))
         if run.living < network.n_clusters and data.n_rows > EXACT_ROWS:
             # The others may have rows outside of the sample.
-            found = network.infer(
-                data.rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads
-            )
+            found = network.infer(data.rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads)
             run.living = int(np.count_nonzero(found.counts))
     if max(network.n_clusters for network in networks) > 1:
         scores = silhouettes(data.rows, indices, counts, labels, data.threads)

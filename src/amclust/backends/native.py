@@ -52,9 +52,7 @@ class NativeBackend:
         self, data: TrainingSet, plans: Sequence[_native.Plan], progress: Progress | None
     ) -> list[_native.Record]:
         """Train runs of any configurations on the same rows, in one call."""
-        return _native.train(
-            data.rows, data.indices, data.weights, plans, data.threads, progress
-        )
+        return _native.train(data.rows, data.indices, data.weights, plans, data.threads, progress)
 
     def infer(
         self,

@@ -177,9 +177,9 @@ class SearchDisplay:
         if "n_clusters" not in (x, group_by):
             kept = table["n_clusters"] == estimator.best_params_["n_clusters"]
         table = {name: column[kept] for name, column in table.items()}
-        complete = table["living_clusters"] == table["n_clusters"]
-        curves, most = best_silhouettes(table, complete, x, group_by)
-        collapsed, _ = best_silhouettes(table, ~complete, x, group_by)
+        without_empty = table["living_clusters"] == table["n_clusters"]
+        curves, most = best_silhouettes(table, without_empty, x, group_by)
+        collapsed, _ = best_silhouettes(table, ~without_empty, x, group_by)
         restarts = restarts or most
         k_means: dict[int, float] | float | None = None
         if X is not None:
