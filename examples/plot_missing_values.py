@@ -3,12 +3,12 @@
 Missing values
 ==============
 
-A value that is missing is a coordinate that the network fills in: rows with holes are fitted,
-labelled and completed as they are, without an imputer.
+A value that is missing is a coordinate that the network fills in: rows with missing values are
+fitted, labelled and completed as they are, without an imputer.
 """
 
 # %%
-# Clusters of rows with holes
+# Clusters of rows with missing values
 # ---------------------------
 # A fifth of the values of the wine data is taken away. Rows are drawn where the model completes
 # them to.

@@ -30,6 +30,7 @@ LAYERS = [
     ["_halving"],
     ["_checkpoint"],
     ["_search"],
+    ["_fitted"],
     ["_model_file", "_plane", "datasets", "_tables", "_playground"],
     ["_voronoi"],
     ["plotting", "torch.autoencoders"],

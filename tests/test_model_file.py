@@ -1,6 +1,7 @@
 """A model on disk: the same after loading, refused when damaged, harmless when hostile."""
 
 import copy
+import dataclasses
 import hashlib
 import io
 import json
@@ -18,15 +19,9 @@ from sklearn.exceptions import NotFittedError
 
 import amclust
 from amclust import ClAM, ClAMSearch
-from amclust._model_file import (
-    ARRAYS,
-    NUMBERS,
-    SOME_ARRAYS,
-    WORDS,
-    load_model,
-    save_model,
-)
+from amclust._model_file import load_model, save_model
 from amclust._model_zip import ModelFileError
+from amclust._parameters import PARAMETERS
 
 # These models stop early on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -35,8 +30,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 OLD_FILES = Path(__file__).parent / "model_files"
 
 X = load_iris().data
-HOLES = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
-HOLES[np.isnan(HOLES).all(axis=1)] = X[np.isnan(HOLES).all(axis=1)]
+INCOMPLETE = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+INCOMPLETE[np.isnan(INCOMPLETE).all(axis=1)] = X[np.isnan(INCOMPLETE).all(axis=1)]
 
 
 def quick(n_clusters=3, **parameters):
@@ -57,10 +52,10 @@ MODELS = {
     "mahalanobis": lambda: quick(metric="mahalanobis").fit(X),
     "mahalanobis float32": lambda: quick(metric="mahalanobis").fit(X.astype(np.float32)),
     "robust": lambda: quick(scale="robust", weights="learn", objective="silhouette").fit(X),
-    "completion": lambda: quick(objective="completion", mask_value=0.5).fit(HOLES),
+    "completion": lambda: quick(objective="completion", mask_value=0.5).fit(INCOMPLETE),
     "reconstruction": lambda: quick(objective="reconstruction", beta=2.5).fit(X),
     "one cluster": lambda: quick(1).fit(X),
-    "holes": lambda: quick().fit(HOLES),
+    "missing values": lambda: quick().fit(INCOMPLETE),
     "sparse": lambda: quick().fit(sparse.csr_array(X)),
     "named": lambda: quick().fit(named(X)),
     "auto": lambda: quick("auto").fit(X[::5]),
@@ -78,7 +73,6 @@ MODELS = {
         ClAMSearch(3, budget=60, n_init=2, max_epochs=10, random_state=0).fit(X).best_estimator_
     ),
 }
-PARAMETERS = set(ClAM._get_param_names())
 QUESTIONS = ("predict", "transform", "predict_proba", "energy", "entropy", "recall", "complete")
 
 
@@ -95,13 +89,13 @@ def fitted():
 
 
 def rows_for(model):
-    rows = X if model.metric == "mahalanobis" else HOLES
-    rows = rows[:40].astype(model._dtype)
+    rows = X if model.metric == "mahalanobis" else INCOMPLETE
+    rows = rows[:40].astype(model.network_.geometry.dtype)
     return named(rows) if hasattr(model, "feature_names_in_") else rows
 
 
 def learned(model):
-    return {key: vars(model)[key] for key in sorted(set(vars(model)) - PARAMETERS)}
+    return {key: vars(model)[key] for key in sorted(set(vars(model)) - set(PARAMETERS))}
 
 
 def assert_same(a, b):
@@ -119,6 +113,8 @@ def assert_same(a, b):
         assert a.keys() == b.keys()
         for key in a:
             assert_same(a[key], b[key])
+    elif dataclasses.is_dataclass(a):
+        assert_same(vars(a), vars(b))
     else:
         assert a == b or (a != a and b != b)
 
@@ -143,10 +139,10 @@ def test_learning_goes_on_as_if_it_had_never_been_saved(fitted, tmp_path, name):
     model = copy.deepcopy(fitted(name))
     model.save(tmp_path / "model.amc")
     loaded = amclust.load(tmp_path / "model.amc")
-    piece = rows_for(model)
-    model.partial_fit(piece)
-    loaded.partial_fit(piece)
-    assert not np.array_equal(model._memories, fitted(name)._memories)
+    chunk = rows_for(model)
+    model.partial_fit(chunk)
+    loaded.partial_fit(chunk)
+    assert not np.array_equal(model.network_.memories, fitted(name).network_.memories)
     assert_same(learned(model), learned(loaded))
 
 
@@ -177,10 +173,23 @@ def test_generators_and_devices_are_handled(tmp_path):
     assert loaded.n_clusters == [3, 4]
 
 
-def test_every_learned_attribute_has_its_place(fitted):
-    places = {*NUMBERS, *WORDS, *ARRAYS, *SOME_ARRAYS, "_scatter", "_whitening", "_n_features_out"}
-    for name in MODELS:
-        assert set(learned(fitted(name))) <= places | {"feature_names_in_"}, name
+@pytest.mark.parametrize("name", ["plain", "mahalanobis", "named"])
+def test_every_field_has_its_place(fitted, tmp_path, name):
+    model = fitted(name)
+    model.save(tmp_path / "model.amc")
+    with zipfile.ZipFile(tmp_path / "model.amc") as archive:
+        header = json.loads(archive.read("header.json"))
+        arrays = {part.removesuffix(".npy") for part in archive.namelist()}
+    geometry = model.network_.geometry
+    values = {"network": model.network_, "geometry": geometry, "optimizer": model.optimizer_state}
+    if geometry.whitening is not None:
+        values["geometry.whitening"] = geometry.whitening
+    for part, value in values.items():
+        fields = {field.name for field in dataclasses.fields(value)}
+        kept = {field for field in fields if f"{part}.{field}" in arrays}
+        kept |= set(header.get(part, ())) & fields
+        elsewhere = {"geometry", "whitening", "feature_names"}  # in parts of their own
+        assert fields - elsewhere == kept
 
 
 def test_extra_and_header_come_back(fitted, tmp_path):
@@ -222,8 +231,8 @@ def test_a_model_that_could_not_be_loaded_again_is_refused(fitted, tmp_path):
     model = copy.deepcopy(fitted("plain"))
     with pytest.raises(ValueError, match="could not be loaded again.*n_init"):
         model.set_params(n_init=0).save(tmp_path / "model.amc")
-    model.set_params(n_init=2)._memories[0, 0] = np.nan
-    with pytest.raises(ValueError, match="_memories is not finite"):
+    model.set_params(n_init=2).network_.memories[0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"network\.memories is not finite"):
         model.save(tmp_path / "model.amc")
     assert list(tmp_path.iterdir()) == []
 
@@ -308,7 +317,7 @@ def test_a_missing_file_and_a_folder_are_errors_of_the_system(tmp_path):
         amclust.load(tmp_path)
 
 
-def test_a_hole_of_a_terabyte_is_not_read(scratch):
+def test_an_empty_terabyte_is_not_read(scratch):
     with open(scratch, "wb") as file:
         file.write(b"PK\x03\x04" + b"\0" * 26 + b"header.json")
         file.truncate(2**40)
@@ -380,27 +389,30 @@ def npy_header(shape, descr="<f4"):
 @pytest.mark.parametrize(
     "arrays",
     [
-        {"_memories.npy": npy_header((10**9, 10**3))},
-        {"_memories.npy": npy_header((3, 10**12)) + b"1234"},
-        {"_memories.npy": npy_header((-1, -4)) + b"1234" * 4},
-        {"_memories.npy": npy_header((0,), "|V0")},
-        {"_memories.npy": npy_header((1,), "|O") + b"cos\nsystem\n(S'false'\ntR."},
-        {"_memories.npy": npy_header((2**70,), "|V0")},
-        {"_memories.npy": np.array([{}], dtype=object).dumps()},
-        {"_memories.npy": b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 60000},
-        {"_memories.npy": np.zeros((3, 5), np.float32)},
-        {"_memories.npy": np.zeros((3, 4), np.float64)},
-        {"_memories.npy": np.full((3, 4), np.nan, np.float32)},
-        {"_memories.npy": np.asfortranarray(np.zeros((3, 4), np.float32))},
-        {"_moments.npy": np.zeros((2, 3), np.float32)},
-        {"_fill.npy": None},
+        {"network.memories.npy": npy_header((10**9, 10**3))},
+        {"network.memories.npy": npy_header((3, 10**12)) + b"1234"},
+        {"network.memories.npy": npy_header((-1, -4)) + b"1234" * 4},
+        {"network.memories.npy": npy_header((0,), "|V0")},
+        {"network.memories.npy": npy_header((1,), "|O") + b"cos\nsystem\n(S'false'\ntR."},
+        {"network.memories.npy": npy_header((2**70,), "|V0")},
+        {"network.memories.npy": np.array([{}], dtype=object).dumps()},
+        {"network.memories.npy": b"\x93NUMPY\x01\x00\xff\xff" + b"(" * 60000},
+        {"network.memories.npy": np.zeros((3, 5), np.float32)},
+        {"network.memories.npy": np.zeros((3, 4), np.float64)},
+        {"network.memories.npy": np.full((3, 4), np.nan, np.float32)},
+        {"network.memories.npy": np.asfortranarray(np.zeros((3, 4), np.float32))},
+        {"optimizer.moments.npy": np.zeros((2, 3), np.float32)},
+        {"geometry.fill.npy": None},
         {"labels_.npy": np.full(150, 7, np.int32)},
         {"labels_.npy": np.full(150, -1, np.int32)},
         {"runs_.npy": np.zeros(2)},
         {"predict.npy": np.zeros(3)},
         {"__class__.npy": np.zeros(3)},
         {"../evil.npy": np.zeros(3)},
-        {"_whitening.mean.npy": np.zeros(4)},
+        {"geometry.whitening.mean.npy": np.zeros(4)},
+        {"geometry.offset.npy": np.zeros(5)},
+        {"network.assembly.npy": np.array([0, 2, 2], np.int32)},
+        {"network.assembly.npy": np.array([-1, 0, 1], np.int32)},
     ],
 )
 def test_hostile_arrays_are_refused(content, scratch, arrays):
@@ -414,15 +426,19 @@ def setter(part, **values):
 @pytest.mark.parametrize(
     "change",
     [
-        setter("attributes", n_clusters_=10**18),
-        setter("attributes", n_features_in_=5),
-        setter("attributes", _dtype="object"),
-        setter("attributes", _fitted_metric="mahalanobis"),
-        setter("attributes", _beta="nan"),
-        setter("attributes", _length=-1),
-        setter("attributes", _steps=-1),
-        setter("attributes", _steps=2**63),
-        setter("attributes", beta_=[]),
+        setter("network", beta="nan"),
+        setter("network", beta=[]),
+        setter("network", n_steps=10**18),
+        setter("network", step_size=2),
+        setter("network", fills_from_mask="no"),
+        setter("geometry", dtype="object"),
+        setter("geometry", metric="mahalanobis"),
+        setter("geometry", metric="chessboard"),
+        setter("geometry", length=-1),
+        setter("optimizer", steps=-1),
+        setter("optimizer", steps=2**63),
+        setter("optimizer", seed=-1),
+        setter("optimizer", objective="dream"),
         setter("parameters", n_steps=10**9),
         setter("parameters", init={"array": True}),
         setter("parameters", init={"list": 3}),
@@ -436,7 +452,10 @@ def setter(part, **values):
         lambda header: header.update(versions=[]),
         lambda header: header.update(extra=[]),
         lambda header: header.pop("parameters"),
-        lambda header: header.pop("attributes"),
+        lambda header: header.update(loss=[]),
+        lambda header: header.pop("network"),
+        lambda header: header.pop("geometry"),
+        lambda header: header.pop("optimizer"),
     ],
 )
 def test_hostile_headers_are_refused(content, scratch, change):
@@ -478,11 +497,11 @@ def test_parts_that_overlap_are_refused(content, scratch):
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         places = {info.filename: info.header_offset for info in archive.infolist()}
     changed = content
-    for name in ("_scale.npy", "_fill.npy"):
+    for name in ("geometry.scale.npy", "geometry.fill.npy"):
         place = content.rfind(name.encode()) - 46
         changed = (
             changed[: place + 42]
-            + places["_offset.npy"].to_bytes(4, "little")
+            + places["geometry.offset.npy"].to_bytes(4, "little")
             + changed[place + 46 :]
         )
     refused(scratch, sealed(changed), "damaged")

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from native import dataset
+from native import rows_of
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import silhouette_samples
 from sklearn.preprocessing import normalize, scale
 
-from amclust import ClAM, ClAMSearch, _native
-from amclust._silhouettes import silhouette_values
+from amclust import ClAM, _native
 
 X = load_iris().data
 
@@ -29,13 +28,13 @@ def fit(X, **params):
 def test_they_are_those_of_scikit_learn_on_scaled_columns():
     model = fit(X)
     expected = silhouette_samples(scale(X), model.labels_)
-    assert_allclose(silhouette_values(model, X), expected, atol=1e-5)
+    assert_allclose(model.network_.silhouette_values(X), expected, atol=1e-5)
 
 
 def test_cosine_compares_directions():
     model = fit(X, metric="cosine")
     expected = silhouette_samples(normalize(X), model.labels_)
-    assert_allclose(silhouette_values(model, X), expected, atol=1e-4)
+    assert_allclose(model.network_.silhouette_values(X), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_cosine_compares_directions():
 )
 def test_their_mean_is_the_score(metric, rows):
     model = fit(rows, metric=metric)
-    assert_allclose(silhouette_values(model, rows).mean(), model.score(rows), atol=1e-5)
+    assert_allclose(model.network_.silhouette_values(rows).mean(), model.score(rows), atol=1e-5)
 
 
 def test_of_any_partition():
@@ -58,35 +57,36 @@ def test_of_any_partition():
     labels = KMeans(4, n_init=1, random_state=0).fit(scale(X)).labels_
     names = np.array(["a", "b", "c", "d"])[labels]
     expected = silhouette_samples(scale(X), labels)
-    assert_allclose(silhouette_values(model, X, names), expected, atol=1e-5)
+    assert_allclose(model.network_.silhouette_values(X, names), expected, atol=1e-5)
 
 
 def test_large_tables_are_sampled():
     rows, _ = make_blobs(300, random_state=0)
     model = fit(rows)
-    values = silhouette_values(model, rows, max_rows=100)
+    values = model.network_.silhouette_values(rows, max_rows=100)
     assert np.isfinite(values).sum() == 100
     rest = np.isfinite(values)
-    assert_allclose(values[rest], silhouette_values(model, rows[rest]), atol=1e-6)
+    assert_allclose(values[rest], model.network_.silhouette_values(rows[rest]), atol=1e-6)
 
 
 def test_one_cluster_and_single_rows_have_none():
     model = fit(X)
-    assert not silhouette_values(model, X, np.zeros(len(X))).any()
+    assert not model.network_.silhouette_values(X, np.zeros(len(X))).any()
     alone = np.r_[1, np.zeros(len(X) - 1)]
-    assert silhouette_values(model, X, alone)[0] == 0
+    assert model.network_.silhouette_values(X, alone)[0] == 0
 
 
-def test_a_search_has_those_of_its_best_estimator():
-    search = ClAMSearch(2, budget=200, n_init=1, random_state=0).fit(X)
-    values = silhouette_values(search, X)
-    assert_allclose(values, silhouette_values(search.best_estimator_, X))
+def test_without_labels_they_are_those_of_the_network():
+    model = fit(X)
+    values = model.network_.silhouette_values(X)
+    assert_allclose(values, model.network_.silhouette_values(X, model.predict(X)))
+    assert_array_equal(values, model.network_.silhouette_values(X, n_jobs=1))
 
 
 def test_the_core_gives_each_row_what_it_gives_their_mean():
     rng = np.random.default_rng(0)
     for rows in (X, with_missing(X)):
-        data = dataset(rows)
+        data = rows_of(rows)
         which, labels = np.arange(len(X))[::-1].copy(), rng.integers(0, 4, len(X), dtype=np.int32)
         for weights in (None, rng.integers(0, 4, len(X)).astype(np.float32)):
             values = _native.silhouette_values(data, which, weights, labels, 5, 1)
@@ -94,7 +94,7 @@ def test_the_core_gives_each_row_what_it_gives_their_mean():
             assert_allclose(np.average(values, weights=weights), score[0], rtol=1e-12)
             again = _native.silhouette_values(data, which, weights, labels, 5, 3)
             assert_array_equal(values, again)
-    complete = _native.silhouette_values(dataset(X), np.arange(len(X)), None, labels, 4, 1)
+    complete = _native.silhouette_values(rows_of(X), np.arange(len(X)), None, labels, 4, 1)
     assert_allclose(complete, silhouette_samples(X, labels), atol=1e-5)
 
 
@@ -102,14 +102,14 @@ def test_rows_without_a_common_feature_do_not_meet():
     nan = np.nan
     rows = np.array([[0.0, nan], [1.0, nan], [nan, 0.0], [5.0, 5.0]])
     values = _native.silhouette_values(
-        dataset(rows), np.arange(4), None, np.array([0, 0, 0, 1], np.int32), 2, 1
+        rows_of(rows), np.arange(4), None, np.array([0, 0, 0, 1], np.int32), 2, 1
     )
     assert values[2] == 0  # alone, as it sees it
     assert_allclose(values[0], 0.8, rtol=1e-6)
 
 
 def test_the_core_refuses_labels_that_do_not_fit():
-    data, rows = dataset(X), np.arange(len(X))
+    data, rows = rows_of(X), np.arange(len(X))
     with pytest.raises(ValueError, match="one entry per row"):
         _native.silhouette_values(data, rows, None, np.zeros(149, np.int32), 1, 1)
     with pytest.raises(IndexError, match="out of range"):
@@ -118,4 +118,4 @@ def test_the_core_refuses_labels_that_do_not_fit():
 
 def test_labels_must_fit_the_rows():
     with pytest.raises(ValueError, match=r"labels must have shape \(150,\).*got \(149,\)"):
-        silhouette_values(fit(X), X, np.zeros(149))
+        fit(X).network_.silhouette_values(X, np.zeros(149))

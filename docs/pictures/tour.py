@@ -1,4 +1,4 @@
-"""The basins of the tour's table with holes."""
+"""The basins of the tour's table with missing values."""
 
 import numpy as np
 from drawing import canvas

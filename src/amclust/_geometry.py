@@ -213,10 +213,14 @@ class Geometry:
         -------
         points : float32 ndarray of shape (n_points, n_features)
         """
+        return np.ascontiguousarray(self.to_core_exactly(points), dtype=np.float32)
+
+    def to_core_exactly(self, points: FloatArray) -> NDArray[np.float64]:
+        """Bring points into core units as `to_core` does, but without rounding to float32."""
         points = np.asarray(points)
         if self.whitening is not None:
             points = self.whitening.apply(points)
-        return np.ascontiguousarray((points - self.offset) * self.scale, dtype=np.float32)
+        return (points - self.offset) * self.scale
 
     def from_core(self, points: FloatArray) -> FloatArray:
         """Bring points of the core back to original units.

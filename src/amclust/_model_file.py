@@ -25,7 +25,7 @@ from amclust._model_zip import Array, ModelFileError, damaged, read_sealed, seal
 from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._network import Network
 from amclust._objectives import find_objective
-from amclust._parameters import PARAMETERS, check_parameters
+from amclust._parameters import METRICS, PARAMETERS, check_parameters
 from amclust._training import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
 from amclust._version import __version__
@@ -59,7 +59,6 @@ WHITENING: dict[str, tuple[Any, str]] = {
     "geometry.whitening.forward": (np.float64, "dd"),
     "geometry.whitening.backward": (np.float64, "dd"),
 }
-METRICS = ("euclidean", "cosine", "mahalanobis")
 
 
 class ModelFile(NamedTuple):

@@ -16,6 +16,10 @@ from amclust._objectives import AUTO, find_objective
 # What the core counts with.
 MAX_INT = 2**31 - 1
 
+# What rows are compared by, and what columns are divided by; the defaults first.
+METRICS = ("euclidean", "cosine", "mahalanobis")
+SCALES = ("standard", "robust")
+
 PARAMETERS: dict[str, Any] = {
     "n_clusters": [
         StrOptions({"auto"}),
@@ -32,8 +36,8 @@ PARAMETERS: dict[str, Any] = {
         Interval(Real, None, None, closed="neither"),
     ],
     "weights": [None, StrOptions({"learn"}), "array-like"],
-    "metric": [StrOptions({"euclidean", "cosine", "mahalanobis"})],
-    "scale": [StrOptions({"standard", "robust"}), None],
+    "metric": [StrOptions(set(METRICS))],
+    "scale": [StrOptions(set(SCALES)), None],
     "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like"],
     "n_init": [Interval(Integral, 1, MAX_INT, closed="both")],
     "batch_size": [Interval(Integral, 1, MAX_INT, closed="both")],

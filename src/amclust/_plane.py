@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from amclust._network import NetworkMethods
-from amclust._validation import as_numbers, name_column
+from amclust._fitted import column_names, fitted_clam
+from amclust._geometry import Geometry
+from amclust._network import Network
+from amclust._validation import as_numbers, name_column, validate_rows
 
 Floats = NDArray[np.float64]
 
 # Principal components are those of a fixed sample of so many rows.
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 # Cells of a table that are made at a time.
 BLOCK_CELLS = 2**22
 # What follows the name of a column where rows are directions.
 UNIT_LENGTH = " (rows of unit length)"
 
 
-@dataclasses.dataclass(frozen=True)
+class Answer(Protocol):
+    """A method of a network that answers about rows."""
+
+    def __call__(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return the answers, one for each row."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Plane:
     """A plane through the space of the table.
 
     A point (u, v) of the plane is the row ``origin + (u, v) @ axes.T / factors``. For
-    ``metric="cosine"`` rows are scaled to unit length first, as the model does.
+    ``metric="cosine"`` rows are scaled to unit length first, as the network does.
 
     Attributes
     ----------
@@ -50,81 +57,104 @@ class Plane:
     >>> from amclust import ClAM
     >>> from amclust._plane import Plane
     >>> X = load_iris().data
-    >>> plane = Plane.of(ClAM(3, random_state=0).fit(X), X)
+    >>> plane = Plane.of(ClAM(3, random_state=0).fit(X).network_, X)
     >>> plane.labels
     ('PC 1 (73 % of the variance)', 'PC 2 (23 % of the variance)')
     >>> plane.project(X).shape, plane.lift([[0, 0], [1, 2]]).shape
     ((150, 2), (2, 4))
     """
 
-    model: Any
+    network: Network
     origin: Floats
     axes: Floats
     factors: Floats
     labels: tuple[str, str]
     rows: Floats
     memories: Floats
+    n_jobs: int | None = None
 
     @classmethod
-    def of(cls, model: Any, X: Any, features: Any = None, *, through: Any = None) -> Plane:
+    def from_estimator(
+        cls, estimator: Any, X: Any, features: Any = None, *, through: Any = None
+    ) -> Plane:
+        """Return the plane of a fitted ClAM or ClAMSearch, for rows that it still has to check.
+
+        All other parameters are those of `of`.
+        """
+        model = fitted_clam(estimator)
+        X = validate_rows(model, X)
+        return cls.of(model.network_, X, features, through=through, n_jobs=model.n_jobs)
+
+    @classmethod
+    def of(
+        cls,
+        network: Network,
+        X: Any,
+        features: Any = None,
+        *,
+        through: Any = None,
+        n_jobs: int | None = None,
+    ) -> Plane:
         """Return the plane of two features, or the one along which rows vary most.
 
         Parameters
         ----------
-        model : ClAM or ClAMSearch
-            A fitted estimator.
+        network : Network
+            What is looked at.
 
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {ndarray, CSR matrix} of shape (n_samples, n_features)
             Rows; NaN where a value is missing.
 
         features : pair of int or str, default=None
             Columns that span the plane. None: both columns of a table with two, otherwise the first
-            two principal components of the rows, scaled as the model scales them.
+            two principal components of the rows, scaled as the network scales them.
 
         through : array-like of shape (n_features,), default=None
             A row that the plane goes through; None: the mean of `X`.
+
+        n_jobs : int, default=None
+            Number of threads of what the network is asked; None: all cores.
         """
-        model = fitted_network(model)
-        X = model._validate(X)
-        sample = completed(model, _sample(X))
-        d = model.n_features_in_
+        sample = completed(network, _sample(X), n_jobs)
+        d = network.n_features
         if through is None:
             origin = sample.mean(axis=0)
         else:
             origin = _check_through(through, d)
-        pair = _pair(features, d, getattr(model, "feature_names_in_", None))
+        pair = _pair(features, d, network.geometry.feature_names)
         if pair is None and not np.ptp(sample, axis=0).any():  # a single row, or many of it
             pair = (0, 1)
         if pair is not None:
-            axes, labels = _coordinates(pair, d), _axis_names(model, pair)
+            axes, labels = _coordinates(pair, d), _axis_names(network, pair)
             factors = np.ones(d)
             # The coordinates of the plane are those of the table.
             origin = np.where(axes.any(axis=1), 0.0, origin)
         else:
-            factors = _column_factors(model, sample)
+            factors = _column_factors(network.geometry, sample)
             axes, labels = _principal(sample * factors)
         nothing = np.empty((0, 2))
-        plane = cls(model, origin, axes, factors, labels, nothing, nothing)
-        memories = plane.flatten(model.cluster_centers_)
-        return dataclasses.replace(plane, rows=plane._projected(X), memories=memories)
+        plane = cls(network, origin, axes, factors, labels, nothing, nothing, n_jobs)
+        memories = plane.flatten(network.centers)
+        return dataclasses.replace(plane, rows=plane.project(X), memories=memories)
 
     def project(self, X: Any) -> Floats:
-        """Return rows on the plane, shape (n_samples, 2); missing values are filled by the model.
+        """Return rows on the plane, shape (n_samples, 2); missing values are filled.
 
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {ndarray, CSR matrix} of shape (n_samples, n_features)
         """
-        return self._projected(self.model._validate(X))
+        chunks = (completed(self.network, X[part], self.n_jobs) for part in _parts(*X.shape))
+        return np.concatenate([self.flatten(chunk) for chunk in chunks])
 
     def flatten(self, rows: Any) -> Floats:
         """Return complete rows on the plane, of shape (..., n_features), without checks."""
-        rows = _directions(rows) if self.model._metric == "cosine" else rows
+        rows = _directions(rows) if self.network.geometry.spherical else rows
         return ((np.asarray(rows, dtype=np.float64) - self.origin) * self.factors) @ self.axes
 
     def lift(self, points: Any) -> Floats:
         """Return points of the plane as rows of the table, shape (n_points, n_features)."""
         points = np.asarray(points, dtype=np.float64)
         rows = self.origin + points @ self.axes.T / self.factors
-        if self.model._metric == "cosine":  # zero has no direction
+        if self.network.geometry.spherical:  # zero has no direction
             rows[~rows.any(axis=1)] = 1e-9
         return rows
 
@@ -161,53 +191,21 @@ class Plane:
         xs, ys = (np.linspace(low[i], high[i], resolution) for i in range(2))
         return xs, ys
 
-    def ask(self, method: str, xs: Floats, ys: Floats) -> NDArray[Any]:
-        """Return what a method of the model says on a grid, shape (len(ys), len(xs), ...)."""
+    def ask(self, answer: Answer, xs: Floats, ys: Floats) -> NDArray[Any]:
+        """Return what a method of the network says on a grid, shape (len(ys), len(xs), ...)."""
         points = _mesh(xs, ys)
-        ask = getattr(without_names(self.model), method)
         parts = _parts(len(points), len(self.origin))
-        found = np.concatenate([ask(self.lift(points[part])) for part in parts])
+        chunks = [answer(self.lift(points[part]), n_jobs=self.n_jobs) for part in parts]
+        found = np.concatenate(chunks)
         return found.reshape(len(ys), len(xs), *found.shape[1:])
 
-    def _projected(self, X: Any) -> Floats:
-        pieces = [self.flatten(completed(self.model, X[part])) for part in _parts(*X.shape)]
-        return np.concatenate(pieces)
 
-
-def fitted_network(estimator: Any) -> Any:
-    """Return a fitted ClAM: the estimator, or the best one of a search."""
-    check_is_fitted(estimator)
-    model = getattr(estimator, "best_estimator_", estimator)
-    if not isinstance(model, NetworkMethods):
-        msg = f"estimator must be a fitted ClAM or ClAMSearch, got {kind_of(estimator)}."
-        raise TypeError(msg)
-    return model
-
-
-def kind_of(estimator: Any) -> str:
-    """Name the kind of an estimator that is refused; of a pipeline, with what to pass instead."""
-    # Imported here, so that `import amclust` stays light.
-    from sklearn.pipeline import Pipeline
-
-    kind = type(estimator).__name__
-    if not isinstance(estimator, Pipeline):
-        return kind
-    return f"{kind}: pass pipeline[-1] and the rows as it gets them: pipeline[:-1].transform(X)"
-
-
-def without_names(model: Any) -> Any:
-    """Return a model that takes rows without names of columns, and does not warn of that."""
-    model = copy.copy(model)
-    model.__dict__.pop("feature_names_in_", None)
-    return model
-
-
-def completed(model: Any, X: Any) -> Floats:
-    """Return validated rows as dense floats, filled by the model; unit vectors for "cosine"."""
-    rows = without_names(model).complete(X)
+def completed(network: Network, X: Any, n_jobs: int | None = None) -> Floats:
+    """Return rows as dense floats, filled by the network; unit vectors for "cosine"."""
+    rows = network.complete(X, n_jobs=n_jobs)
     rows = rows.toarray() if sparse.issparse(rows) else rows
     rows = np.asarray(rows, dtype=np.float64)
-    return _directions(rows) if model._metric == "cosine" else rows
+    return _directions(rows) if network.geometry.spherical else rows
 
 
 def _directions(rows: Any) -> Floats:
@@ -215,21 +213,10 @@ def _directions(rows: Any) -> Floats:
     return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
-def feature_names(model: Any, X: Any = None) -> list[str]:
-    """Return the names of the columns: those of a frame, the model's, or x0, x1, ..."""
-    names = getattr(X, "columns", None)
-    if names is None:
-        names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"x{index}" for index in range(model.n_features_in_)]
-    # A blank name could not be seen.
-    return [str(name) if str(name).strip() else "(no name)" for name in names]
-
-
 def _sample(X: Any) -> Any:
-    if X.shape[0] <= MOST_ROWS:
+    if X.shape[0] <= MAX_ROWS:
         return X
-    rows = np.random.default_rng(0).choice(X.shape[0], MOST_ROWS, replace=False)
+    rows = np.random.default_rng(0).choice(X.shape[0], MAX_ROWS, replace=False)
     return X[np.sort(rows)]
 
 
@@ -250,7 +237,7 @@ def _check_through(through: Any, d: int) -> Floats:
     return row
 
 
-def _pair(features: Any, d: int, names: NDArray[Any] | None) -> tuple[int, ...] | None:
+def _pair(features: Any, d: int, names: Sequence[str] | None) -> tuple[int, ...] | None:
     """Return the columns that span the plane; None: the principal components."""
     if features is None:
         return tuple(range(d)) if d <= 2 else None
@@ -264,7 +251,7 @@ def _pair(features: Any, d: int, names: NDArray[Any] | None) -> tuple[int, ...] 
     return first, second
 
 
-def _column(feature: Any, d: int, names: NDArray[Any] | None) -> int:
+def _column(feature: Any, d: int, names: Sequence[str] | None) -> int:
     if isinstance(feature, Integral):
         column = int(feature)
         if not 0 <= column < d:
@@ -293,20 +280,20 @@ def _coordinates(pair: tuple[int, ...], d: int) -> Floats:
     return axes
 
 
-def _axis_names(model: Any, pair: tuple[int, ...]) -> tuple[str, str]:
-    names = feature_names(model)
-    units = UNIT_LENGTH if model._metric == "cosine" else ""
+def _axis_names(network: Network, pair: tuple[int, ...]) -> tuple[str, str]:
+    names = column_names(network)
+    units = UNIT_LENGTH if network.geometry.spherical else ""
     first, second = ([names[column] + units for column in pair] + [""])[:2]
     return first, second
 
 
-def _column_factors(model: Any, sample: Floats) -> Floats:
+def _column_factors(geometry: Geometry, sample: Floats) -> Floats:
     """Return what columns are multiplied with before their variance counts."""
-    if model._fitted_metric == "mahalanobis":
+    if geometry.whitening is not None:
         # Whitened rows vary alike in all directions: standard units are what is left to look at.
         spread = sample.std(axis=0)
         return 1.0 / np.where(spread > 0, spread, 1.0)
-    return model._scale.astype(np.float64) * model._length
+    return geometry.column_scale
 
 
 def _principal(rows: Floats) -> tuple[Floats, tuple[str, str]]:

@@ -24,7 +24,7 @@ def voronoi_segments(plane: Plane, xs: Floats, ys: Floats) -> Floats:
     Parameters
     ----------
     plane : Plane
-        Where to look; distances are those of its model, in all features.
+        Where to look; distances are those of its network, in all features.
 
     xs, ys : ndarrays
         Coordinates of a grid; only their ends count.
@@ -44,15 +44,13 @@ def voronoi_segments(plane: Plane, xs: Floats, ys: Floats) -> Floats:
 
 
 def _linear_functions(plane: Plane, corner: Floats, size: Floats) -> tuple[Floats, Floats]:
-    """Return a level and a slope a memory, in coordinates in which the frame is a unit square."""
-    model = plane.model
+    """Return a level and a slope per memory, in coordinates in which the frame is a unit square."""
+    network = plane.network
     corners = plane.lift(corner + np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]) * size)
-    if model._fitted_metric == "mahalanobis":
-        corners = model._whitening.apply(corners)
-    states = (corners - model._offset) * model._scale
-    memories = model._memories.astype(np.float64)
+    states = network.geometry.to_core_exactly(corners)
+    memories = network.memories.astype(np.float64)
     values = 2 * states @ memories.T
-    if model._metric != "cosine":
+    if not network.geometry.spherical:
         values = values - np.sum(memories**2, axis=1)
     return values[0], (values[1:] - values[0]).T
 

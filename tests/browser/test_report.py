@@ -15,7 +15,7 @@ EVIL = '<a href="https://example.org">x</a><img src=x onerror=fail()>'
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """A report on 60 rows with holes, long names and names that look like HTML."""
+    """A report on 60 rows with missing values, long names and names that look like HTML."""
     X = pd.DataFrame(make_blobs(60, 5, centers=3, random_state=0)[0])
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.05)
     X.columns = [EVIL, "a_name_that_is_quite_long_" * 3, "b" * 80, "c", "d"]

@@ -145,7 +145,7 @@ def test_one_hot(amclust, table):
 
 @pytest.mark.parametrize("passes", [1, 3])
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet", "npy"])
-def test_a_stream_is_partial_fit_over_its_pieces(amclust, folder, passes, suffix):
+def test_a_stream_is_partial_fit_over_its_chunks(amclust, folder, passes, suffix):
     X = rows(50)[0]
     if suffix == "npy":
         np.save("t.npy", X)
@@ -177,7 +177,7 @@ def test_a_stream_says_what_it_has_seen(amclust, table):
     done = amclust("fit", table, "-k", 3, *COLUMNS, *options, "--labels", "l.csv", "--json", "-q")
     assert sum(done.json()["sizes"]) == 40
     done = amclust("fit", table, "-k", 3, *COLUMNS, *options, "-o", "m.amc", "--json", "-q")
-    assert done.json()["sizes"] is None  # the model knows those of the last piece
+    assert done.json()["sizes"] is None  # the model knows those of the last chunk
     assert amclust("info", "m.amc", "--json").json()["sizes"] is None
     assert "share" not in amclust("info", "m.amc").out
 

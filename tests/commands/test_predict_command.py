@@ -94,13 +94,13 @@ def test_a_taken_name_is_refused_and_a_prefix_helps(amclust, table, model):
     assert done.out.splitlines()[0].endswith(",label,am_label")
 
 
-@pytest.mark.parametrize("rows_a_piece", [1, 7, 1000])
-def test_a_stream_gives_the_same_bytes(amclust, table, model, rows_a_piece):
+@pytest.mark.parametrize("chunk_rows", [1, 7, 1000])
+def test_a_stream_gives_the_same_bytes(amclust, table, model, chunk_rows):
     options = ("--energy", "--append")
     whole = amclust("predict", model, table, *options)
-    pieces = ("--stream", "--chunk-rows", rows_a_piece)
-    assert amclust("predict", model, table, *options, *pieces).out == whole.out
-    piped = amclust("predict", model, "-", *options, *pieces, stdin=table.read_bytes())
+    chunks = ("--stream", "--chunk-rows", chunk_rows)
+    assert amclust("predict", model, table, *options, *chunks).out == whole.out
+    piped = amclust("predict", model, "-", *options, *chunks, stdin=table.read_bytes())
     assert piped.out == whole.out
 
 

@@ -34,7 +34,7 @@ def test_a_pixel_is_where_its_point_is(flat):
 def test_borders_are_where_the_nearest_memory_changes(any_model):
     model, X = any_model.model, any_model.X
     display = BasinsDisplay.from_estimator(model, X, resolution=20)
-    plane = Plane.of(model, X)
+    plane = Plane.from_estimator(model, X)
     segments = np.array(display.borders_.get_segments())
     assert len(segments)
     along = segments[:, 1] - segments[:, 0]
@@ -50,13 +50,12 @@ def test_borders_are_where_the_nearest_memory_changes(any_model):
 
 def nearest(plane, points):
     """The nearest memory, from distances in all features."""
-    model = plane.model
+    geometry, memories = plane.network.geometry, plane.network.memories.astype(float)
     rows = plane.lift(points)
-    if model.metric == "mahalanobis":
-        rows = model._whitening.apply(rows)
-    states = (rows - model._offset) * model._scale
-    memories = model._memories.astype(float)
-    if model.metric == "cosine":
+    if geometry.metric == "mahalanobis":
+        rows = geometry.whitening.apply(rows)
+    states = (rows - geometry.offset) * geometry.scale
+    if geometry.metric == "cosine":
         return (states @ memories.T).argmax(axis=1)
     return ((states[:, None] - memories) ** 2).sum(axis=-1).argmin(axis=1)
 
@@ -64,7 +63,7 @@ def nearest(plane, points):
 def test_all_borders_are_there(flat):
     """Along any line, the nearest memory changes as often as a border is crossed."""
     display = BasinsDisplay.from_estimator(flat.model, flat.X, resolution=20)
-    plane = Plane.of(flat.model, flat.X)
+    plane = Plane.from_estimator(flat.model, flat.X)
     segments = np.array(display.borders_.get_segments())
     for y in np.linspace(*display.ys[[0, -1]], 12)[1:-1]:
         line = np.linspace(*display.xs[[0, -1]], 2000)
@@ -89,7 +88,7 @@ def test_borders_are_dashed(flat):
 def test_memories_and_rows_are_where_the_plane_has_them(any_model):
     model, X = any_model.model, any_model.X
     display = BasinsDisplay.from_estimator(model, X, resolution=20)
-    plane = Plane.of(model, X)
+    plane = Plane.from_estimator(model, X)
     assert_allclose(display.memories_.get_offsets(), plane.memories)
     assert [text.get_text() for text in display.numbers_] == ["0", "1", "2"]
     labels = model.predict(X)

@@ -50,7 +50,7 @@ def test_the_colour_bar_can_be_read_from_end_to_end(flat, unit):
 
 
 def test_memories_lie_in_hollows(iris):
-    plane = Plane.of(iris.model, iris.X)
+    plane = Plane.from_estimator(iris.model, iris.X)
     display = EnergyDisplay.from_estimator(iris.model, iris.X, resolution=25)
     assert_allclose(display.memories_.get_offsets(), plane.memories)
     assert display.memories[:, 2].max() < np.median(display.energy)

@@ -9,14 +9,13 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import pairwise_distances, silhouette_samples
 
 from amclust._colours import LIGHT
-from amclust._silhouettes import silhouette_values
 from amclust.plotting import SilhouetteDisplay
 
 
 def test_a_blade_has_the_sorted_silhouettes_of_its_cluster(any_model):
     model, X = any_model.model, any_model.X
     display = SilhouetteDisplay.from_estimator(model, X)
-    values, labels = silhouette_values(model, X), model.predict(X)
+    values, labels = model.network_.silhouette_values(X), model.predict(X)
     assert len(display.blades_) == 3
     for label, blade in enumerate(display.blades_):
         box = blade.get_datalim(display.ax_.transData)
@@ -63,7 +62,7 @@ def test_of_any_partition(flat):
     assert_allclose(display.silhouettes, expected)
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["a", "b"]
     other = SilhouetteDisplay.from_estimator(flat.model, flat.X, labels=names)
-    assert_allclose(other.silhouettes, silhouette_values(flat.model, flat.X, names))
+    assert_allclose(other.silhouettes, flat.model.network_.silhouette_values(flat.X, names))
 
 
 def test_rows_without_a_silhouette_are_left_out(iris):
@@ -104,7 +103,7 @@ def test_noise_is_left_out(flat, metric):
     kept = labels >= 0
     if metric is None:
         display = SilhouetteDisplay.from_estimator(flat.model, X, labels=labels)
-        expected = silhouette_values(flat.model, X[kept], labels[kept])
+        expected = flat.model.network_.silhouette_values(X[kept], labels[kept])
     else:
         rows = pairwise_distances(X) if metric == "precomputed" else X
         display = SilhouetteDisplay.from_predictions(rows, labels, metric=metric)

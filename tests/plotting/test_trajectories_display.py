@@ -14,7 +14,7 @@ def test_paths_are_those_of_recall(any_model):
     model, X = any_model.model, any_model.X
     display = TrajectoryDisplay.from_estimator(model, X, points=X[10:14])
     _, states = model.recall(X[10:14], return_trajectory=True)
-    expected = Plane.of(model, X).flatten(states)
+    expected = Plane.from_estimator(model, X).flatten(states)
     assert len(display.paths_) == 4
     for i, line in enumerate(display.paths_):
         assert_allclose(line.get_xydata(), expected[:, i])
@@ -22,7 +22,7 @@ def test_paths_are_those_of_recall(any_model):
 
 def test_they_start_at_rows_and_end_near_their_memories(iris):
     display = TrajectoryDisplay.from_estimator(iris.model, iris.X, n_points=7, n_steps=60)
-    plane = Plane.of(iris.model, iris.X)
+    plane = Plane.from_estimator(iris.model, iris.X)
     rows = plane.rows[np.linspace(0, 149, 7).astype(int)]
     assert_allclose(display.starts_.get_offsets(), rows, atol=1e-6)
     ends = np.array([line.get_xydata()[-1] for line in display.paths_])

@@ -10,7 +10,6 @@ from sklearn.preprocessing import scale
 from amclust import ClAM
 from amclust._report._comparison import compare_with_k_means
 from amclust._report._subject import Subject
-from amclust._silhouettes import silhouette_values
 
 
 def test_the_numbers_are_those_of_an_independent_run(iris, iris_model):
@@ -38,7 +37,7 @@ def test_the_page_shows_them(iris_model, iris_page):
 def test_both_are_judged_by_known_values_where_some_are_missing(wine, wine_model, wine_page):
     comparison = compare_with_k_means(Subject.of(wine_model, wine, None, 0))
     assert comparison.silhouette == pytest.approx(wine_model.silhouette_, abs=1e-5)
-    judged = silhouette_values(wine_model, wine, comparison.k_means_labels).mean()
+    judged = wine_model.network_.silhouette_values(wine, comparison.k_means_labels).mean()
     assert comparison.k_means_silhouette == pytest.approx(judged, abs=1e-5)
     assert "it had the rows as the model completes them" in wine_page.text
 
@@ -56,10 +55,13 @@ def test_by_loss_the_least_inertia_is_kept(iris):
 def test_k_means_sees_rows_as_the_metric_does(iris, metric):
     model = ClAM(3, n_init=2, metric=metric, random_state=0).fit(iris)
     rows = Subject.of(model, iris, None, 0).scaled
+    network = model.network_
     if metric == "cosine":
-        distances = 1 - rows @ model._memories.T
+        distances = 1 - rows @ network.memories.T
     else:
-        distances = model._length * np.linalg.norm(rows[:, None] - model._memories, axis=2)
+        distances = network.geometry.length * np.linalg.norm(
+            rows[:, None] - network.memories, axis=2
+        )
     np.testing.assert_allclose(distances, model.transform(iris), rtol=1e-3, atol=1e-5)
 
 

@@ -59,8 +59,8 @@ def test_entropy_counts_all_rows(iris, iris_model, iris_page):
 
 def test_basins_are_what_the_model_predicts_in_the_plane(iris, iris_model, iris_page):
     basins = iris_page.data["basins"]
-    plane = Plane.of(iris_model, iris)
-    labels = plane.ask("predict", np.array(basins["x"]), np.array(basins["y"]))
+    plane = Plane.from_estimator(iris_model, iris)
+    labels = plane.ask(iris_model.network_.labels, np.array(basins["x"]), np.array(basins["y"]))
     # Coordinates are rounded on the page: at a border a point may fall to the other side.
     assert np.mean(labels == basins["labels"]) > 0.995
 
@@ -68,16 +68,16 @@ def test_basins_are_what_the_model_predicts_in_the_plane(iris, iris_model, iris_
 def test_borders_are_where_the_nearest_memory_changes(iris, iris_model, iris_page):
     borders = np.array(iris_page.data["basins"]["borders"])
     assert len(borders) > 1
-    plane = Plane.of(iris_model, iris)
+    plane = Plane.from_estimator(iris_model, iris)
     middles = plane.lift((borders[:, :2] + borders[:, 2:]) / 2)
     distances = np.sort(iris_model.transform(pd.DataFrame(middles, columns=iris.columns)), axis=1)
     np.testing.assert_allclose(distances[:, 0], distances[:, 1], atol=0.01)
 
 
 def test_large_tables_are_sampled_and_the_page_says_so(monkeypatch, page_of):
-    monkeypatch.setattr(_subject, "MOST_ROWS", 80)
-    monkeypatch.setattr(_subject, "FEWEST_ROWS", 80)
-    monkeypatch.setattr(_subject, "MOST_DRAWN", 50)
+    monkeypatch.setattr(_subject, "MAX_ROWS", 80)
+    monkeypatch.setattr(_subject, "MIN_ROWS", 80)
+    monkeypatch.setattr(_subject, "MAX_DRAWN", 50)
     X = make_blobs(200, 3, centers=2, random_state=0)[0]
     page = page_of(X)
     assert len(page.data["projection"]["x"]) == 50

@@ -62,7 +62,7 @@ def test_the_data_is_described(iris_page, iris):
     assert iris_page.facts["Constant columns"] == "none"
     assert "standard deviation" in iris_page.facts["Scaling"]
     assert iris_page.reader.headings[0] == ("h1", "Iris")
-    _, first, *_ = iris_page.tables["The columns, in their own units"]
+    _, first, *_ = iris_page.tables["The columns, in original units"]
     assert first == ["sepal length (cm)", "5.84", "0.83", "4.30", "7.90", "none"]
 
 
@@ -131,7 +131,7 @@ def test_very_wide_tables_are_cut_and_counted(page_of):
     X[:, 20:] = 0
     names = [f"{j} {'long ' * 50}" for j in range(10_000)]
     page = page_of(pd.DataFrame(X, columns=names), n_init=1)
-    assert len(page.tables["The columns, in their own units"]) == 31
+    assert len(page.tables["The columns, in original units"]) == 31
     assert "and 9,970 more columns" in page.text
     assert "and 9,972 more; they tell no rows apart" in page.text
     assert page.path.stat().st_size < LARGEST
@@ -187,12 +187,12 @@ def test_a_column_may_be_empty_in_new_rows(iris, iris_model, tmp_path):
     X = iris.copy()
     X.iloc[:, 2] = np.nan
     page = Page(iris_model, X, tmp_path)
-    row = page.tables["The columns, in their own units"][3]
+    row = page.tables["The columns, in original units"][3]
     assert row[1:] == ["–", "–", "–", "–", "100 %"]
 
 
 def test_large_sparse_tables_are_refused_with_a_way_out(iris_model, tmp_path, monkeypatch):
-    monkeypatch.setattr(_subject, "MOST_DENSE_CELLS", 100)
+    monkeypatch.setattr(_subject, "MAX_DENSE_CELLS", 100)
     X = sparse.csr_matrix(np.ones((150, 4)))
     model = ClAM(1, n_init=1).fit(X)
     with pytest.raises(

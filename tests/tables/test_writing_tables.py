@@ -39,8 +39,8 @@ def test_the_suffix_tells_the_format(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_pieces_make_up_the_table(tmp_path, suffix):
-    path, whole = tmp_path / f"pieces.{suffix}", tmp_path / f"whole.{suffix}"
+def test_chunks_make_up_the_table(tmp_path, suffix):
+    path, whole = tmp_path / f"chunks.{suffix}", tmp_path / f"whole.{suffix}"
     with TableWriter(path) as writer:
         writer.write(FRAME[:1])
         assert not path.exists()
@@ -50,7 +50,7 @@ def test_pieces_make_up_the_table(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_failure_between_pieces_leaves_nothing(tmp_path, suffix):
+def test_a_failure_between_chunks_leaves_nothing(tmp_path, suffix):
     path = tmp_path / f"table.{suffix}"
     writer = TableWriter(path).__enter__()
     writer.write(FRAME)
@@ -181,13 +181,13 @@ def test_cells_of_a_text_table_get_types_where_nothing_is_lost(save, tmp_path):
         "hue": ["red", None, None],
         "none": [None, None, None],
     }
-    # Later pieces might hold anything.
-    with TableWriter(tmp_path / "pieces.parquet") as writer:
+    # Later chunks might hold anything.
+    with TableWriter(tmp_path / "chunks.parquet") as writer:
         writer.write(frame[:1])
         writer.write(frame[1:])
-    pieces = pa.parquet.read_table(tmp_path / "pieces.parquet")
-    assert set(pieces.schema.types) == {pa.string()}
-    assert pieces["whole"].to_pylist() == ["1", "-20", None]
+    chunks = pa.parquet.read_table(tmp_path / "chunks.parquet")
+    assert set(chunks.schema.types) == {pa.string()}
+    assert chunks["whole"].to_pylist() == ["1", "-20", None]
 
 
 def test_text_of_a_typed_table_stays_text(tmp_path):
@@ -297,22 +297,22 @@ def test_what_excel_cannot_hold(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["fits.xlsx"]
 
 
-def test_pieces_must_fit_together(tmp_path):
+def test_chunks_must_fit_together(tmp_path):
     path = tmp_path / "table.parquet"
     with TableWriter(path) as writer:
         writer.write(pd.DataFrame({"x": [1.5]}))
         with pytest.raises(TableError, match="need the columns 'x', got 'y'"):
             writer.write(pd.DataFrame({"y": [1.5]}))
-        with pytest.raises(TableError, match="a later piece of the table has other types"):
+        with pytest.raises(TableError, match="a later chunk of the table has other types"):
             writer.write(pd.DataFrame({"x": ["text"]}))
         writer.write(pd.DataFrame({"x": [2]}))
     assert read_table(path)["x"].tolist() == [1.5, 2]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_writer_without_pieces(tmp_path, suffix):
+def test_a_writer_without_chunks(tmp_path, suffix):
     writer = TableWriter(tmp_path / f"table.{suffix}").__enter__()
-    with pytest.raises(TableError, match=f"no piece of a table was written to '.*table.{suffix}'"):
+    with pytest.raises(TableError, match=f"no chunk of a table was written to '.*table.{suffix}'"):
         writer.__exit__(None, None, None)
     assert os.listdir(tmp_path) == []
 

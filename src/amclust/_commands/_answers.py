@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from amclust._tables import Columns
 
 
 def answer_frame(
-    columns: Columns, frame: Any, answers: dict[str, Any], *, append: bool = False
+    columns: Columns, frame: Any, answers: Mapping[str, NDArray[Any]], *, append: bool = False
 ) -> Any:
     """Return answers beside the names of the rows, or beside the whole table."""
     import pandas as pd
@@ -26,15 +28,15 @@ def answer_frame(
             "with --prefix amclust_ say"
         )
         raise TableError(msg)
-    return pd.concat([beside, pd.DataFrame(answers, index=frame.index)], axis=1)
+    return pd.concat([beside, pd.DataFrame(dict(answers), index=frame.index)], axis=1)
 
 
 def write_frames(
-    frames: Iterator[Any], target: str, *, overwrite: bool, pieces: bool = False
+    frames: Iterator[Any], target: str, *, overwrite: bool, in_chunks: bool = False
 ) -> None:
     """Write frames one below the other; the file appears whole or not at all."""
     from amclust._tables import TableWriter
 
-    with TableWriter(target, overwrite=overwrite, pieces=pieces) as writer:
+    with TableWriter(target, overwrite=overwrite, in_chunks=in_chunks) as writer:
         for frame in frames:
             writer.write(frame)

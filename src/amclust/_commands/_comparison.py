@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +26,11 @@ BUNDLED: dict[str, tuple[Callable[..., Any], str | None]] = {
     "digits": (datasets.load_digits, None),
 }
 # Silhouettes take the square of it.
-MOST_ROWS_SCORED = 10_000
+MAX_ROWS_SCORED = 10_000
 
 
-class Outcome(NamedTuple):
+@dataclass(frozen=True)
+class Outcome:
     """How one method did."""
 
     method: str
@@ -47,8 +49,8 @@ def best_k_means(X: NDArray[Any], n_clusters: int, restarts: int, seed: int) -> 
 
 def silhouette_of(X: NDArray[Any], labels: NDArray[Any]) -> float:
     """Return the silhouette, on a fixed sample of many rows; -1 for a single cluster."""
-    if len(X) > MOST_ROWS_SCORED:
-        rows = np.random.default_rng(0).choice(len(X), MOST_ROWS_SCORED, replace=False)
+    if len(X) > MAX_ROWS_SCORED:
+        rows = np.random.default_rng(0).choice(len(X), MAX_ROWS_SCORED, replace=False)
         X, labels = X[rows], labels[rows]
     if not 1 < len(np.unique(labels)) < len(X):
         return -1.0

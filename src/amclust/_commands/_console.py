@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ def say(text: str = "") -> None:
     sys.stdout.write(f"{_printable(text, sys.stdout.encoding)}\n")
 
 
-def say_json(values: dict[str, Any]) -> None:
+def say_json(values: Mapping[str, object]) -> None:
     """Print the result as one JSON object; what is not a number is null."""
     sys.stdout.write(f"{json.dumps(_plain(values), allow_nan=False)}\n")
 
@@ -83,7 +83,7 @@ def reason(error: BaseException) -> str:
         where = error.filename or "standard input or output"
         return f"{where}: {error.strerror.lower()}"
     if isinstance(error, MemoryError):
-        return "out of memory; --stream reads a table piece by piece"
+        return "out of memory; --stream reads a table in chunks"
     if isinstance(error, EXPECTED):
         return str(error).strip() or type(error).__name__
     kind = f"{type(error).__name__}: {error}"

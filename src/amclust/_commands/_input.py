@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from amclust._commands._console import count
 from amclust._progress import ProgressLine
@@ -51,7 +51,7 @@ def _waiting(arguments: argparse.Namespace) -> Iterator[None]:
 
 
 def read_in_chunks(arguments: argparse.Namespace) -> Chunks:
-    """Read the table piece by piece."""
+    """Read the table in chunks."""
     from amclust._tables import TableError, read_chunks
 
     if arguments.sheet is not None:
@@ -60,7 +60,16 @@ def read_in_chunks(arguments: argparse.Namespace) -> Chunks:
     return read_chunks(arguments.table, chunk_rows=arguments.chunk_rows, **_reading(arguments))
 
 
-def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
+class Reading(TypedDict):
+    """How a table is read; None: found out from the file."""
+
+    format: str | None
+    delimiter: str | None
+    encoding: str | None
+    header: bool | None
+
+
+def _reading(arguments: argparse.Namespace) -> Reading:
     return {
         "format": arguments.format,
         "delimiter": arguments.delimiter,
@@ -88,7 +97,14 @@ def choose_columns(
     )
 
 
-def _spelling(arguments: argparse.Namespace) -> dict[str, Any]:
+class Marks(TypedDict):
+    """The marks in numbers."""
+
+    decimal: str
+    thousands: str | None
+
+
+def _spelling(arguments: argparse.Namespace) -> Marks:
     return {"decimal": arguments.decimal or ".", "thousands": arguments.thousands}
 
 
@@ -176,8 +192,10 @@ def as_fitted(model: Any, X: Any) -> Any:
     return X if hasattr(model, "feature_names_in_") else X.to_numpy()
 
 
-def pieces(arguments: argparse.Namespace, saved: ModelFile) -> Iterator[tuple[Columns, Any, Any]]:
-    """Go through a table for a fitted model: its columns, the frame and its numbers, in pieces."""
+def chunks_of(
+    arguments: argparse.Namespace, saved: ModelFile
+) -> Iterator[tuple[Columns, Any, Any]]:
+    """Go through a table for a fitted model: its columns, the frame and its numbers, in chunks."""
     table = read_in_chunks(arguments) if arguments.stream else read(arguments)
     columns = columns_of(saved, arguments, table)
     done = 0

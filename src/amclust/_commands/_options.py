@@ -6,7 +6,13 @@ import argparse
 import json
 import math
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from amclust._objectives import AUTO, OBJECTIVES
+from amclust._parameters import METRICS, PARAMETERS, SCALES, check_parameters
+
+if TYPE_CHECKING:
+    from amclust._estimator import ClAM
 
 Parser = argparse.ArgumentParser
 Commands = Any  # argparse's own type for it is private
@@ -30,7 +36,7 @@ array, and JSON not at all. Missing cells are empty or one of
 MARKS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}
 # Of --scale and --weights: what ClAM calls None.
 NONE = "none"
-# Rows of a piece with --stream, and ClAM's restarts and epochs. They are no defaults of argparse:
+# Rows of a chunk with --stream, and ClAM's restarts and epochs. They are no defaults of argparse:
 # those who give one of these where it does not count are told.
 CHUNK_ROWS, RESTARTS, EPOCHS = 16_384, 10, 200
 # Parameters of ClAM that have an option of their own, which --set could contradict.
@@ -91,11 +97,10 @@ def epilog(examples: str, more: str = "") -> str:
 
 def add_table(parser: Parser, *, nargs: str | None = None, note: str = "") -> None:
     """Add the table to read, its columns and how to read it."""
-    more: dict[str, Any] = {} if nargs is None else {"nargs": nargs}
     parser.add_argument(
         "table",
+        nargs=nargs,
         help="CSV or TSV (also .gz), Parquet, Arrow, NumPy or Excel file; - is standard input",
-        **more,
     )
     add_columns(parser, note)
     add_reading(parser)
@@ -146,13 +151,13 @@ def add_reading(parser: Parser) -> None:
 
 
 def add_stream(parser: Parser, what: str) -> None:
-    """Add reading piece by piece."""
+    """Add reading in chunks."""
     parser.add_argument("--stream", action="store_true", help=what)
     parser.add_argument(
         "--chunk-rows",
         metavar="N",
         type=positive,
-        help=f"rows of a piece with --stream (default: {CHUNK_ROWS})",
+        help=f"rows of a chunk with --stream (default: {CHUNK_ROWS})",
     )
 
 
@@ -186,9 +191,9 @@ def add_model(parser: Parser) -> None:
     group = parser.add_argument_group("model")
     group.add_argument(
         "--objective",
-        choices=["auto", "silhouette", "completion", "reconstruction"],
-        default="auto",
-        help="what training improves (default: auto)",
+        choices=[AUTO, *OBJECTIVES],
+        default=AUTO,
+        help=f"what training is for (default: {AUTO}): {_objectives()}",
     )
     add_distances(group)
     group.add_argument(
@@ -215,20 +220,26 @@ def add_model(parser: Parser) -> None:
     add_seed(group)
 
 
+def _objectives() -> str:
+    """List the objectives."""
+    listed = ", ".join(f"{known.name} ({known.summary})" for known in OBJECTIVES.values())
+    return listed.replace("%", "%%")
+
+
 def add_distances(group: Any) -> None:
     """Add what decides distances."""
     group.add_argument(
         "--metric",
-        choices=["euclidean", "cosine", "mahalanobis"],
-        default="euclidean",
-        help="distance between rows (default: euclidean)",
+        choices=METRICS,
+        default=METRICS[0],
+        help="distance between rows (default: %(default)s)",
     )
     group.add_argument(
         "--scale",
-        choices=["standard", "robust", NONE],
-        default="standard",
+        choices=[*SCALES, NONE],
+        default=SCALES[0],
         help="what columns are divided by: standard deviation, quartile distance, nothing "
-        "(default: standard)",
+        "(default: %(default)s)",
     )
 
 
@@ -259,35 +270,32 @@ def add_words(parser: Parser, keys: str) -> None:
     )
 
 
-def model_of(arguments: argparse.Namespace, parser: Parser) -> Any:
+def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
     """Return the ClAM that the options describe; exit with 2 where they are wrong."""
-    from amclust._clam import ClAM
+    from amclust._estimator import ClAM
 
-    parameters = {
-        "n_clusters": arguments.clusters,
-        "objective": arguments.objective,
-        "metric": arguments.metric,
-        "scale": None if arguments.scale == NONE else arguments.scale,
-        "beta": arguments.beta,
-        "weights": arguments.weights,
-        "n_init": arguments.restarts or RESTARTS,
-        "max_epochs": arguments.epochs or EPOCHS,
-        "random_state": arguments.seed,
-        "n_jobs": arguments.threads,
-        "verbose": 0 if arguments.quiet else 1,
-    }
-    known = ClAM._get_param_names()
+    model = ClAM(
+        arguments.clusters,
+        objective=arguments.objective,
+        metric=arguments.metric,
+        scale=None if arguments.scale == NONE else arguments.scale,
+        beta=arguments.beta,
+        weights=arguments.weights,
+        n_init=arguments.restarts or RESTARTS,
+        max_epochs=arguments.epochs or EPOCHS,
+        random_state=arguments.seed,
+        n_jobs=arguments.threads,
+        verbose=0 if arguments.quiet else 1,
+    )
     for name, value in arguments.set:
-        if name not in known:
-            parser.error(
-                f"argument --set: ClAM has no parameter {name!r}; it has {', '.join(known)}"
-            )
+        if name not in PARAMETERS:
+            known = ", ".join(sorted(PARAMETERS))
+            parser.error(f"argument --set: ClAM has no parameter {name!r}; it has {known}")
         if name in OWN_OPTIONS:
             parser.error(f"argument --set: {name} has an option of its own, {OWN_OPTIONS[name]}")
-        parameters[name] = value
-    model = ClAM(**parameters)
+        model.set_params(**{name: value})
     try:
-        model._validate_params()
+        check_parameters(model.get_params(deep=False))
     except ValueError as error:
         parser.error(str(error))
     return model

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amclust._commands._console import count, say, say_table
+from amclust._estimator import ClAM
 
-MOST_CLUSTERS_SHOWN = 30
+MAX_CLUSTERS_SHOWN = 30
 
 
-def cluster_sizes(labels: Any, n_clusters: int) -> Any:
+class Description(TypedDict):
+    """The numbers of a fitted model; these keys are part of the interface."""
+
+    n_clusters: int
+    n_features: int
+    sizes: NDArray[np.int64] | None  # None: not counted
+    silhouette: float
+    loss: float
+    beta: float
+    epochs: int
+    restarts: int
+
+
+def cluster_sizes(labels: Any, n_clusters: int) -> NDArray[np.int64]:
     """Return the number of rows of every cluster."""
     return np.bincount(labels, minlength=n_clusters)
 
 
-def describe(model: Any, sizes: Any) -> dict[str, Any]:
-    """Return the numbers of a fitted model; these keys are part of the interface."""
+def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> Description:
+    """Return the numbers of a fitted model."""
     return {
         "n_clusters": model.n_clusters_,
         "n_features": model.n_features_in_,
@@ -30,7 +45,7 @@ def describe(model: Any, sizes: Any) -> dict[str, Any]:
     }
 
 
-def say_quality(model: Any) -> None:
+def say_quality(model: ClAM) -> None:
     """Print what was found, in one line."""
     how = f"best of {len(model.runs_)} restarts" if len(model.runs_) > 1 else "one run"
     found = f"{count(model.n_clusters_, 'cluster')}, {how}"
@@ -39,10 +54,10 @@ def say_quality(model: Any) -> None:
     say(found)
 
 
-def say_sizes(sizes: Any) -> None:
+def say_sizes(sizes: NDArray[np.int64]) -> None:
     """Print the sizes of clusters."""
     total = max(1, int(sizes.sum()))
-    shown = sizes[:MOST_CLUSTERS_SHOWN]
+    shown = sizes[:MAX_CLUSTERS_SHOWN]
     rows = [[str(m), f"{size:,}", f"{size / total:.0%}"] for m, size in enumerate(shown)]
     say_table(["cluster", "rows", "share"], rows)
     if len(sizes) > len(shown):

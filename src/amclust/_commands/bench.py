@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,10 @@ from numpy.typing import NDArray
 from amclust._commands import _options
 from amclust._commands._console import count, say, say_json, say_table
 from amclust._commands._input import choose_columns, matrix_of, read
+from amclust._parameters import SCALES
+
+if TYPE_CHECKING:
+    from amclust._commands._comparison import Outcome
 
 EXAMPLES = """
 amclust bench --restarts 2 --repeats 1
@@ -53,7 +58,7 @@ def add(commands: _options.Commands) -> None:
     group = parser.add_argument_group("model")
     group.add_argument(
         "--scale",
-        choices=["standard", "robust", _options.NONE],
+        choices=[*SCALES, _options.NONE],
         help="what columns are divided by (default: standard; for digits, nothing)",
     )
     group.add_argument(
@@ -86,13 +91,25 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
                 "command": "bench",
                 "restarts": arguments.restarts,
                 "repeats": arguments.repeats,
-                "results": results,
+                "results": [asdict(result) for result in results],
             }
         )
     return 0
 
 
-def _bundled(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Result:
+    """How the methods did on one table; the names of these fields are part of the interface."""
+
+    table: str
+    rows: int
+    features: int
+    n_clusters: int
+    methods: list[Outcome]
+    ratio: float
+
+
+def _bundled(arguments: argparse.Namespace) -> list[Result]:
     from amclust._commands._comparison import BUNDLED
 
     results = []
@@ -104,7 +121,7 @@ def _bundled(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     return results
 
 
-def _table(arguments: argparse.Namespace) -> dict[str, Any]:
+def _table(arguments: argparse.Namespace) -> Result:
     from amclust._tables import TableError
 
     frame = read(arguments)
@@ -128,9 +145,9 @@ def _compare(
     truth: NDArray[Any] | None,
     n_clusters: int,
     scale: str,
-) -> dict[str, Any]:
-    from amclust._clam import ClAM
+) -> Result:
     from amclust._commands._comparison import best_k_means, compare, table_of
+    from amclust._estimator import ClAM
 
     model = ClAM(
         n_clusters,
@@ -152,22 +169,24 @@ def _compare(
         say(f"{name}: {shape}, {count(n_clusters, 'cluster')}, {restarts} each")
         say_table(*table_of(outcomes))
         say(f"ClAM took {ratio:.2f} times as long as k-means\n")
-    return {
-        "table": name,
-        "rows": X.shape[0],
-        "features": X.shape[1],
-        "n_clusters": n_clusters,
-        "methods": [outcome._asdict() for outcome in outcomes],
-        "ratio": ratio,
-    }
+    return Result(name, X.shape[0], X.shape[1], n_clusters, outcomes, ratio)
 
 
 def scaled_rows(X: NDArray[Any], scale: str | None) -> NDArray[np.float64]:
     """Return rows as ClAM scales them, their missing values filled with the columns' means."""
-    from amclust import _native
-    from amclust._units import column_factors, make_dataset
+    from amclust._geometry import Geometry
+    from amclust._rows import TableRows
 
-    stats = _native.statistics(make_dataset(X), None, None, 1)
-    factors = column_factors(scale, "euclidean", X, stats, None, None)
-    centred = np.asarray((X - np.asarray(stats["mean"])) * factors, dtype=np.float64)
+    rows = TableRows(X)
+    geometry = Geometry.fit(
+        rows,
+        rows.statistics(None, None, 1),
+        metric="euclidean",
+        scale=scale,
+        mask_value="mean",
+        indices=None,
+        weights=None,
+        threads=1,
+    )
+    centred = np.asarray((X - geometry.center) * geometry.column_scale, dtype=np.float64)
     return np.nan_to_num(centred, nan=0.0)

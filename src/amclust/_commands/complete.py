@@ -15,11 +15,11 @@ from amclust._commands._input import (
     check_order,
     check_outputs,
     choose_columns,
+    chunks_of,
     count_missing,
     learn,
     load,
     matrix_of,
-    pieces,
     read,
 )
 
@@ -52,7 +52,7 @@ def add(commands: _options.Commands) -> None:
     )
     _options.add_output(parser, "write the filled table here (default: -, standard output)")
     _options.add_clusters(parser, required=False)
-    _options.add_stream(parser, "read and write piece by piece; needs a model file")
+    _options.add_stream(parser, "read and write in chunks; needs a model file")
     _options.add_words(
         parser, "command, table, model, rows, filled (number of cells), output; needs -o"
     )
@@ -98,7 +98,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         frames(),
         arguments.output or "-",
         overwrite=arguments.force,
-        pieces=arguments.stream,
+        in_chunks=arguments.stream,
     )
     if arguments.json:
         say_json(
@@ -118,7 +118,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
 
 def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, ...]]:
     saved = load(path)
-    for columns, frame, X in pieces(arguments, saved):
+    for columns, frame, X in chunks_of(arguments, saved):
         yield columns, frame, X, saved.model
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def wines() -> Any:
     """Return scikit-learn's wines as people keep tables: with names, text and missing cells."""
     from sklearn.datasets import load_wine
 
-    # In any order: pieces of a table that is sorted by what is to be found would mislead.
+    # In any order: chunks of a table that is sorted by what is to be found would mislead.
     frame = load_wine(as_frame=True).frame.sample(frac=1.0, random_state=0, ignore_index=True)
     cultivar = frame.pop("target")
     frame = frame.rename(columns={"od280/od315_of_diluted_wines": "od280_od315"})
@@ -118,8 +119,8 @@ def _show(arguments: argparse.Namespace) -> None:
         raise ModuleNotFoundError(msg, name="matplotlib")
     from sklearn.datasets import load_digits
 
-    from amclust._clam import ClAM
     from amclust._commands._comparison import best_k_means, compare, table_of
+    from amclust._estimator import ClAM
 
     X, y = load_digits(return_X_y=True)
     k, restarts, seed = len(np.unique(y)), arguments.restarts, arguments.seed
@@ -146,7 +147,7 @@ def _show(arguments: argparse.Namespace) -> None:
                 "rows": X.shape[0],
                 "features": X.shape[1],
                 "restarts": restarts,
-                "results": [outcome._asdict() for outcome in outcomes],
+                "results": [asdict(outcome) for outcome in outcomes],
                 "picture": str(output),
             }
         )

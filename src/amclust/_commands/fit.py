@@ -58,7 +58,7 @@ def add(commands: _options.Commands) -> None:
     )
     _options.add_stream(
         parser,
-        "read a table that does not fit into memory piece by piece, as partial_fit does: a single "
+        "read a table that does not fit into memory in chunks, as partial_fit does: a single "
         "run, without restarts and epochs; sizes are counted only for --labels",
     )
     parser.add_argument(
@@ -84,7 +84,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         parser.error("a pipe can be read only once: no --passes and no --labels with --stream")
     fewest = arguments.clusters if isinstance(arguments.clusters, int) else 1
     if arguments.stream and arguments.chunk_rows < fewest:
-        parser.error("argument --chunk-rows: a piece needs as many rows as there are clusters")
+        parser.error("argument --chunk-rows: a chunk needs as many rows as there are clusters")
     check_outputs(arguments, "output", "labels", tables=("labels",))
     seen = (_learn_from_stream if arguments.stream else _learn_from_all)(arguments, model)
     if arguments.output:
@@ -129,7 +129,7 @@ def _learn_from_all(arguments: argparse.Namespace, model: Any) -> Seen:
 
 
 def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
-    """Learn from one piece after the other: the same answer as `partial_fit` over the pieces."""
+    """Learn from one chunk after the other: the same answer as `partial_fit` over the chunks."""
     chunks = read_in_chunks(arguments)
     columns = choose_columns(arguments, chunks)
     line = ProgressLine()
@@ -139,7 +139,7 @@ def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
         for frame in chunks:
             X = matrix_of(columns, frame, first_row=rows)
             columns.ids(frame, first_row=rows)
-            learn(model.partial_fit, X, "the first piece")
+            learn(model.partial_fit, X, "the first chunk")
             rows += len(frame)
             missing += count_missing(columns, X)
             if not arguments.quiet and line.is_due():
@@ -159,14 +159,16 @@ def _write_labels(arguments: argparse.Namespace, model: Any, seen: Seen) -> Any:
             sizes = sizes + cluster_sizes(labels, model.n_clusters_)
             yield answer_frame(seen.columns, frame, {"label": labels})
 
-    write_frames(labelled(), arguments.labels, overwrite=arguments.force, pieces=arguments.stream)
+    write_frames(
+        labelled(), arguments.labels, overwrite=arguments.force, in_chunks=arguments.stream
+    )
     return sizes
 
 
 def _say(arguments: argparse.Namespace, model: Any, seen: Seen, sizes: Any) -> None:
-    holes = f", {count(seen.missing, 'missing cell')}" if seen.missing else ""
+    missing = f", {count(seen.missing, 'missing cell')}" if seen.missing else ""
     table = "standard input" if arguments.table == "-" else arguments.table
-    say(f"{table}: {count(seen.rows, 'row')}, {count(model.n_features_in_, 'feature')}{holes}")
+    say(f"{table}: {count(seen.rows, 'row')}, {count(model.n_features_in_, 'feature')}{missing}")
     if arguments.stream:
         say(
             f"{count(model.n_clusters_, 'cluster')}, {count(arguments.passes, 'pass')} of the table"

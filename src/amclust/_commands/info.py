@@ -44,16 +44,17 @@ def add(commands: _options.Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read a model file and describe it."""
-    from amclust._clam import ClAM
+    from amclust._estimator import ClAM
 
     model, extra, header = load(arguments.model)
     features = header["feature_names"]
     size = os.path.getsize(arguments.model)
     parameters = model.get_params()
     source = extra.get("source")
-    sizes = cluster_sizes(model.labels_, model.n_clusters_)
-    if isinstance(source, dict) and source.get("rows") != sizes.sum():
-        sizes = None  # the labels of a model that was streamed are those of its last piece
+    sizes = None
+    if not isinstance(source, dict) or source.get("rows") == len(model.labels_):
+        # The labels of a model that was streamed are those of its last chunk.
+        sizes = cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.json:
         say_json(
             {

@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amclust._commands import _options
 from amclust._commands._answers import answer_frame, write_frames
 from amclust._commands._console import count, say, say_json
-from amclust._commands._input import as_fitted, check_order, check_outputs, load, pieces
+from amclust._commands._input import as_fitted, check_order, check_outputs, chunks_of, load
 from amclust._commands._summary import cluster_sizes, say_sizes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from amclust._estimator import ClAM
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -49,7 +54,7 @@ def add(commands: _options.Commands) -> None:
         "--prefix", metavar="TEXT", default="", help="put this before the names of new columns"
     )
     _options.add_output(parser, "write the labels here (default: -, standard output, as CSV)")
-    _options.add_stream(parser, "read and write piece by piece")
+    _options.add_stream(parser, "read and write in chunks")
     _options.add_words(
         parser, "command, table, model, rows, sizes, output; without -o also columns"
     )
@@ -70,7 +75,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
 
     def frames() -> Iterator[Any]:
         nonlocal sizes
-        for columns, frame, X in pieces(arguments, saved):
+        for columns, frame, X in chunks_of(arguments, saved):
             answers = ask(saved.model, as_fitted(saved.model, X), arguments)
             sizes = sizes + cluster_sizes(answers[f"{arguments.prefix}label"], len(sizes))
             yield answer_frame(columns, frame, answers, append=arguments.append)
@@ -86,7 +91,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
             frames(),
             arguments.output or "-",
             overwrite=arguments.force,
-            pieces=arguments.stream,
+            in_chunks=arguments.stream,
         )
     rows = int(sizes.sum())
     if arguments.json:
@@ -107,9 +112,9 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def ask(model: Any, X: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+def ask(model: ClAM, X: Any, arguments: argparse.Namespace) -> dict[str, NDArray[Any]]:
     """Return what was asked about rows, by the names of the new columns."""
-    answers: dict[str, Any] = {"label": model.predict(X)}
+    answers: dict[str, NDArray[Any]] = {"label": model.predict(X)}
     if arguments.proba:
         answers |= {f"probability_{m}": p for m, p in enumerate(model.predict_proba(X).T)}
     if arguments.distances:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amclust._commands import _options
 from amclust._commands._console import count, note, say, say_json, say_table
@@ -23,6 +25,9 @@ amclust predict best.amc wine.csv
 # What a table of configurations does not repeat: numbers of runs, and what is the same in all rows.
 MEASURES = ("run", "config", "seed", "rung", "epochs", "loss", "converged", "chosen", "beta")
 
+# A configuration with what its best run found, by the names of the results.
+Configuration = Mapping[str, Any]
+
 
 def add(commands: _options.Commands) -> None:
     """Add the command."""
@@ -31,8 +36,8 @@ def add(commands: _options.Commands) -> None:
         "search",
         "find the best configuration, and number of clusters, under a budget",
         "Train many configurations for a few epochs, go on with the best of them, and so on "
-        "(successive halving) until the budget is used. Runs whose clusters do not all live never "
-        "win over one whose clusters do.",
+        "(successive halving) until the budget is used. Runs with empty clusters never win over "
+        "one without.",
         usage="table -k K [options]",
         examples=EXAMPLES,
     )
@@ -96,8 +101,8 @@ def add(commands: _options.Commands) -> None:
 
 def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     """Search, keep the best model, show the best configurations."""
-    from amclust._clam import ClAM
-    from amclust.selection import ClAMSearch
+    from amclust._estimator import ClAM
+    from amclust._search import ClAMSearch
 
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
@@ -157,12 +162,12 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def best_configurations(results: dict[str, Any], top: int) -> list[dict[str, Any]]:
-    """Return the configurations by their best run; those with dead clusters come last."""
-    dead = results["living_clusters"] < results["n_clusters"]
-    order = np.lexsort((-np.nan_to_num(results["silhouette"], nan=-np.inf), dead))
+def best_configurations(results: Mapping[str, NDArray[Any]], top: int) -> list[Configuration]:
+    """Return the configurations by their best run; those with empty clusters come last."""
+    has_empty = results["living_clusters"] < results["n_clusters"]
+    order = np.lexsort((-np.nan_to_num(results["silhouette"], nan=-np.inf), has_empty))
     seen: set[tuple[int, int]] = set()
-    best: list[dict[str, Any]] = []
+    best: list[Configuration] = []
     names = [name for name in results if name not in MEASURES]
     for row in order:
         key = (results["config"][row], results["n_clusters"][row])
@@ -182,7 +187,7 @@ def _write_results(search: Any, arguments: argparse.Namespace) -> None:
 
 
 def _say(
-    arguments: argparse.Namespace, search: Any, best: list[dict[str, Any]], sizes: Any
+    arguments: argparse.Namespace, search: Any, best: list[Configuration], sizes: NDArray[np.int64]
 ) -> None:
     say(
         f"{count(search.n_configs_, 'configuration')} tried, {search.budget_used_:,} of "

@@ -16,14 +16,14 @@ from amclust._report._subject import FloatArray, Subject
 # How many features are told of a cluster or row; and from which departure on, as a part of the
 # typical spread of a (scaled) column.
 FEATURES_SHOWN = 5
-LEAST_TOLD = 0.1
+MIN_TOLD = 0.1
 
 
 class Departure(NamedTuple):
     """One feature that departs from what is usual."""
 
     column: int
-    value: float  # in the table's own units
+    value: float  # in original units
     usual: float
     scaled: float  # the difference in scaled units
 
@@ -33,7 +33,7 @@ class Profiles:
     """The memories beside all rows, feature by feature.
 
     For "cosine" these are parts of a row of length 1, since that is what memories are; otherwise
-    they are in the table's own units.
+    they are in original units.
     """
 
     subject: Subject
@@ -41,12 +41,12 @@ class Profiles:
     @property
     def directions(self) -> bool:
         """Whether memories are directions."""
-        return self.subject.model._fitted_metric == "cosine"
+        return self.subject.geometry.spherical
 
     @cached_property
     def memories(self) -> NDArray[np.float64]:
-        """One row a cluster."""
-        return np.asarray(self.subject.model.cluster_centers_, dtype=np.float64)
+        """One row per cluster."""
+        return np.asarray(self.subject.network.centers, dtype=np.float64)
 
     @cached_property
     def usual(self) -> NDArray[np.float64]:
@@ -67,8 +67,8 @@ class Profiles:
     @property
     def typical(self) -> float:
         """The spread of a typical column, in scaled units: 1, unless nothing was scaled."""
-        model = self.subject.model
-        return model._length if model._fitted_metric == "euclidean" else 1.0
+        geometry = self.subject.geometry
+        return geometry.length if geometry.metric == "euclidean" else 1.0
 
     @cached_property
     def formats(self) -> Sequence[ColumnFormat]:
@@ -101,7 +101,7 @@ class Profiles:
         self, values: NDArray[np.float64], usual: NDArray[np.float64]
     ) -> list[Departure]:
         scaled = np.nan_to_num((values - usual) * self.factor)
-        least = LEAST_TOLD * self.typical
+        least = MIN_TOLD * self.typical
         order = np.argsort(-np.abs(scaled), kind="stable")[:FEATURES_SHOWN]
         return [
             Departure(int(j), float(values[j]), float(usual[j]), float(scaled[j]))

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from amclust import _native
-from amclust._config import n_threads
 from amclust._k_means import k_means_restarts
 from amclust._report._subject import Subject
 
 # A model of a thousand restarts is compared with this many at most.
-MOST_RESTARTS = 50
+MAX_RESTARTS = 50
 
 
 class Comparison(NamedTuple):
@@ -38,11 +36,13 @@ def compare_with_k_means(subject: Subject) -> Comparison | None:
     n_clusters, rows = subject.n_clusters, subject.scaled
     if n_clusters < 2 or len(rows) < n_clusters:
         return None
-    restarts = min(len(subject.model.runs_), MOST_RESTARTS)
+    restarts = min(len(subject.model.runs_), MAX_RESTARTS)
     fitted = k_means_restarts(rows, n_clusters, restarts, subject.random_state)
     labels = subject.labels[subject.sample]
     candidates = np.stack([labels, *(run.labels_ for run in fitted)])
-    silhouettes = _silhouettes(subject, candidates)
+    silhouettes = subject.network.silhouettes(
+        subject.rows[subject.sample], candidates, n_jobs=subject.n_jobs
+    )
     if subject.model.selection == "silhouette":
         best = int(np.argmax(np.nan_to_num(silhouettes[1:], nan=-1.0)))
     else:
@@ -57,14 +57,6 @@ def compare_with_k_means(subject: Subject) -> Comparison | None:
         float(adjusted_rand_score(labels, chosen)),
         chosen,
     )
-
-
-def _silhouettes(subject: Subject, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-    model, rows = subject.model, np.arange(len(subject.sample))
-    data = model._dataset(subject.rows[subject.sample])
-    threads = n_threads(model.n_jobs)
-    labels = np.ascontiguousarray(labels, dtype=np.int32)
-    return _native.silhouette(data, rows, None, labels, subject.n_clusters, threads)
 
 
 def _sizes(labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int64]:

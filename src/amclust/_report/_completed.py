@@ -11,7 +11,7 @@ from amclust._report._subject import FloatArray, Subject
 
 
 class FilledCell(NamedTuple):
-    """One value that was missing, in the table's own units."""
+    """One value that was missing, in original units."""
 
     row: int
     column: int
@@ -22,8 +22,10 @@ class FilledCell(NamedTuple):
 
 def first_filled_cells(subject: Subject, count: int) -> list[FilledCell]:
     """Return the first cells that were missing, from the top of the table."""
-    rows = first_rows_with_holes(subject, count)
-    completed = subject.network.complete(subject.rows[rows]) if len(rows) else subject.rows[rows]
+    rows = first_incomplete_rows(subject, count)
+    completed = subject.rows[rows]
+    if len(rows):
+        completed = subject.network.complete(completed, n_jobs=subject.n_jobs)
     cells = [
         FilledCell(int(row), int(j), float(values[j]), int(subject.labels[row]), float(memory[j]))
         for row, values, memory in zip(
@@ -38,12 +40,12 @@ def memories_of(
     subject: Subject, rows: NDArray[np.int64], completed: FloatArray
 ) -> NDArray[np.float64]:
     """Return the memory that each row falls to; for "cosine", at the length of the row."""
-    memories = np.asarray(subject.model.cluster_centers_[subject.labels[rows]], dtype=np.float64)
-    if subject.model._metric == "cosine":
+    memories = np.asarray(subject.network.centers[subject.labels[rows]], dtype=np.float64)
+    if subject.geometry.spherical:
         memories = memories * np.linalg.norm(completed, axis=1, keepdims=True)
     return memories
 
 
-def first_rows_with_holes(subject: Subject, count: int) -> NDArray[np.int64]:
+def first_incomplete_rows(subject: Subject, count: int) -> NDArray[np.int64]:
     """Return the numbers of the first rows in which a value is missing."""
     return np.flatnonzero(np.isnan(subject.rows).any(axis=1))[:count]

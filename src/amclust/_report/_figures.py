@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from amclust._report._clusters import Profiles
 from amclust._report._html import shorten
 from amclust._report._numbers import number
 from amclust._report._subject import Subject
-from amclust._silhouettes import silhouette_values
 from amclust._voronoi import voronoi_segments
 
 # Points of the grid of basins in each direction; fewer where a point has many features.
@@ -25,6 +25,66 @@ LONGEST_IN_HOVER = 32
 ENTROPY_BINS = 30
 # Up and down in a plane whose second axis means nothing: steps that never fall together.
 JITTER, GOLDEN_RATIO = 0.12, 0.6180339887
+
+
+class Projection(TypedDict):
+    """The drawn rows in the plane, and what is told of each: one entry per row."""
+
+    x: list[float]
+    y: list[float]
+    cluster: list[int]
+    row: list[str]
+    energy: list[str]
+    entropy: list[str]
+    features: list[list[str]]  # per cluster: the names of what is told of its rows
+    values: list[list[str]]
+
+
+class Points(TypedDict):
+    """Points in the plane."""
+
+    x: list[float]
+    y: list[float]
+
+
+class Basins(TypedDict):
+    """To which memory every point of a grid falls, and where the nearest memory changes."""
+
+    x: list[float]
+    y: list[float]
+    labels: list[list[int]]
+    memories: Points
+    borders: list[list[float]]  # x, y, x, y
+
+
+class Knife(TypedDict):
+    """The silhouettes of a cluster's drawn rows, and the places of these among the drawn rows."""
+
+    cluster: int
+    values: list[float]
+    rows: list[int]
+
+
+class Histogram(TypedDict):
+    """How many rows lie between two edges."""
+
+    counts: list[int]
+    edges: list[float]
+
+
+class PageData(TypedDict):
+    """All that report.js draws."""
+
+    colours: dict[str, Sequence[str]]  # light and dark
+    clusters: int
+    numbered: bool  # whether there is room for the numbers of the memories
+    axes: list[str]
+    principal: bool  # whether the axes are principal components
+    projection: Projection
+    basins: Basins
+    knives: list[Knife] | None
+    silhouette: float | None
+    entropy: Histogram | None
 
 
 def rounded(values: NDArray[Any], digits: int = 4) -> list[Any]:
@@ -40,21 +100,23 @@ def rounded(values: NDArray[Any], digits: int = 4) -> list[Any]:
 def silhouettes(subject: Subject) -> NDArray[np.float64]:
     """Return the silhouettes of the sampled rows, by the distances of the model."""
     rows, labels = subject.rows[subject.sample], subject.labels[subject.sample]
-    return silhouette_values(subject.network, rows, labels, max_rows=len(rows))
+    return subject.network.silhouette_values(
+        rows, labels, max_rows=len(rows), n_jobs=subject.n_jobs
+    )
 
 
 def plane_of(subject: Subject) -> Plane:
     """Return the plane in which rows are shown."""
-    return Plane.of(subject.network, subject.rows[subject.sample])
+    return Plane.of(subject.network, subject.rows[subject.sample], n_jobs=subject.n_jobs)
 
 
 def axis_titles(subject: Subject, plane: Plane) -> list[str]:
-    """Name the axes: by the table's own columns where it has one or two."""
+    """Name the axes: by the columns of the table where it has one or two."""
     names = plane.labels if subject.rows.shape[1] > 2 else [*subject.names, ""][:2]
     return [shorten(text) for text in names]
 
 
-def projection(subject: Subject, profiles: Profiles, plane: Plane) -> dict[str, Any]:
+def projection(subject: Subject, profiles: Profiles, plane: Plane) -> Projection:
     """Return the drawn rows in the plane, with what is told of each when one points at it."""
     rows, points = subject.sample[subject.drawn], plane.rows[subject.drawn].copy()
     if subject.rows.shape[1] == 1:  # a line of dots would hide how many there are
@@ -80,7 +142,7 @@ def projection(subject: Subject, profiles: Profiles, plane: Plane) -> dict[str, 
     }
 
 
-def basins(subject: Subject, plane: Plane) -> dict[str, Any]:
+def basins(subject: Subject, plane: Plane) -> Basins:
     """Return to which memory every point of the plane falls, and which memory is nearest."""
     cells = GRID_CELLS // subject.rows.shape[1]
     finest = FINEST_GRID if subject.n_clusters <= FEW_CLUSTERS else FINEST_GRID_OF_MANY
@@ -90,13 +152,13 @@ def basins(subject: Subject, plane: Plane) -> dict[str, Any]:
     return {
         "x": rounded(xs, 5),
         "y": rounded(ys, 5),
-        "labels": plane.ask("predict", xs, ys).tolist(),
+        "labels": plane.ask(subject.network.labels, xs, ys).tolist(),
         "memories": {"x": rounded(plane.memories[:, 0]), "y": rounded(plane.memories[:, 1])},
-        "borders": [rounded(ends) for ends in borders],  # x, y, x, y
+        "borders": [rounded(ends) for ends in borders],
     }
 
 
-def knives(subject: Subject, values: NDArray[np.float64]) -> list[dict[str, Any]]:
+def knives(subject: Subject, values: NDArray[np.float64]) -> list[Knife]:
     """Return the silhouettes of the drawn rows cluster by cluster, the largest first.
 
     ``rows`` are places among the drawn rows.
@@ -111,7 +173,7 @@ def knives(subject: Subject, values: NDArray[np.float64]) -> list[dict[str, Any]
     ]
 
 
-def entropy_histogram(subject: Subject) -> dict[str, Any]:
+def entropy_histogram(subject: Subject) -> Histogram:
     """Return how many rows have which entropy of their memberships."""
     largest = np.log(subject.n_clusters)
     counts, edges = np.histogram(

@@ -1,4 +1,4 @@
-"""Small pieces of HTML. Whatever comes from a table is text: it goes through `escape`."""
+"""Small parts of HTML. Whatever comes from a table is text: it goes through `escape`."""
 
 from __future__ import annotations
 

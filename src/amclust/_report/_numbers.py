@@ -13,9 +13,9 @@ from amclust._report._subject import FloatArray
 
 NOTHING = "–"
 # Beyond these, zeros in front or behind would be all there is to see.
-LEAST_PLAIN, MOST_PLAIN = 1e-4, 1e15
+MIN_PLAIN, MAX_PLAIN = 1e-4, 1e15
 # Whole numbers of five and more digits are grouped; years are not.
-LEAST_GROUPED = 10_000
+MIN_GROUPED = 10_000
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -45,7 +45,7 @@ def number(value: float, digits: int = 3) -> str:
     if not math.isfinite(value):
         return NOTHING
     size = abs(value)
-    if size and not LEAST_PLAIN <= size < MOST_PLAIN:
+    if size and not MIN_PLAIN <= size < MAX_PLAIN:
         return _scientific(value, digits)
     decimals = max(0, digits - 1 - math.floor(math.log10(size))) if size else 0
     return fixed(value, decimals)
@@ -56,9 +56,7 @@ def fixed(value: float, decimals: int) -> str:
     if not math.isfinite(value):
         return NOTHING
     text = (
-        f"{abs(value):,.{decimals}f}"
-        if abs(value) >= LEAST_GROUPED
-        else f"{abs(value):.{decimals}f}"
+        f"{abs(value):,.{decimals}f}" if abs(value) >= MIN_GROUPED else f"{abs(value):.{decimals}f}"
     )
     return f"−{text}" if value < 0 and float(text.replace(",", "")) else text
 
@@ -84,9 +82,9 @@ class ColumnFormat(NamedTuple):
     def __call__(self, value: float) -> str:
         """Write a value of the column."""
         if self.whole and value == round(value) if math.isfinite(value) else False:
-            return fixed(value, 0) if abs(value) < MOST_PLAIN else number(value)
+            return fixed(value, 0) if abs(value) < MAX_PLAIN else number(value)
         size = abs(value)
-        if size and (size >= MOST_PLAIN or (self.decimals > 4 and size < LEAST_PLAIN)):
+        if size and (size >= MAX_PLAIN or (self.decimals > 4 and size < MIN_PLAIN)):
             return number(value)
         return fixed(value, self.decimals)
 

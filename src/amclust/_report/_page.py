@@ -6,7 +6,6 @@ import datetime
 import re
 from html import escape
 from importlib import resources
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from amclust._version import __version__
 
 LONGEST_TITLE = 200
 # On a map there is room for the numbers of so many memories.
-MOST_NUMBERED = 60
+MAX_NUMBERED = 60
 
 
 def build_page(subject: Subject, *, title: str | None, source: str | None) -> str:
@@ -40,10 +39,10 @@ def build_page(subject: Subject, *, title: str | None, source: str | None) -> st
     silhouettes = _figures.silhouettes(subject) if judged else None
     comparison = compare_with_k_means(subject)
     plane = _figures.plane_of(subject)
-    data = {
+    data: _figures.PageData = {
         "colours": {"light": LIGHT, "dark": DARK},
         "clusters": subject.n_clusters,
-        "numbered": subject.n_clusters <= MOST_NUMBERED,
+        "numbered": subject.n_clusters <= MAX_NUMBERED,
         "axes": _figures.axis_titles(subject, plane),
         "principal": len(subject.names) > 2 and bool(np.ptp(plane.rows, axis=0).any()),
         "projection": _figures.projection(subject, profiles, plane),
@@ -91,11 +90,11 @@ def _lede(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
     if subject.n_clusters == 1:
         return f"{rows} of {columns}, around a single memory."
     verb = "falls" if subject.n_rows == 1 else "fall"
-    living = np.flatnonzero(subject.sizes)
-    if len(living) == 1:
+    filled = np.flatnonzero(subject.sizes)
+    if len(filled) == 1:
         together = "all " if subject.n_rows > 1 else ""
-        return f"{rows} of {columns} {together}{verb} into cluster {living[0]}."
-    sizes = subject.sizes[living]
+        return f"{rows} of {columns} {together}{verb} into cluster {filled[0]}."
+    sizes = subject.sizes[filled]
     spread = (
         f"of {counted(int(sizes[0]), 'row')} each"
         if sizes.min() == sizes.max()
@@ -134,13 +133,13 @@ def _sampling(subject: Subject, drawn: int) -> str:
     return f" Drawn are {count(drawn)} of {counted(subject.n_rows, 'row')}, picked at random."
 
 
-def _maps(subject: Subject, data: dict[str, Any]) -> str:
+def _maps(subject: Subject, data: _figures.PageData) -> str:
     drawn = len(data["projection"]["x"])
     flat = len(subject.names) <= 2
     view = (
         "The axis is the table’s only column; rows are moved up or down only to tell them apart."
         if len(subject.names) == 1
-        else "The axes are the table’s own columns."
+        else "The axes are the columns of the table."
         if flat
         else "The view is the one along which the rows differ most (their first two principal "
         "components); rows that seem close may still differ in other directions."
@@ -200,7 +199,7 @@ def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
                 "knives",
                 "How well rows fit their cluster",
                 f"Silhouettes of the rows, cluster by cluster; the mean is {fixed(mean, 3)}.",
-                "One thin bar a row, sorted inside its cluster: long to the right where a row is "
+                "One thin bar per row, sorted inside its cluster: long to the right where a row is "
                 "much closer to its own cluster than to the next one. Clusters with a broad, even "
                 "edge are compact and apart from others. Clusters are numbered on the left, where "
                 "there is room. The dashed line is the mean, "

@@ -10,23 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from amclust import _native
-from amclust._plane import feature_names, without_names
-from amclust._units import make_dataset
+from amclust._fitted import column_names
+from amclust._geometry import Geometry
+from amclust._network import Network
+from amclust._rows import TableRows
+from amclust._validation import validate_rows
 
 if TYPE_CHECKING:
-    from amclust._clam import ClAM
+    from amclust._estimator import ClAM
 
 FloatArray = NDArray[np.floating[Any]]
 
 # Silhouettes and k-means look at no more rows than this, nor at more cells (but at some rows).
-MOST_ROWS, MOST_CELLS, FEWEST_ROWS = 10_000, 20_000_000, 2_000
+MAX_ROWS, MAX_CELLS, MIN_ROWS = 10_000, 20_000_000, 2_000
 # Figures draw no more of these than this.
-MOST_DRAWN = 2_000
+MAX_DRAWN = 2_000
 # A sparse table of more cells than this is not made dense.
-MOST_DENSE_CELLS = 50_000_000
+MAX_DENSE_CELLS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,6 @@ class Subject:
     """The rows of a report and the answers of its model, each computed once."""
 
     model: ClAM
-    network: ClAM  # the same, but takes rows without names
     rows: FloatArray  # validated; NaN where a value is missing
     names: list[str]  # of the columns
     ids: Sequence[str] | None  # of the rows
@@ -46,20 +46,30 @@ class Subject:
     @classmethod
     def of(cls, model: ClAM, X: Any, ids: Any, random_state: int) -> Subject:
         """Ask the model about rows that are not yet validated."""
-        check_is_fitted(model)
-        rows = dense_rows(model._validate(X))
-        answers = model._infer(model._dataset(rows), ["labels", "energy", "entropy"])
+        rows = dense_rows(validate_rows(model, X))
         return cls(
             model,
-            without_names(model),
             rows,
-            feature_names(model, X),
+            column_names(model.network_, X),
             row_ids(frame_index(X) if ids is None else ids, len(rows)),
-            answers["labels"],
-            answers["energy"].astype(np.float64) * model._length**2,
-            answers["entropy"].astype(np.float64),
+            *model.network_.answers(rows, n_jobs=model.n_jobs),
             random_state,
         )
+
+    @property
+    def network(self) -> Network:
+        """The network of the model."""
+        return self.model.network_
+
+    @property
+    def geometry(self) -> Geometry:
+        """The units of the network."""
+        return self.network.geometry
+
+    @property
+    def n_jobs(self) -> int | None:
+        """How many threads the network may use."""
+        return self.model.n_jobs
 
     @property
     def n_rows(self) -> int:
@@ -68,8 +78,8 @@ class Subject:
 
     @property
     def n_clusters(self) -> int:
-        """How many memories there are."""
-        return len(self.model.cluster_centers_)
+        """How many clusters there are."""
+        return self.network.n_clusters
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -89,13 +99,13 @@ class Subject:
     @cached_property
     def sample(self) -> NDArray[np.int64]:
         """The rows that silhouettes, k-means and figures look at; all where they are few."""
-        most = min(MOST_ROWS, max(FEWEST_ROWS, MOST_CELLS // self.rows.shape[1]))
+        most = min(MAX_ROWS, max(MIN_ROWS, MAX_CELLS // self.rows.shape[1]))
         return pick_rows(self.n_rows, most, self.random_state)
 
     @cached_property
     def drawn(self) -> NDArray[np.int64]:
         """The places, among the sampled rows, of those that figures draw."""
-        return pick_rows(len(self.sample), MOST_DRAWN, self.random_state)
+        return pick_rows(len(self.sample), MAX_DRAWN, self.random_state)
 
     @property
     def sampled(self) -> bool:
@@ -106,17 +116,14 @@ class Subject:
     def completed(self) -> FloatArray:
         """The sampled rows, their missing values filled by the model."""
         rows = self.rows[self.sample]
-        filled: FloatArray = self.network.complete(rows) if self.missing.any() else rows
-        return filled
+        if self.missing.any():
+            rows = self.network.complete(rows, n_jobs=self.n_jobs)
+        return rows
 
     @cached_property
     def scaled(self) -> NDArray[np.float32]:
         """The same as the model measures distances: scaled, whitened or on the unit sphere."""
-        model = self.model
-        whiten = model._fitted_metric == "mahalanobis"
-        data = make_dataset(model._whitening.apply(self.completed) if whiten else self.completed)
-        data.set_units(model._metric, model._offset, model._scale)
-        return _native.load_rows(data, None)
+        return self.geometry.measured(self.completed)
 
     @cached_property
     def is_training_data(self) -> bool:
@@ -130,7 +137,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Columns:
-    """Statistics of the columns, in the table's own units."""
+    """Statistics of the columns, in original units."""
 
     mean: NDArray[np.float64]  # NaN where a column has no value at all
     spread: NDArray[np.float64]  # standard deviation
@@ -143,16 +150,15 @@ class Columns:
     @classmethod
     def of(cls, subject: Subject) -> Columns:
         """Measure the columns of all rows."""
-        model, rows = subject.model, subject.rows
-        stats = _native.statistics(make_dataset(rows), None, None, 1)
-        seen = np.asarray(stats["weight"]) > 0
+        stats = TableRows(subject.rows).statistics(None, None, 1)
+        seen = stats.weight > 0
         mean, least, greatest = (
-            np.where(seen, stats[key], np.nan) for key in ("mean", "min", "max")
+            np.where(seen, values, np.nan) for values in (stats.mean, stats.min, stats.max)
         )
-        spread = np.where(seen, np.sqrt(stats["variance"]), np.nan)
+        spread = np.where(seen, np.sqrt(stats.variance), np.nan)
         constant = seen & (least == greatest)
-        if model._fitted_metric == "euclidean":
-            factor = model._scale.astype(np.float64) * model._length
+        if subject.geometry.metric == "euclidean":
+            factor = subject.geometry.column_scale
         else:  # the metric has no scale of a single column
             factor = 1 / np.where(spread > 0, spread, 1.0)
         return cls(mean, spread, least, greatest, constant, factor)
@@ -164,9 +170,9 @@ def dense_rows(X: Any) -> FloatArray:
         rows: FloatArray = X
         return rows
     cells = X.shape[0] * X.shape[1]
-    if cells > MOST_DENSE_CELLS:
+    if cells > MAX_DENSE_CELLS:
         msg = (
-            f"A report of a sparse X holds it dense: at most {MOST_DENSE_CELLS:,} cells, got "
+            f"A report of a sparse X holds it dense: at most {MAX_DENSE_CELLS:,} cells, got "
             f"{X.shape[0]:,} rows of {X.shape[1]:,} columns ({cells:,} cells). Report on some of "
             "the rows, X[:1000] for example."
         )
@@ -191,7 +197,7 @@ def row_ids(ids: Any, n_rows: int) -> list[str] | None:
         return None
     texts = [str(value) for value in ids]
     if len(texts) != n_rows:
-        msg = f"ids must have one entry a row: X has {n_rows:,} rows, got {len(texts):,} ids."
+        msg = f"ids must have one entry per row: X has {n_rows:,} rows, got {len(texts):,} ids."
         raise ValueError(msg)
     return texts
 

@@ -23,14 +23,14 @@ def more(hidden: int, noun: str, *, rest: str = "") -> str:
 
 def unit_of(subject: Subject) -> str:
     """Name the unit of scaled differences, as it is written behind a number."""
-    plain = subject.model._fitted_metric == "euclidean" and subject.model.scale is None
+    plain = subject.geometry.metric == "euclidean" and subject.model.scale is None
     return "" if plain else " sd"
 
 
 def departures_list(
     subject: Subject, profiles: Profiles, departures: list[Departure], usual: str
 ) -> str:
-    """List features with their value and what is usual, in the table's own units."""
+    """List features with their value and what is usual, in original units."""
     unit, items = unit_of(subject), []
     for departure in departures:
         written = profiles.formats[departure.column]

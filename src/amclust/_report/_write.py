@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from amclust._files import atomic_write
-from amclust._plane import kind_of
+from amclust._fitted import kind_of
 from amclust._report._page import build_page
 from amclust._report._subject import Subject
 
@@ -89,7 +89,7 @@ def write_report(
 
 def _check_model(model: Any) -> None:
     # Imported here: ClAM itself has a method that writes reports.
-    from amclust._clam import ClAM
+    from amclust._estimator import ClAM
 
     if not isinstance(model, ClAM):
         hint = ": pass its best_estimator_" if hasattr(model, "best_estimator_") else ""

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from amclust._tables._errors import shortened
 
 KINDS = ("number", "boolean", "category")
+
+
+class ColumnJson(TypedDict, total=False):
+    """A column as JSON holds it."""
+
+    name: str
+    kind: str
+    categories: list[str]  # not of numbers and truth values
 
 
 @dataclass(frozen=True)
@@ -27,10 +35,12 @@ class Column:
             return [f"{self.name}={category}" for category in self.categories]
         return [self.name]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ColumnJson:
         """Return the column as what JSON can hold."""
-        data: dict[str, Any] = {"name": self.name, "kind": self.kind}
-        return {**data, "categories": list(self.categories)} if self.categories else data
+        data: ColumnJson = {"name": self.name, "kind": self.kind}
+        if self.categories:
+            data["categories"] = list(self.categories)
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -22,10 +22,19 @@ from amclust._tables._cells import (
     to_categories,
 )
 from amclust._tables._choosing import choose_columns
-from amclust._tables._column import Column
+from amclust._tables._column import Column, ColumnJson
 from amclust._tables._errors import TableError, find_repeated, listed, shortened, unknown_names
 from amclust._tables._reading import Chunks
 from amclust._tables._refusals import describe_refusals
+
+
+class ColumnsJson(TypedDict):
+    """A choice of columns as JSON holds it."""
+
+    columns: list[ColumnJson]
+    id: str | None
+    decimal: str
+    thousands: str | None
 
 
 @dataclass(frozen=True)
@@ -228,7 +237,7 @@ class Columns:
             raise ValueError(msg)
         return _filling.fill(frame, self.columns, values, self.spelling)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ColumnsJson:
         """Return the choice as what JSON can hold."""
         return {
             "columns": [column.to_json() for column in self.columns],

@@ -1,4 +1,4 @@
-"""Writing tables, at once or piece by piece; whole or not at all."""
+"""Writing tables, at once or in chunks; whole or not at all."""
 
 from __future__ import annotations
 
@@ -72,25 +72,25 @@ def write_table(
     1,a
     2,"b, c"
     """
-    with TableWriter(target, format=format, overwrite=overwrite, pieces=False) as writer:
+    with TableWriter(target, format=format, overwrite=overwrite, in_chunks=False) as writer:
         writer.write(frame)
 
 
 class TableWriter:
-    r"""Write a table piece by piece: a context manager with `write`.
+    r"""Write a table in chunks: a context manager with `write`.
 
     The file appears at the end of the ``with`` block, if no exception ended it. Pieces must have
     the same columns. Text tables, Parquet, Arrow and Excel are written in constant memory; NumPy
     arrays are kept until the end, since their first bytes tell the number of rows. Cells of a text
-    table stay text in every format, since the pieces to come are not known.
+    table stay text in every format, since the chunks to come are not known.
 
     Parameters
     ----------
     target, format, overwrite
         As in `write_table`.
 
-    pieces : bool, default=True
-        Whether more than one piece may come.
+    in_chunks : bool, default=True
+        Whether more than one chunk may come.
 
     Examples
     --------
@@ -113,10 +113,10 @@ class TableWriter:
         *,
         format: str | None = None,  # noqa: A002
         overwrite: bool = False,
-        pieces: bool = True,
+        in_chunks: bool = True,
     ) -> None:
         self._target = os.fspath(target)
-        self._overwrite, self._pieces = overwrite, pieces
+        self._overwrite, self._in_chunks = overwrite, in_chunks
         self._format, self._gzipped = format_to_write(self._target, format)
         self._names: list[str] | None = None
         self._stack = contextlib.ExitStack()
@@ -138,7 +138,7 @@ class TableWriter:
         return self
 
     def write(self, frame: pd.DataFrame) -> None:
-        """Write a piece of the table."""
+        """Write a chunk of the table."""
         names = [str(name) for name in frame.columns]
         if self._names is None:
             check_names(names, "the table to write")
@@ -146,12 +146,12 @@ class TableWriter:
             if isinstance(self._sink, _CsvSink) and self._format == "csv":
                 self._sink.delimiter = frame.attrs.get(DELIMITER, ",")
         elif names != self._names:
-            msg = f"all pieces need the columns {listed(self._names)}, got {listed(names)}"
+            msg = f"all chunks need the columns {listed(self._names)}, got {listed(names)}"
             raise TableError(msg)
         columns = [to_arrow(frame.iloc[:, index]) for index in range(len(names))]
         table = pa.table(columns, names=names)
         if self._format not in ("csv", "tsv"):
-            table = typed_table(table, infer=not self._pieces)
+            table = typed_table(table, infer=not self._in_chunks)
         self._sink.write(table)
 
     def __exit__(
@@ -163,7 +163,7 @@ class TableWriter:
         if error is None:
             try:
                 if self._names is None:
-                    msg = f"no piece of a table was written to {self._target!r}"
+                    msg = f"no chunk of a table was written to {self._target!r}"
                     raise TableError(msg)
                 self._sink.finish()
             except BaseException:
@@ -226,7 +226,7 @@ class _CsvSink:
 
 
 class _ArrowSink:
-    """Parquet and Arrow; the first piece tells the types."""
+    """Parquet and Arrow; the first chunk tells the types."""
 
     def __init__(self, file: BinaryIO, format: str) -> None:  # noqa: A002
         self._file, self._format = file, format
@@ -245,7 +245,7 @@ class _ArrowSink:
         try:
             table = table.cast(self._schema)
         except (pa.ArrowException, ValueError) as error:
-            msg = f"a later piece of the table has other types: {error}"
+            msg = f"a later chunk of the table has other types: {error}"
             raise TableError(msg) from error
         (self._writer.write_table if self._format == "parquet" else self._writer.write)(table)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,8 +17,11 @@ from sklearn.utils._param_validation import (
 
 from amclust._plane import UNIT_LENGTH, Plane
 
+# Keywords for artists of matplotlib.
+Keywords = Mapping[str, Any]
+
 # Numbers of so many memories can be read beside each other.
-MOST_NUMBERS = 60
+MAX_NUMBERS = 60
 
 # Longer names leave no room for what they name.
 LONGEST_NAME = 28
@@ -88,21 +91,21 @@ def check(caller: str, constraints: dict[str, list[Any]], **values: Any) -> None
     validate_parameter_constraints(used, values, caller)
 
 
-def options(keywords: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
+def options(keywords: Keywords | None, **defaults: object) -> dict[str, object]:
     """Return keywords for an artist: the user's before ours, under any of their names."""
     from matplotlib import cbook
     from matplotlib.lines import Line2D
 
-    return {**defaults, **cbook.normalize_kwargs(keywords or {}, Line2D)}
+    return {**defaults, **cbook.normalize_kwargs(dict(keywords or {}), Line2D)}
 
 
 def mark_memories(
-    ax: Any, points: NDArray[Any], numbers: Collection[Any], keywords: dict[str, Any] | None
+    ax: Any, points: NDArray[Any], numbers: Collection[Any], keywords: Keywords | None
 ) -> tuple[Any, list[Any]]:
     """Draw memories as dots with their number in them."""
-    readable = len(points) <= MOST_NUMBERS
+    readable = len(points) <= MAX_NUMBERS
     size = 110 if readable else 20
-    style: dict[str, Any] = {"s": size, "c": "white", "edgecolors": "black", "linewidths": 1.0}
+    style: dict[str, object] = {"s": size, "c": "white", "edgecolors": "black", "linewidths": 1.0}
     if points.shape[1] == 3:
         style["depthshade"] = False
     dots = ax.scatter(*points.T, **{**style, "zorder": 4, **(keywords or {})})

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust._colours import Style, cluster_styles
-from amclust._plane import Plane, fitted_network
+from amclust._fitted import fitted_clam
+from amclust._plane import Plane
 from amclust._voronoi import voronoi_segments
 from amclust.plotting._base import (
     PLANE_CONSTRAINTS,
+    Keywords,
     axes_to_draw_on,
     check,
     ink,
@@ -165,13 +167,13 @@ class BasinsDisplay:
         caller = f"{cls.__name__}.from_estimator"
         pyplot(caller)
         check(caller, PLANE_CONSTRAINTS, resolution=resolution, margin=margin)
-        model = fitted_network(estimator)
-        plane = Plane.of(model, X, features, through=through)
+        model = fitted_clam(estimator)
+        plane = Plane.from_estimator(model, X, features, through=through)
         xs, ys = plane.ranges(resolution or usual_resolution(plane, 300), margin)
         display = cls(
             xs=xs,
             ys=ys,
-            basins=plane.ask("predict", xs, ys),
+            basins=plane.ask(plane.network.labels, xs, ys),
             borders=voronoi_segments(plane, xs, ys),
             memories=plane.memories,
             rows=plane.rows,
@@ -185,9 +187,9 @@ class BasinsDisplay:
         ax: Any = None,
         *,
         show_rows: bool = True,
-        rows_kw: dict[str, Any] | None = None,
-        borders_kw: dict[str, Any] | None = None,
-        memories_kw: dict[str, Any] | None = None,
+        rows_kw: Keywords | None = None,
+        borders_kw: Keywords | None = None,
+        memories_kw: Keywords | None = None,
         **kwargs: Any,
     ) -> BasinsDisplay:
         """Draw the basins.
@@ -235,7 +237,12 @@ class BasinsDisplay:
         )
         hatches = dict.fromkeys(style.hatch for style in styles if style.hatch)
         self.hatches_ = [self._hatch(styles, hatch) for hatch in hatches]
-        lines = {"colors": ink(self.ax_), "linestyles": "dashed", "linewidths": 1.0, "zorder": 3}
+        lines: Keywords = {
+            "colors": ink(self.ax_),
+            "linestyles": "dashed",
+            "linewidths": 1.0,
+            "zorder": 3,
+        }
         self.borders_ = LineCollection(list(self.borders), **{**lines, **(borders_kw or {})})
         self.ax_.add_collection(self.borders_, autolim=False)
         self.rows_ = []
@@ -258,9 +265,7 @@ class BasinsDisplay:
         drawn.set_linewidth(0.0)
         return drawn
 
-    def _scatter(
-        self, rows: NDArray[Any], styles: list[Style], keywords: dict[str, Any]
-    ) -> list[Any]:
+    def _scatter(self, rows: NDArray[Any], styles: list[Style], keywords: Keywords) -> list[Any]:
         labels = np.zeros(len(rows), int) if self.labels is None else self.labels
         # Many dots are small, so that what is below can still be seen.
         size = float(np.clip(4000 / len(rows), 2, 16))

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 
 from amclust._colours import SEQUENTIAL
-from amclust._plane import Plane, fitted_network
+from amclust._plane import Plane
 from amclust.plotting._base import (
     PLANE_CONSTRAINTS,
+    Keywords,
     axes_to_draw_on,
     check,
     mark_memories,
@@ -26,7 +27,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "levels": [Interval(Integral, 2, 1000, closed="both")],
 }
 
-MOST_TICKS = 8  # beside the colour bar
+MAX_TICKS = 8  # beside the colour bar
 
 
 class EnergyDisplay:
@@ -151,13 +152,14 @@ class EnergyDisplay:
         caller = f"{cls.__name__}.from_estimator"
         pyplot(caller)
         check(caller, PLANE_CONSTRAINTS, resolution=resolution, margin=margin)
-        plane = Plane.of(fitted_network(estimator), X, features, through=through)
+        plane = Plane.from_estimator(estimator, X, features, through=through)
+        energy = plane.network.energy
         xs, ys = plane.ranges(resolution or usual_resolution(plane, 150), margin)
-        heights = [plane.ask("energy", point[:1], point[1:]).item() for point in plane.memories]
+        heights = [plane.ask(energy, point[:1], point[1:]).item() for point in plane.memories]
         display = cls(
             xs=xs,
             ys=ys,
-            energy=plane.ask("energy", xs, ys),
+            energy=plane.ask(energy, xs, ys),
             memories=np.column_stack([plane.memories, heights]),
             axis_names=plane.labels,
         )
@@ -169,7 +171,7 @@ class EnergyDisplay:
         *,
         kind: str = "contour",
         levels: int = 15,
-        memories_kw: dict[str, Any] | None = None,
+        memories_kw: Keywords | None = None,
         **kwargs: Any,
     ) -> EnergyDisplay:
         """Draw the energy.
@@ -222,7 +224,7 @@ class EnergyDisplay:
         name_axes(self.ax_, self.axis_names)
         return self
 
-    def _draw_contours(self, keywords: dict[str, Any]) -> None:
+    def _draw_contours(self, keywords: Keywords) -> None:
         self.energy_ = self.ax_.contourf(self.xs, self.ys, self.energy, **keywords)
         self.lines_ = self.ax_.contour(
             self.energy_, colors="black", linewidths=0.4, linestyles="solid", alpha=0.6
@@ -233,7 +235,7 @@ class EnergyDisplay:
         self.colorbar_.set_ticks(ticks, labels=names)
         self.colorbar_.ax.minorticks_off()
 
-    def _draw_surface(self, keywords: dict[str, Any]) -> None:
+    def _draw_surface(self, keywords: Keywords) -> None:
         xs, ys = np.meshgrid(self.xs, self.ys)
         fine = {"rcount": 60, "ccount": 60, "linewidth": 0.1, "edgecolor": "black", "alpha": 0.9}
         self.energy_ = self.ax_.plot_surface(xs, ys, self.energy, **{**fine, **keywords})
@@ -250,7 +252,7 @@ class EnergyDisplay:
 def _round_ticks(levels: NDArray[Any]) -> list[float]:
     """Return round values near some of the levels, which a colour bar draws evenly."""
     low, high = float(levels[0]), float(levels[-1])
-    places = np.linspace(0, len(levels) - 1, min(MOST_TICKS, len(levels)))
+    places = np.linspace(0, len(levels) - 1, min(MAX_TICKS, len(levels)))
     near = np.interp(places, np.arange(len(levels)), levels)
     gaps = np.diff(near)
     # As coarse as still tells a value from the nearer one of its neighbours.

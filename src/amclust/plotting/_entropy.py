@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from amclust._colours import cluster_colours
-from amclust._plane import fitted_network
-from amclust.plotting._base import axes_to_draw_on, check, ink, is_dark, pyplot
+from amclust._fitted import fitted_clam
+from amclust.plotting._base import Keywords, axes_to_draw_on, check, ink, is_dark, pyplot
 
 # A bar so many times as high as others hides them.
 HIGH = 30
@@ -95,8 +95,8 @@ class EntropyDisplay:
             What was drawn.
         """
         pyplot(f"{cls.__name__}.from_estimator")
-        model = fitted_network(estimator)
-        display = cls(entropy=model.entropy(X), n_clusters=len(model.cluster_centers_))
+        model = fitted_clam(estimator)
+        display = cls(entropy=model.entropy(X), n_clusters=model.network_.n_clusters)
         return display.plot(ax=ax, **kwargs)
 
     @classmethod
@@ -136,7 +136,7 @@ class EntropyDisplay:
         *,
         bins: int = 40,
         log: bool | None = None,
-        mean_kw: dict[str, Any] | None = None,
+        mean_kw: Keywords | None = None,
         **kwargs: Any,
     ) -> EntropyDisplay:
         """Draw the histogram.

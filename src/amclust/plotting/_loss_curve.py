@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_colours
-from amclust._plane import kind_of
+from amclust._fitted import kind_of
 from amclust.plotting._base import (
+    Keywords,
     axes_to_draw_on,
     count_along,
     is_dark,
@@ -100,7 +101,7 @@ class LossCurveDisplay:
         return cls(loss_curve=np.asarray(model.loss_curve_), name=name).plot(ax=ax, **kwargs)
 
     def plot(
-        self, ax: Any = None, *, best_kw: dict[str, Any] | None = None, **kwargs: Any
+        self, ax: Any = None, *, best_kw: Keywords | None = None, **kwargs: Any
     ) -> LossCurveDisplay:
         """Draw the loss.
 

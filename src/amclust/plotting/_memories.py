@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from amclust._colours import DIVERGING, cluster_styles
-from amclust._plane import feature_names, fitted_network
+from amclust._fitted import column_names, fitted_clam
 from amclust.plotting._base import (
     LONGEST_NAME,
+    Keywords,
     axes_to_draw_on,
     check,
     count_along,
@@ -26,7 +27,6 @@ from amclust.plotting._memory_values import (
     check_image_shape,
     chosen_clusters,
     departures,
-    mean_and_factors,
     recorded_memories,
 )
 
@@ -40,7 +40,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "legend": ["boolean"],
 }
 # So many names of features fit below an axis, and so many lines into a legend.
-MOST_NAMES, MOST_LINES = 30, 40
+MAX_NAMES, MAX_LINES = 30, 40
 
 
 class MemoriesDisplay:
@@ -182,21 +182,22 @@ class MemoriesDisplay:
         caller = f"{cls.__name__}.from_estimator"
         pyplot(caller)
         check(caller, CONSTRAINTS, epochs=epochs, clusters=clusters, centre=centre, units=units)
-        model = fitted_network(estimator)
+        model = fitted_clam(estimator)
+        network, geometry = model.network_, model.network_.geometry
         memories, epochs = recorded_memories(model, epochs)
         which = chosen_clusters(clusters, memories.shape[-2])
         memories = np.asarray(memories[..., which, :], dtype=np.float64)
-        image_shape = check_image_shape(image_shape, model.n_features_in_)
-        mean, factors = mean_and_factors(model)
+        image_shape = check_image_shape(image_shape, network.n_features)
+        factors = geometry.column_scale
         scaled = units == "scaled" or (units == "auto" and image_shape is None)
         if centre == "mean":
-            memories = departures(model, memories, mean, factors)
+            memories = departures(geometry, memories)
         if scaled:
             memories = memories * factors
         if titles is not None and len(titles) != len(which):
             msg = f"titles must have {len(which)} names, one for each memory, got {len(titles)}."
             raise ValueError(msg)
-        if model._metric == "cosine":
+        if geometry.spherical:
             value_name = "direction"
         else:
             value_name = "departure from the mean" if centre == "mean" else "value"
@@ -207,7 +208,7 @@ class MemoriesDisplay:
             epochs=epochs,
             clusters=which,
             titles=titles,
-            feature_names=feature_names(model),
+            feature_names=column_names(network),
             value_name=value_name,
         )
         return display.plot(ax=ax, **kwargs)
@@ -266,7 +267,7 @@ class MemoriesDisplay:
         shape: tuple[int, int],
         n_columns: int | None,
         colorbar: bool,
-        keywords: dict[str, Any],
+        keywords: Keywords,
     ) -> None:
         evolving = self.memories.ndim == 3
         tiles = self.memories.swapaxes(0, 1) if evolving else self.memories
@@ -321,10 +322,10 @@ class MemoriesDisplay:
 
     # --- profiles -------------------------------------------------------------------------------
 
-    def _draw_profiles(self, ax: Any, legend: bool, keywords: dict[str, Any]) -> None:
+    def _draw_profiles(self, ax: Any, legend: bool, keywords: Keywords) -> None:
         evolving = self.memories.ndim == 3
-        pieces = self.memories if evolving else self.memories[None]
-        n = len(pieces)
+        frames = self.memories if evolving else self.memories[None]
+        n = len(frames)
         size = (max(6.4, 1.4 + 1.7 * n), 4.8) if evolving else (6.4, 4.8)
         self.figure_, self.ax_ = axes_to_draw_on(self, ax, size=size)
         self.panels_ = [self.ax_]
@@ -334,15 +335,15 @@ class MemoriesDisplay:
             self.panels_ = [self.ax_.inset_axes((i * width, 0, 0.94 * width, 1)) for i in range(n)]
         styles = cluster_styles(max(self.clusters) + 1, dark=is_dark(self.ax_))
         styles = [styles[m] for m in self.clusters]
-        features, names = np.arange(pieces.shape[2]), plain_texts(self.titles)
-        for panel, memories in zip(self.panels_, pieces, strict=True):
+        features, names = np.arange(frames.shape[2]), plain_texts(self.titles)
+        for panel, memories in zip(self.panels_, frames, strict=True):
             panel.axhline(0, color="0.6", linewidth=0.8, zorder=1)
             for style, memory, name in zip(styles, memories, names, strict=True):
-                marker = style.marker if len(features) <= MOST_NAMES else ""
+                marker = style.marker if len(features) <= MAX_NAMES else ""
                 look = {"color": style.colour, "marker": marker, "markersize": 4, "linewidth": 1.4}
                 (line,) = panel.plot(features, memory, **options(keywords, label=name, **look))
                 self.lines_.append(line)
-        low, high = float(min(pieces.min(), 0)), float(max(pieces.max(), 0))
+        low, high = float(min(frames.min(), 0)), float(max(frames.max(), 0))
         if low == high:
             low, high = -1.0, 1.0
         room = 0.05 * (high - low)
@@ -353,7 +354,7 @@ class MemoriesDisplay:
                 panel.tick_params(labelleft=place == 0)
             self._name_features(panel, features)
         self.panels_[0].set_ylabel(self.value_name)
-        if legend and 1 < len(styles) <= MOST_LINES:
+        if legend and 1 < len(styles) <= MAX_LINES:
             self.legend_ = self.ax_.legend(
                 handles=self.lines_[: len(styles)],
                 title="cluster",
@@ -365,7 +366,7 @@ class MemoriesDisplay:
             )
 
     def _name_features(self, panel: Any, features: NDArray[np.int64]) -> None:
-        if self.feature_names is None or len(features) > MOST_NAMES:
+        if self.feature_names is None or len(features) > MAX_NAMES:
             panel.set_xlabel("feature")
             count_along(panel.xaxis)
             return

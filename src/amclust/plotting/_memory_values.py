@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from amclust._estimator import ClAM
+from amclust._geometry import Geometry
+
 # A departure that cannot be told from none, in units of the scaled columns.
 NEGLIGIBLE = 1e-6
 
 
-def recorded_memories(model: Any, epochs: Any) -> tuple[NDArray[Any], Any]:
+def recorded_memories(model: ClAM, epochs: Any) -> tuple[NDArray[Any], Any]:
     """Return memories, and the epochs they are of where these are wanted."""
     if epochs is None or epochs is False:
         return np.asarray(model.cluster_centers_), None
@@ -61,19 +64,9 @@ def check_image_shape(image_shape: Any, d: int) -> tuple[int, int] | None:
     return height, width
 
 
-def mean_and_factors(model: Any) -> tuple[Any, Any]:
-    """Return the mean of the fitted rows, and what brings their columns to the scaled units."""
-    if model._fitted_metric == "mahalanobis":
-        whitening = model._whitening
-        return whitening.mean, 1.0 / np.linalg.norm(whitening.backward, axis=0)
-    if model._metric == "cosine":
-        return np.zeros(model.n_features_in_), np.ones(model.n_features_in_)
-    return model._offset, model._scale.astype(np.float64) * model._length
-
-
-def departures(model: Any, memories: Any, mean: Any, factors: Any) -> Any:
+def departures(geometry: Geometry, memories: NDArray[Any]) -> NDArray[Any]:
     """Return how memories depart from the mean of the rows, without what is rounding only."""
+    mean, factors = geometry.center, geometry.column_scale
     departing = memories - mean
-    precision = np.finfo(np.asarray(model.cluster_centers_).dtype).eps
-    rounding = NEGLIGIBLE + 4 * precision * np.abs(mean * factors)
+    rounding = NEGLIGIBLE + 4 * np.finfo(geometry.dtype).eps * np.abs(mean * factors)
     return np.where(np.abs(departing * factors) > rounding, departing, 0.0)

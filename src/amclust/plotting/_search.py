@@ -10,8 +10,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_colours
-from amclust._plane import kind_of
+from amclust._fitted import kind_of
+from amclust._search import ClAMSearch
 from amclust.plotting._base import (
+    Keywords,
     axes_to_draw_on,
     check,
     count_along,
@@ -28,7 +30,6 @@ from amclust.plotting._search_curves import (
     choose_parameters,
     k_means_silhouettes,
 )
-from amclust.selection import ClAMSearch
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "x": [str],
@@ -36,14 +37,14 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "restarts": [Interval(Integral, 1, None, closed="left"), None],
 }
 # So many values or fewer were given one by one; more were drawn, and no line joins them.
-MOST_JOINED = 30
+MAX_JOINED = 30
 SYMBOLS = {"beta": "β", "n_steps": "T", "step_size": "α", "n_clusters": "k"}
 
 
 class SearchDisplay:
     """The best silhouette against a searched parameter, a line for each value of another one.
 
-    Only runs whose clusters all live count; where the best collapsed run scores higher than those,
+    Only runs without empty clusters count; where the best collapsed run scores higher than those,
     or is all there is, a cross marks it. It is recommended to use `from_estimator` to make one.
     All parameters are stored as attributes.
 
@@ -51,11 +52,11 @@ class SearchDisplay:
     ----------
     curves : dict
         For each value of the parameter that makes the lines (None without one) a pair of arrays:
-        values of the other parameter, and the best silhouettes of runs whose clusters all live
+        values of the other parameter, and the best silhouettes of runs without empty clusters
         (NaN: there are none).
 
     collapsed : dict
-        The same for runs with dead clusters (NaN: none, or all rows fell to one memory).
+        The same for runs with empty clusters (NaN: none, or all rows fell to one memory).
 
     x, group_by : str
         The two parameters; `group_by` may be None.
@@ -176,9 +177,9 @@ class SearchDisplay:
         if "n_clusters" not in (x, group_by):
             kept = table["n_clusters"] == estimator.best_params_["n_clusters"]
         table = {name: column[kept] for name, column in table.items()}
-        living = table["living_clusters"] == table["n_clusters"]
-        curves, most = best_silhouettes(table, living, x, group_by)
-        collapsed, _ = best_silhouettes(table, ~living, x, group_by)
+        without_empty = table["living_clusters"] == table["n_clusters"]
+        curves, most = best_silhouettes(table, without_empty, x, group_by)
+        collapsed, _ = best_silhouettes(table, ~without_empty, x, group_by)
         restarts = restarts or most
         k_means: dict[int, float] | float | None = None
         if X is not None:
@@ -199,8 +200,8 @@ class SearchDisplay:
         self,
         ax: Any = None,
         *,
-        collapsed_kw: dict[str, Any] | None = None,
-        k_means_kw: dict[str, Any] | None = None,
+        collapsed_kw: Keywords | None = None,
+        k_means_kw: Keywords | None = None,
         **kwargs: Any,
     ) -> SearchDisplay:
         """Draw what was found.
@@ -269,23 +270,23 @@ class SearchDisplay:
         colour: str,
         marker: str,
         group: Any,
-        keywords: dict[str, Any],
-        collapsed_kw: dict[str, Any] | None,
+        keywords: Keywords,
+        collapsed_kw: Keywords | None,
     ) -> None:
         xs, ys = self.curves[group]
         name = None
         if self.group_by is not None:
             (name,) = plain_texts([f"{_symbol(self.group_by)} = {_short(group)}"])
         look = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.4}
-        if len(xs) > MOST_JOINED:
+        if len(xs) > MAX_JOINED:
             look["linestyle"] = "none"
         places = np.array([self._places[value] for value in xs])
-        # Also where nothing lived.
+        # Also where all runs collapsed.
         self.ax_.dataLim.update_from_data_x(places, ignore=False)
         (line,) = self.ax_.plot(places, ys, **options(keywords, label=name, **look))
         self.lines_.append(line)
         collapsed = self.collapsed[group][1]
-        # Worse than what lives at the same place, they would say nothing.
+        # Worse than runs without empty clusters at the same place, they would say nothing.
         crosses = {"marker": "x", "s": 30, "color": colour, "linewidths": 1.2, "zorder": 3}
         crosses |= collapsed_kw or {}
         worth = (collapsed > ys) | (np.isnan(ys) & ~np.isnan(collapsed))
@@ -298,7 +299,7 @@ class SearchDisplay:
                 drawn = self.ax_.scatter(places[shown], heights[shown], **{**crosses, **more})
                 self.collapsed_.append(drawn)
 
-    def _draw_k_means(self, colours: list[str], keywords: dict[str, Any]) -> None:
+    def _draw_k_means(self, colours: list[str], keywords: Keywords) -> None:
         if self.k_means is None:
             return
         name = "k-means" if self.restarts is None else f"k-means, best of {self.restarts}"

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust import _native
-from amclust._config import n_threads
 from amclust._k_means import k_means_restarts
 from amclust._plane import completed
-from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
-from amclust.selection import ClAMSearch
+from amclust._search import ClAMSearch
+from amclust._validation import validate_rows
 
 Curves = dict[Any, tuple[NDArray[Any], NDArray[Any]]]
 
@@ -96,15 +94,10 @@ def k_means_silhouettes(
 ) -> dict[int, float]:
     """Return the best silhouette of k-means for each number of clusters."""
     model = search.best_estimator_
-    X = model._validate(X)
-    data, threads = model._dataset(X), n_threads(model.n_jobs)
-    rows = _native.load_rows(model._dataset(completed(model, X)), None)
-    judged = np.arange(len(rows))
-    if len(judged) > EXACT_SILHOUETTE_ROWS:
-        judged = np.sort(np.random.default_rng(0).permutation(judged)[:SAMPLED_SILHOUETTE_ROWS])
+    network, X = model.network_, validate_rows(model, X)
+    rows = network.geometry.measured(completed(network, X, model.n_jobs))
     best = {}
     for k in numbers:
-        runs = [run.labels_ for run in k_means_restarts(rows, k, restarts, 0)]
-        labels = np.stack(runs)[:, judged].astype(np.int32)
-        best[k] = float(_native.silhouette(data, judged, None, labels, k, threads).max())
+        partitions = [run.labels_ for run in k_means_restarts(rows, k, restarts, 0)]
+        best[k] = float(network.silhouettes(X, partitions, n_jobs=model.n_jobs).max())
     return best

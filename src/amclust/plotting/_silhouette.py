@@ -11,9 +11,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from amclust._colours import Style, cluster_styles
-from amclust._plane import fitted_network, without_names
-from amclust._silhouettes import silhouette_values
-from amclust.plotting._base import axes_to_draw_on, ink, is_dark, plain_texts, pyplot
+from amclust._fitted import fitted_clam
+from amclust._validation import validate_rows
+from amclust.plotting._base import Keywords, axes_to_draw_on, ink, is_dark, plain_texts, pyplot
 from amclust.plotting._labels import NOISE_COLOUR, as_labels, is_noise
 
 # Space between blades, and between their numbers where these can be read, as parts of the whole.
@@ -21,7 +21,7 @@ GAP, READABLE = 0.012, 0.034
 
 
 class SilhouetteDisplay:
-    """Silhouettes of rows, sorted in each cluster: a blade a cluster, the mean as a line.
+    """Silhouettes of rows, sorted in each cluster: a blade per cluster, the mean as a line.
 
     It is recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
     stored as attributes.
@@ -111,12 +111,13 @@ class SilhouetteDisplay:
             What was drawn.
         """
         pyplot(f"{cls.__name__}.from_estimator")
-        model = fitted_network(estimator)
+        model = fitted_clam(estimator)
         labels = as_labels(model.predict(X) if labels is None else labels)
-        rows, plain = model._validate(X), without_names(model)
+        rows = validate_rows(model, X)
 
         def judge(kept: NDArray[np.int64]) -> NDArray[np.float64]:
-            return silhouette_values(plain, rows[kept], labels[kept])
+            network, n_jobs = model.network_, model.n_jobs
+            return network.silhouette_values(rows[kept], labels[kept], n_jobs=n_jobs)
 
         silhouettes = _of_clusters(labels, rows.shape[0], judge)
         display = cls(silhouettes=silhouettes, labels=labels)
@@ -168,7 +169,7 @@ class SilhouetteDisplay:
         return display.plot(ax=ax, **kwargs)
 
     def plot(
-        self, ax: Any = None, *, mean_kw: dict[str, Any] | None = None, **kwargs: Any
+        self, ax: Any = None, *, mean_kw: Keywords | None = None, **kwargs: Any
     ) -> SilhouetteDisplay:
         """Draw the silhouettes.
 
@@ -196,7 +197,7 @@ class SilhouetteDisplay:
         self.blades_, places, top = [], [], 0.0
         for style, kind, name in zip(self._styles(kinds), kinds, plain_texts(kinds), strict=True):
             blade = np.sort(values[labels == kind])[::-1]
-            # A step a row: a cluster of one row has an area too.
+            # A step per row: a cluster of one row has an area too.
             heights = np.repeat(top + np.arange(len(blade) + 1), 2)[1:-1]
             look = {"facecolor": style.colour, "edgecolor": style.colour, "linewidth": 0.3}
             if style.hatch:

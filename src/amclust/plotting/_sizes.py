@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_styles
-from amclust._plane import kind_of
+from amclust._fitted import kind_of
 from amclust.plotting._base import axes_to_draw_on, check, ink, is_dark, plain_texts, pyplot
 from amclust.plotting._labels import NOISE_COLOUR, as_labels, is_noise
 
@@ -21,13 +21,13 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "sort": ["boolean"],
 }
 # Above so many bars there is no room for their counts, or for all their numbers.
-MOST_COUNTS = MOST_NUMBERS = 30
+MAX_COUNTS = MAX_NUMBERS = 30
 # Names that need more characters of room are set aslant.
-MOST_CHARACTERS = 50
+MAX_CHARACTERS = 50
 
 
 class SizesDisplay:
-    """Sizes of the clusters, dead ones among them.
+    """Sizes of the clusters, empty ones among them.
 
     It is recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
     stored as attributes.
@@ -52,7 +52,7 @@ class SizesDisplay:
         Figure they are in.
 
     bars_ : matplotlib BarContainer
-        A bar a cluster, from the left; then a grey one for noise, where there is some.
+        A bar per cluster, from the left; then a grey one for noise, where there is some.
 
     counts_ : list of matplotlib Text
         The sizes above the bars; none where there is no room.
@@ -191,7 +191,7 @@ class SizesDisplay:
         look = {"color": colours, "hatch": hatches, "edgecolor": ink(self.ax_), "linewidth": 0.5}
         self.bars_ = self.ax_.bar(np.arange(k), sizes, **{**look, **kwargs})
         self.counts_ = []
-        if k <= MOST_COUNTS:
+        if k <= MAX_COUNTS:
             size = 8 if k > 15 else 9
             self.counts_ = self.ax_.bar_label(self.bars_, padding=2, fontsize=size)
             self.ax_.margins(y=0.08)
@@ -205,11 +205,11 @@ class SizesDisplay:
 
     def _name_bars(self, names: list[str]) -> None:
         k = len(names)
-        step = -(-k // MOST_NUMBERS)
+        step = -(-k // MAX_NUMBERS)
         shown = [m for m in range(k) if m % step == 0 or (self.noise and m == k - 1)]
         self.ax_.set_xticks(shown, [names[m] for m in shown])
         self.ax_.tick_params(axis="x", labelsize=7 if k > 20 else 10)
         longest = max((len(names[m]) for m in shown), default=0)
-        if longest > len("noise") and longest * len(shown) > MOST_CHARACTERS:
+        if longest > len("noise") and longest * len(shown) > MAX_CHARACTERS:
             for text in self.ax_.get_xticklabels():
                 text.set(rotation=40, ha="right", rotation_mode="anchor")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import dataclasses
 from numbers import Integral
 from typing import Any
 
@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from amclust._colours import cluster_colours
-from amclust._plane import Plane, fitted_network, without_names
+from amclust._fitted import fitted_clam
+from amclust._plane import Plane
+from amclust._validation import validate_rows
 from amclust.plotting._base import (
+    Keywords,
     axes_to_draw_on,
     check,
     is_dark,
@@ -154,20 +157,20 @@ class TrajectoryDisplay:
         caller = f"{cls.__name__}.from_estimator"
         pyplot(caller)
         check(caller, CONSTRAINTS, n_points=n_points, n_steps=n_steps)
-        model = fitted_network(estimator)
-        plane = Plane.of(model, X, features, through=through)
+        model = fitted_clam(estimator)
+        plane = Plane.from_estimator(model, X, features, through=through)
         if points is None:
-            X = model._validate(X)
+            X = validate_rows(model, X)
             starts = X[np.unique(np.linspace(0, X.shape[0] - 1, n_points).astype(int))]
         else:
-            starts = model._validate(points)
-        model = without_names(copy.copy(model))
+            starts = validate_rows(model, points)
+        network, n_jobs = model.network_, model.n_jobs
         if n_steps is not None:
-            model.n_steps = n_steps
-        _, states = model.recall(starts, return_trajectory=True)
+            network = dataclasses.replace(network, n_steps=n_steps)
+        _, states = network.recall(starts, return_trajectory=True, n_jobs=n_jobs)
         display = cls(
             paths=plane.flatten(states),
-            labels=model.predict(starts),
+            labels=network.labels(starts, n_jobs=n_jobs),
             memories=plane.memories,
             axis_names=plane.labels,
         )
@@ -178,8 +181,8 @@ class TrajectoryDisplay:
         ax: Any = None,
         *,
         show_memories: bool | None = None,
-        starts_kw: dict[str, Any] | None = None,
-        memories_kw: dict[str, Any] | None = None,
+        starts_kw: Keywords | None = None,
+        memories_kw: Keywords | None = None,
         **kwargs: Any,
     ) -> TrajectoryDisplay:
         """Draw the paths.

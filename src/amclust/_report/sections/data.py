@@ -33,7 +33,7 @@ METRICS = {
 
 def scaling_of(subject: Subject) -> str:
     """Say in words how the model measures distances."""
-    metric = subject.model._fitted_metric
+    metric = subject.geometry.metric
     return METRICS[metric] if metric in METRICS else SCALINGS[subject.model.scale]
 
 
@@ -64,10 +64,10 @@ def _missing(subject: Subject) -> str:
     missing = int(subject.missing.sum())
     if not missing:
         return "none"
-    holed = int(np.count_nonzero(subject.missing))
+    incomplete = int(np.count_nonzero(subject.missing))
     return (
         f"{count(missing)} of {count(subject.rows.size)} ({share(missing, subject.rows.size)}), in "
-        f"{counted(holed, 'column')}"
+        f"{counted(incomplete, 'column')}"
     )
 
 
@@ -95,7 +95,7 @@ def _columns(subject: Subject, profiles: Profiles) -> str:
         for j in range(min(COLUMNS_SHOWN, len(subject.names)))
     ]
     return table(
-        "The columns, in their own units",
+        "The columns, in original units",
         ("Column", "Mean", "Std. dev.", "Least", "Greatest", "Missing"),
         rows,
         numeric=range(1, 6),

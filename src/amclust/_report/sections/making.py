@@ -41,7 +41,7 @@ def making_section(subject: Subject) -> str:
         + definitions(
             [
                 ("Inverse temperature β", number(float(model.beta_), 4)),
-                ("Objective", escape(model._trained_objective)),
+                ("Objective", escape(model.optimizer_state.objective)),
                 ("Versions", ", ".join(f"{a}&nbsp;{escape(b)}" for a, b in versions)),
             ]
         )

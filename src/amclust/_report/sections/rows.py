@@ -41,7 +41,7 @@ def unusual_section(subject: Subject, profiles: Profiles) -> str:
         numeric=(2,),
         classes="stack",
     )
-    holes = (
+    missing = (
         " Values that were missing are taken as completed: they make no row unusual."
         if subject.missing.any()
         else ""
@@ -51,7 +51,7 @@ def unusual_section(subject: Subject, profiles: Profiles) -> str:
         f"cluster, high where it fits none.{usual} "
         "Rows with the most are worth a look: they may be errors, or the most interesting rows of "
         "all. Beside each are the features in which it differs most from the memory of its "
-        f"cluster.{holes}"
+        f"cluster.{missing}"
     )
     return paragraphs(explanation) + listing
 
