@@ -11,19 +11,29 @@ PanelShape::PanelShape(int k_, int d_, double rows)
   by_features = over_features < over_vectors;
 }
 
+void PanelShape::take_sparse(const float* origin_) {
+  by_features = false;
+  origin = origin_;
+}
+
 void Panel::refresh(const PanelShape& shape, const float* vectors) {
   shape_ = shape;
   vectors_ = vectors;
+  at_origin_.resize(shape.kp);
+  if (shape.origin) kernels().products(shape.origin, shape.d, 1, shape.d, vectors, shape.kp, at_origin_.data());
   if (!shape.by_features) return;
   by_features_.resize(shape.k, shape.ld);
   kernels().to_rows(vectors, shape.d, shape.k, shape.kp, shape.ld, by_features_.data());
 }
 
-void Panel::products(MatrixView<const float> rows, MatrixView<float> out) const {
-  if (shape_.by_features)
-    kernels().dots(rows.data, shape_.ld, rows.rows, by_features_.data(), shape_.k, shape_.kp, out.data);
+void Panel::products(const RowBlock& rows, MatrixView<float> out) const {
+  if (rows.is_sparse())
+    kernels().sparse_products(rows.values, rows.columns, rows.starts, rows.n, vectors_, shape_.kp, at_origin_.data(),
+                              out.data);
+  else if (shape_.by_features)
+    kernels().dots(rows.dense.data, shape_.ld, rows.n, by_features_.data(), shape_.k, shape_.kp, out.data);
   else
-    kernels().products(rows.data, shape_.ld, rows.rows, shape_.d, vectors_, shape_.kp, out.data);
+    kernels().products(rows.dense.data, shape_.ld, rows.n, shape_.d, vectors_, shape_.kp, out.data);
 }
 
 void OuterSum::reset(const PanelShape& shape) {
@@ -32,6 +42,8 @@ void OuterSum::reset(const PanelShape& shape) {
                                 : static_cast<std::size_t>(shape.d) * shape.kp);
   sum_.zero();
   target_ = sum_.data();
+  coef_sum_.resize(shape.kp);
+  coef_sum_.zero();
 }
 
 void OuterSum::attach(const PanelShape& shape, float* out) {
@@ -40,11 +52,21 @@ void OuterSum::attach(const PanelShape& shape, float* out) {
   target_ = out;
 }
 
-void OuterSum::add(MatrixView<const float> rows, MatrixView<const float> coef) {
-  if (shape_.by_features)
-    kernels().outer_dots(rows.data, shape_.ld, rows.rows, coef.data, shape_.k, shape_.kp, target_);
-  else
-    kernels().outer(rows.data, shape_.ld, rows.rows, shape_.d, coef.data, shape_.kp, target_);
+void OuterSum::add(const RowBlock& rows, MatrixView<const float> coef) {
+  if (rows.is_sparse()) {
+    kernels().sparse_outer(rows.values, rows.columns, rows.starts, rows.n, coef.data, shape_.kp, target_);
+    for (int i = 0; i < rows.n && shape_.origin; ++i)
+      for (int m = 0; m < shape_.kp; ++m) coef_sum_[m] += coef(i, m);
+  } else if (shape_.by_features) {
+    kernels().outer_dots(rows.dense.data, shape_.ld, rows.n, coef.data, shape_.k, shape_.kp, target_);
+  } else {
+    kernels().outer(rows.dense.data, shape_.ld, rows.n, shape_.d, coef.data, shape_.kp, target_);
+  }
+}
+
+void OuterSum::add(const OuterSum& other, Slice slice) {
+  slice.add(sum_.data(), other.sum_.data(), sum_.size());
+  if (slice.first() && shape_.origin) Slice{}.add(coef_sum_.data(), other.coef_sum_.data(), coef_sum_.size());
 }
 
 void OuterSum::add_to(float* out) const {
@@ -53,6 +75,10 @@ void OuterSum::add_to(float* out) const {
     kernels().add_from_rows(sum_.data(), shape_.d, shape_.k, shape_.kp, shape_.ld, out);
   else
     Slice{}.add(out, sum_.data(), sum_.size());
+  if (!shape_.origin) return;
+  const MatrixView<float> to{out, shape_.d, shape_.kp};
+  for (int j = 0; j < shape_.d; ++j)
+    for (int m = 0; m < shape_.kp; ++m) to(j, m) += shape_.origin[j] * coef_sum_[m];
 }
 
 }  // namespace amclust

@@ -59,6 +59,7 @@ Answers infer_rows(const NetworkParameters& network, const HeldRows& held, const
   out.filled = reserve(Want::filled, answers.filled, n * d);
   out.row_scale = reserve(Want::row_scale, answers.row_scale, n);
   Memories memories = network.prepared(static_cast<double>(n));
+  if (takes_entries(held.data, memories, out)) memories.shape.take_sparse(held.data.origin());
   supervised([&](Control& control) {
     Team team(team_size(threads, which.size * static_cast<std::int64_t>(d * k)));
     memories.refresh(!memories.cheaper_by_coordinates());

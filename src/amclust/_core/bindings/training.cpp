@@ -110,6 +110,7 @@ BatchGradient evaluate(const HeldRows& held, const In<std::int64_t, 1>& indices,
   supervised([&](Control&) {
     Team team(threads);
     const auto objective = make_objective(held.data, plan.objective);
+    objective->prepare(memories);
     memories.refresh(objective->needs_gram(memories));
     evaluation = objective->evaluate(batch, memories, gradient, team);
   });

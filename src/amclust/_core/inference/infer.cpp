@@ -13,16 +13,19 @@ namespace {
 
 constexpr int kRows = 64;  // worked on at a time; a multiple of every lane count
 
+bool recalls(const Inference& out) { return out.labels || out.state || out.trajectory || out.counts; }
+
 class BlockInference {
  public:
   BlockInference(const Dataset& data, const float* fill, const Memories& memories, const Inference& out, std::int64_t n)
       : data_(data), fill_(fill), memories_(memories), out_(out), n_(n), net_(memories.network()) {
-    rows_.resize(kRows, memories.ld);
+    by_entries_ = takes_entries(data, memories, out);
+    if (!by_entries_) rows_.resize(kRows, memories.ld);
     if (data.has_missing) missing_.fit(kRows, memories.d);
     for (Matrix* matrix : {&products_, &logits_, &coef_}) matrix->resize(kRows, memories.kp);
     for (Buffer* buffer : {&norm_, &scale_, &log_total_}) buffer->resize(kRows);
     winner_.resize(kRows);
-    if (out.labels || out.state || out.trajectory || out.counts) prepare_recall();
+    if (recalls(out)) prepare_recall();
     counts.assign(memories.k, 0.0);
   }
 
@@ -32,14 +35,9 @@ class BlockInference {
 
   // Rows first ... first + n - 1 of those asked for, which are these rows of the data.
   void run(const std::int64_t* which, std::int64_t first, int n) {
-    const int d = memories_.d, ld = memories_.ld;
-    const auto rows = rows_.block(0, n);
-    data_.load(which, n, fill_, rows.data, ld, missing_.data(), out_.row_scale ? out_.row_scale + first : nullptr);
-    if (data_.has_missing) filler_.fill(memories_, rows, missing_.view(), out_.fill_from_observed);
-    if (out_.filled) copy(rows, d, out_.filled, first);
-    kernels().norms(rows.data, ld, n, norm_.data());
+    const int d = memories_.d;
     products_.zero();
-    memories_.panel.products(rows, products_);
+    memories_.panel.products(load(which, first, n), products_);
     if (out_.memberships || out_.energy || out_.entropy) at_rest(first, n);
     if (out_.square_distances) distances(first, n);
     if (!recalls_) return;
@@ -56,6 +54,20 @@ class BlockInference {
   // The first `width` numbers of each row to rows first, first + 1, ... of `out`.
   static void copy(MatrixView<const float> from, int width, float* out, std::int64_t first) {
     for (int i = 0; i < from.rows; ++i) std::copy_n(from.row(i), width, out + (first + i) * width);
+  }
+
+  RowBlock load(const std::int64_t* which, std::int64_t first, int n) {
+    if (by_entries_) {
+      data_.load_entries(which, n, entries_, norm_.data());
+      return entries_.block();
+    }
+    const int d = memories_.d, ld = memories_.ld;
+    const auto rows = rows_.block(0, n);
+    data_.load(which, n, fill_, rows.data, ld, missing_.data(), out_.row_scale ? out_.row_scale + first : nullptr);
+    if (data_.has_missing) filler_.fill(memories_, rows, missing_.view(), out_.fill_from_observed);
+    if (out_.filled) copy(rows, d, out_.filled, first);
+    kernels().norms(rows.data, ld, n, norm_.data());
+    return rows;
   }
 
   void prepare_recall() {
@@ -183,7 +195,8 @@ class BlockInference {
   Filler filler_;
   MissingMarks missing_;
   std::vector<std::int32_t> winner_;
-  bool recalls_ = false, by_coordinates_ = false;
+  bool recalls_ = false, by_coordinates_ = false, by_entries_ = false;
+  SparseEntries entries_;
   Matrix rows_, state_, pull_, memory_rows_;            // [kRows][ld], and the memories [k][ld]
   Matrix products_, logits_, coef_;                     // [kRows][kp]
   Matrix trajectory_coef_;                              // [(n_steps + 1) lanes][kp]
@@ -192,6 +205,13 @@ class BlockInference {
 };
 
 }  // namespace
+
+bool takes_entries(const Dataset& data, const Memories& memories, const Inference& out) {
+  if (!data.gives_entries() || out.state || out.trajectory || out.filled || out.row_scale) return false;
+  if (recalls(out) && memories.cheaper_by_coordinates()) return false;
+  const bool by_difference = with_energy(memories.metric, [](auto energy) { return energy.distance_by_difference; });
+  return !(out.square_distances && by_difference);
+}
 
 void infer(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* fill, const Memories& memories,
            const Inference& out, Team& team, Control& control) {

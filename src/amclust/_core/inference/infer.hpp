@@ -25,6 +25,9 @@ struct Inference {
   double* counts = nullptr;           // [k], how many rows carry each label
 };
 
+// Whether the stored entries of sparse rows are enough to answer; then the memories have to be laid out for them.
+bool takes_entries(const Dataset& data, const Memories& memories, const Inference& out);
+
 // which: row numbers, null for all. `fill` is where missing values start.
 void infer(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* fill, const Memories& memories,
            const Inference& out, Team& team, Control& control);

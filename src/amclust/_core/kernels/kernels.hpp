@@ -113,6 +113,12 @@ struct Kernels {
   void (*outer)(const float* rows, int ld, int n, int d, const float* coef, int kp, float* out);
   // The same into out[k][ld]
   void (*outer_dots)(const float* rows, int ld, int n, const float* coef, int k, int kp, float* out);
+  // The first and the third with the stored entries of sparse rows, those of row i from starts[i] on: out[n][kp] =
+  // start [kp] + rows times memories [d][kp], and out[d][kp] += rows^T times coef [n][kp]
+  void (*sparse_products)(const float* values, const std::int32_t* columns, const std::int32_t* starts, int n,
+                          const float* memories, int kp, const float* start, float* out);
+  void (*sparse_outer)(const float* values, const std::int32_t* columns, const std::int32_t* starts, int n,
+                       const float* coef, int kp, float* out);
   // out[n][kp] = squared Euclidean distances, from differences (no cancellation)
   void (*distances)(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out);
   // out[width] = which of the k values of a column of values [k][width] is least, the first of equals; width is a

@@ -55,6 +55,8 @@ struct ObjectiveSettings {
 class Objective {
  public:
   virtual ~Objective() = default;
+  // Lays memories out for the rows it reads; before their first refresh.
+  virtual void prepare(Memories&) const {}
   // Whether Memories::refresh must bring the inner products up to date before evaluate().
   virtual bool needs_gram(const Memories&) const { return false; }
   // The gradient is overwritten; of the loss by the memories' coordinates (through the bias too).

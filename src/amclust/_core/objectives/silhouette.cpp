@@ -47,6 +47,10 @@ class Silhouette final : public Objective {
  public:
   Silhouette(const Dataset& data, const ObjectiveSettings& settings) : data_(data), settings_(settings) {}
 
+  void prepare(Memories& memories) const override {
+    if (data_.gives_entries()) memories.shape.take_sparse(data_.origin());
+  }
+
   Evaluation evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) override {
     const Task task{batch, memories, team, BatchParts(batch.size)};
     resize(task);
@@ -82,7 +86,10 @@ class Silhouette final : public Objective {
   void resize(const Task& task) {
     const Memories& memories = task.memories;
     const int rows = padded(task.batch.size, kBlockRows), d = memories.d, kp = memories.kp;
-    rows_.fit(rows, memories.ld);
+    if (data_.gives_entries())
+      entries_.resize(std::max<std::size_t>(entries_.size(), rows / kBlockRows));
+    else
+      rows_.fit(rows, memories.ld);
     for (Buffer* buffer : {&norm_, &weight_, &value_})
       if (static_cast<int>(buffer->size()) < rows) buffer->resize(rows);
     if (data_.has_missing) missing_.fit(rows, d);
@@ -108,14 +115,10 @@ class Silhouette final : public Objective {
 
   // Rows, their memberships, and the sums these weight: p, p |x|^2 and p x.
   Evaluation load_rows(const Task& task) {
-    const int ld = task.memories.ld, kp = task.memories.kp;
+    const int kp = task.memories.kp;
     SilhouetteSums& sums = sum_over_blocks(task, [&](SilhouetteSums& part, int member, BlockOfRows block) {
       const auto [first, n] = block;
-      const auto rows = rows_.block(first, n);
-      const MatrixView<std::uint8_t> missing = missing_.view().block(first, n);
-      data_.load(task.batch.rows + first, n, settings_.fill.data(), rows.data, ld, missing.data);
-      if (data_.has_missing) fillers_[member].fill(task.memories, rows, missing, true);
-      kernels().norms(rows.data, ld, n, norm_.data() + first);
+      load(task, block, fillers_[member]);
       for (int i = first; i < first + n; ++i) weight_[i] = task.batch.weights ? task.batch.weights[i] : 1.0f;
       assign(task, block, part);
       const auto weighted = products_.block(first, n);
@@ -129,7 +132,7 @@ class Silhouette final : public Objective {
           part.other[m] += out[m] * norm;
         }
       }
-      part.outer.add(rows, weighted);
+      part.outer.add(rows(block), weighted);
     });
     centre_.zero();
     sums.outer.add_to(centre_.data());
@@ -138,11 +141,27 @@ class Silhouette final : public Objective {
     return {0.0, std::move(sums.wins), std::move(sums.candidates)};
   }
 
+  // Rows of a block and their norms, missing values filled.
+  void load(const Task& task, BlockOfRows block, Filler& filler) {
+    const auto [first, n] = block;
+    const std::int64_t* which = task.batch.rows + first;
+    if (data_.gives_entries())
+      return data_.load_entries(which, n, entries_[first / kBlockRows], norm_.data() + first);
+    const auto rows = rows_.block(first, n);
+    const MatrixView<std::uint8_t> missing = missing_.view().block(first, n);
+    data_.load(which, n, settings_.fill.data(), rows.data, task.memories.ld, missing.data);
+    if (data_.has_missing) filler.fill(task.memories, rows, missing, true);
+    kernels().norms(rows.data, task.memories.ld, n, norm_.data() + first);
+  }
+  RowBlock rows(BlockOfRows block) const {
+    return data_.gives_entries() ? entries_[block.first / kBlockRows].block() : rows_.block(block.first, block.n);
+  }
+
   void assign(const Task& task, BlockOfRows block, SilhouetteSums& part) {
     const Memories& memories = task.memories;
     const int k = memories.k, kp = memories.kp;
     const auto p = memberships_.block(block.first, block.n);
-    memories.panel.products(rows_.block(block.first, block.n), p);
+    memories.panel.products(rows(block), p);
     kernels().logits(p.data, block.n, kp, memories.bias.data(), task.logit_factor(), p.data);
     float badness[kBlockRows];
     for (int i = 0; i < block.n; ++i) {
@@ -180,9 +199,9 @@ class Silhouette final : public Objective {
   double silhouettes(const Task& task) {
     const int k = task.memories.k, kp = task.memories.kp;
     panel_.refresh(task.memories.shape, centre_.data());
-    SilhouetteSums& sums = sum_over_blocks(task, [&](SilhouetteSums& part, int member, BlockOfRows rows) {
-      const auto [first, n] = rows;
-      panel_.products(rows_.block(first, n), products_.block(first, n));
+    SilhouetteSums& sums = sum_over_blocks(task, [&](SilhouetteSums& part, int member, BlockOfRows which) {
+      const auto [first, n] = which;
+      panel_.products(rows(which), products_.block(first, n));
       SilhouetteBlock block{};
       block.n = n;
       block.k = k;
@@ -205,7 +224,7 @@ class Silhouette final : public Objective {
         const float* bar = distance_bar_.row(first + i);
         for (int m = 0; m < kp; ++m) part.other[m] += bar[m];
       }
-      part.outer.add(rows_.block(first, n), distance_bar_.block(first, n));
+      part.outer.add(rows(which), distance_bar_.block(first, n));
     });
     centre_bar_.zero();
     sums.outer.add_to(centre_bar_.data());
@@ -250,7 +269,7 @@ class Silhouette final : public Objective {
     SilhouetteSums& sums = sum_over_blocks(task, [&](SilhouetteSums& part, int, BlockOfRows block) {
       const auto [first, n] = block;
       const auto bar = products_.block(first, n);
-      panel_.products(rows_.block(first, n), bar);
+      panel_.products(rows(block), bar);
       for (int i = 0; i < n; ++i) {
         const float weight = weight_[first + i], norm = norm_[first + i];
         const float* direct = membership_bar_.row(first + i);
@@ -265,7 +284,7 @@ class Silhouette final : public Objective {
           u[m] *= factor;
         }
       }
-      part.outer.add(rows_.block(first, n), bar);
+      part.outer.add(rows(block), bar);
     });
     gradient.memories.resize(task.memories.values.size());
     gradient.memories.zero();
@@ -276,8 +295,9 @@ class Silhouette final : public Objective {
 
   const Dataset& data_;
   ObjectiveSettings settings_;
-  // The whole batch: rows [n][ld]; memberships, other products of rows and gradients [n][kp].
+  // The whole batch: rows [n][ld], or their entries a block; memberships, other products of rows and gradients [n][kp].
   Matrix rows_, memberships_, products_, distance_bar_, membership_bar_;
+  std::vector<SparseEntries> entries_;
   MissingMarks missing_;
   Buffer norm_, weight_, value_;  // [n]
   // Statistics of the soft clusters, and gradients by them: [d + 1][kp] and [kp].

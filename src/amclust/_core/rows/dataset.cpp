@@ -73,6 +73,37 @@ void Dataset::set_units(EnergyKind new_metric, const double* offset, const float
   offset_.assign(offset, offset + features);
   narrow_offset_.assign(offset, offset + features);
   scale_.assign(scale, scale + features);
+  origin_.clear();
+  origin_square_ = 0.0;
+  if (std::all_of(offset_.begin(), offset_.end(), [](double o) { return o == 0.0; })) return;
+  origin_.resize(features);
+  for (int j = 0; j < features; ++j) {
+    origin_[j] = static_cast<float>(-offset_[j] * scale_[j]);
+    origin_square_ += static_cast<double>(origin_[j]) * origin_[j];
+  }
+}
+
+void Dataset::load_entries(const std::int64_t* which, int n, SparseEntries& out, float* norms) const {
+  const bool spherical = with_energy(metric, [](auto energy) { return energy.on_sphere; });
+  out.values.clear();
+  out.columns.clear();
+  out.starts.assign(1, 0);
+  for (int i = 0; i < n; ++i) {
+    double square = origin_square_;
+    visit_stored(*this, which[i], [&](int j, double value) {
+      const float entry = static_cast<float>(value * scale_[j]);
+      square += entry * (entry + 2.0 * (origin_.empty() ? 0.0 : origin_[j]));
+      out.values.push_back(entry);
+      out.columns.push_back(j);
+    });
+    if (spherical) {
+      const float length = static_cast<float>(std::sqrt(square)), inverse = length > 0.0f ? 1.0f / length : 0.0f;
+      for (std::size_t e = out.starts.back(); e < out.values.size(); ++e) out.values[e] *= inverse;
+      square = length > 0.0f ? 1.0 : 0.0;
+    }
+    norms[i] = static_cast<float>(std::max(square, 0.0));
+    out.starts.push_back(static_cast<std::int32_t>(out.values.size()));
+  }
 }
 
 template <class Value>

@@ -4,6 +4,7 @@
 
 #include "energies/energy.hpp"
 #include "kernels/kernels.hpp"
+#include "rows/row_block.hpp"
 #include "team.hpp"
 
 #include <cstddef>
@@ -53,6 +54,13 @@ class Dataset {
   void load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,
             float* row_scale = nullptr) const;
 
+  // Whether rows can be had as their stored entries: they are sparse, and all there.
+  bool gives_entries() const { return is_sparse && !has_missing; }
+  // The entries of n rows, and their squared norms [n].
+  void load_entries(const std::int64_t* which, int n, SparseEntries& out, float* norms) const;
+  // What a row without entries is in core units, [features]; null: zero.
+  const float* origin() const { return origin_.empty() ? nullptr : origin_.data(); }
+
   // -1, 0 or 1: a total order of rows by value, NaN first and equal to NaN.
   int compare(std::int64_t a, std::int64_t b) const;
 
@@ -62,6 +70,8 @@ class Dataset {
 
   std::vector<double> offset_;
   std::vector<float> narrow_offset_, scale_;  // per feature
+  std::vector<float> origin_;                 // empty where all offsets are zero
+  double origin_square_ = 0.0;
 };
 
 // Statistics of the listed rows (all when `which` is null) with weights (1 when null).
@@ -69,7 +79,8 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
                                    Team& team);
 
 // The distinct ones of the listed rows (all when `which` is null) in their total order, and for each how much weight its
-// copies have together (1 a row when `weights` is null). Rows of weight 0 are left out. So training sees the same thing whether a row is there twice or has weight 2, and in whatever order rows come.
+// copies have together (1 a row when `weights` is null). Rows of weight 0 are left out. So training sees the same thing
+// whether a row is there twice or has weight 2, and in whatever order rows come.
 struct DistinctRows {
   std::vector<std::int64_t> rows;
   std::vector<float> weights;

@@ -46,6 +46,7 @@ class Trainer {
         memories_(plan.network.prepared(static_cast<double>(std::min<std::int64_t>(plan.batch_size, rows.size)))),
         objective_(make_objective(data, plan.objective)),
         optimizer_(plan.earlier ? plan.earlier->optimizer : plan.optimizer, memories_) {
+    objective_->prepare(memories_);
     if (plan.earlier) {
       set(plan.earlier->memories, plan.earlier->log_weights);
       best_.take(memories_);

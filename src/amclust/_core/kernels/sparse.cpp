@@ -1,0 +1,51 @@
+// Rows of which only some entries are stored, against memories [d][kp]: the lanes run over the memories.
+#include "kernels/entry.hpp"
+#include "kernels/simd.hpp"
+
+namespace {
+
+// NV vectors of memories at a time stay in registers while the entries of a row go by.
+template <int NV>
+void products_of_row(const float* values, const std::int32_t* columns, int count, const float* memories, int kp,
+                     const float* start, float* out) {
+  Vec acc[NV];
+  for (int v = 0; v < NV; ++v) acc[v] = load(start + v * W);
+  for (int e = 0; e < count; ++e) {
+    const Vec x = splat(values[e]);
+    const float* r = row_of(memories, columns[e], kp);
+    for (int v = 0; v < NV; ++v) acc[v] += x * load(r + v * W);
+  }
+  for (int v = 0; v < NV; ++v) store(out + v * W, acc[v]);
+}
+
+void sparse_products(const float* values, const std::int32_t* columns, const std::int32_t* starts, int n,
+                     const float* memories, int kp, const float* start, float* out) {
+  for (int i = 0; i < n; ++i) {
+    const float* x = values + starts[i];
+    const std::int32_t* at = columns + starts[i];
+    const int count = starts[i + 1] - starts[i];
+    float* to = row_of(out, i, kp);
+    int c = 0;
+    for (; c + 4 * W <= kp; c += 4 * W) products_of_row<4>(x, at, count, memories + c, kp, start + c, to + c);
+    for (; c < kp; c += W) products_of_row<1>(x, at, count, memories + c, kp, start + c, to + c);
+  }
+}
+
+void sparse_outer(const float* values, const std::int32_t* columns, const std::int32_t* starts, int n,
+                  const float* coef, int kp, float* out) {
+  for (int i = 0; i < n; ++i) {
+    const float* c = row_of(coef, i, kp);
+    for (std::int32_t e = starts[i]; e < starts[i + 1]; ++e) {
+      const Vec x = splat(values[e]);
+      float* to = row_of(out, columns[e], kp);
+      for (int v = 0; v < kp; v += W) store(to + v, load(to + v) + x * load(c + v));
+    }
+  }
+}
+
+}  // namespace
+
+void amclust::AMCLUST_ISA::fill_sparse(Kernels& table) {
+  table.sparse_products = sparse_products;
+  table.sparse_outer = sparse_outer;
+}
