@@ -227,10 +227,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     The number of clusters can be left to the data:
 
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.preprocessing import scale
-    >>> ClAM("auto", random_state=0).fit(scale(load_wine().data)).n_clusters_
-    3
+    >>> from sklearn.datasets import make_blobs
+    >>> X, _ = make_blobs(300, centers=4, random_state=1)
+    >>> ClAM("auto", random_state=0).fit(X).n_clusters_
+    4
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = PARAMETERS
