@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._config import n_threads
 from amclust._geometry import Geometry
+from amclust._metrics import name_metric
 from amclust._network import Network
 from amclust._parameters import PARAMETERS
 from amclust._progress import finish, reporter
@@ -261,7 +262,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         mask_prob: float = 0.15,
         mask_value: float | str = "mean",
         weights: Any = None,
-        metric: str = "euclidean",
+        metric: Any = "euclidean",
         scale: str | None = "standard",
         init: Any = "auto",
         n_init: int = 10,
@@ -343,7 +344,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         with restored_on_failure(self):
             X = validate_rows(self, X, reset=True)
             weights = check_sample_weight(sample_weight, X)
-            backend = find_backend(self.backend, self.device)
+            backend = find_backend(self.backend, self.device, self.metric)
             candidates = self._candidates()
             least = int(self.n_clusters) if candidates is None else candidates[0]
             options = Options.of(self)
@@ -395,7 +396,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             first = not hasattr(self, "network_")
             X = validate_rows(self, X, reset=first)
             weights = check_sample_weight(sample_weight, X)
-            backend = find_backend(self.backend, self.device)
+            backend = find_backend(self.backend, self.device, self.metric)
             candidates = self._candidates()
             options = Options.of(self)
             if first:
@@ -778,8 +779,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         n_clusters = self.n_clusters_ if candidates is not None else int(self.n_clusters)
         if (self.metric, n_clusters) != (fitted, self.n_clusters_):
             msg = (
-                f"metric={self.metric!r} and n_clusters={self.n_clusters} cannot change while "
-                f"learning goes on: the first rows had {fitted!r} and {self.n_clusters_}."
+                f"metric={name_metric(self.metric)} and n_clusters={self.n_clusters} cannot change "
+                f"while learning goes on: the first rows had {name_metric(fitted)} and "
+                f"{self.n_clusters_}."
             )
             raise ValueError(msg)
         return n_clusters
@@ -865,7 +867,7 @@ def fitted_attributes(
         "_n_features_out": network.n_clusters,
         "cluster_centers_": network.centers,
         "weights_": network.weights,
-        "beta_": network.beta / network.geometry.length**2,
+        "beta_": network.beta / network.geometry.distance_unit,
     }
 
 

@@ -6,11 +6,13 @@ from numbers import Integral, Real
 from typing import Any
 
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
 
+from amclust._metrics import check_metric
 from amclust._objectives import AUTO, find_objective
 
 # What the core counts with.
@@ -32,7 +34,7 @@ PARAMETERS: dict[str, Any] = {
         Interval(Real, None, None, closed="neither"),
     ],
     "weights": [None, StrOptions({"learn"}), "array-like"],
-    "metric": [StrOptions({"euclidean", "cosine", "mahalanobis"})],
+    "metric": [str, HasMethods(["attraction", "pull"])],  # see `check_metric`
     "scale": [StrOptions({"standard", "robust"}), None],
     "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like"],
     "n_init": [Interval(Integral, 1, MAX_INT, closed="both")],
@@ -65,3 +67,5 @@ def check_parameters(parameters: dict[str, Any], owner: str = "ClAM") -> None:
     objective = parameters.get("objective", AUTO)
     if objective != AUTO:
         find_objective(objective)
+    if "metric" in parameters:
+        check_metric(parameters["metric"], owner=owner)

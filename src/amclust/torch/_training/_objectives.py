@@ -20,6 +20,7 @@ from amclust.torch._training._adjoint import Networks
 from amclust.torch._training._batches import Costs, Evaluation, Objective
 from amclust.torch._training._rows import Epoch, Rows, draw_hidden
 from amclust.torch.energies import Energy
+from amclust.torch.energies._learned import learned_parameters
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ class DifferentiatedBatches:
         missing = None if self.missing is None else self.missing[at]
         memories = net.memories.clone().requires_grad_()
         log_weights = net.log_weights.clone().requires_grad_()
-        learned = trained_parameters(energy)
+        learned = learned_parameters(energy)
         with torch.enable_grad():
             loss = self.objective.loss(
                 x,
@@ -303,8 +304,3 @@ class Differentiated(Objective):
         index, missing = epoch.places(self.rows.device), self.rows.missing
         absent = None if missing is None else missing[index]
         return DifferentiatedBatches(self, weight, self.rows.values[index], absent, total, epoch)
-
-
-def trained_parameters(energy: Energy) -> list[Tensor]:
-    """Return the parameters of an energy that are learned with the memories."""
-    return [parameter for parameter in energy.parameters() if parameter.requires_grad]

@@ -22,9 +22,10 @@ from amclust.backends.base import Progress, TrainingSet
 from amclust.torch._training._adam import Adam, Rates
 from amclust.torch._training._adjoint import Networks
 from amclust.torch._training._batches import Costs, Evaluation
-from amclust.torch._training._objectives import OBJECTIVES, make_objective, trained_parameters
+from amclust.torch._training._objectives import OBJECTIVES, make_objective
 from amclust.torch._training._rows import Epoch, Rows
 from amclust.torch.energies import Cosine, Energy, Euclidean, make_energy
+from amclust.torch.energies._learned import learned_parameters, set_learned_values
 
 # Entries of the rows in one batch of a stack (by memories, where the energy has no closed form),
 # and of rows gathered ahead.
@@ -72,7 +73,7 @@ def train(
         energy = _energy(data, plan, k, cosine=cosine)
         cells = min(plan.batch_size, n_rows) * n_features * (1 if energy is None else k)
         size = max(1, MAX_STACKED // cells)
-        if energy is not None and trained_parameters(energy):
+        if energy is not None and learned_parameters(energy):
             size = 1
         for at in range(0, len(group), size):
             own = _energy(data, plan, k, cosine=cosine) if at else energy
@@ -339,14 +340,14 @@ class LearnedEnergy:
     """The parameters of an energy that are learned with the memories of a single run."""
 
     def __init__(self, energy: Energy, best: Tensor, moments: Tensor) -> None:
-        self._parameters = trained_parameters(energy)
+        self._parameters = learned_parameters(energy)
         self._best, self._measured = best, best
         self._adam = Adam(moments[0][None, None], moments[1][None, None])
 
     @classmethod
     def of(cls, energy: Energy, plan: _native.Plan) -> LearnedEnergy | None:
         """Begin where a plan does; None: there is nothing to learn."""
-        parameters = trained_parameters(energy)
+        parameters = learned_parameters(energy)
         if not parameters:
             return None
         now = parameters_to_vector(parameters).detach()
@@ -355,11 +356,8 @@ class LearnedEnergy:
             earlier = plan.earlier
             best, last, moments = earlier.energy, earlier.last_energy, earlier.energy_moments
         if len(last):
-            if len(last) != len(now):
-                message = f"the energy has {len(now)} parameters, earlier training had {len(last)}"
-                raise ValueError(message)
-            vector_to_parameters(torch.from_numpy(last).to(now), parameters)
-        found = torch.from_numpy(best).to(now) if len(best) else now.clone()
+            set_learned_values(energy, last)
+        found = torch.from_numpy(best).to(now) if len(best) else now
         start = now.new_zeros(2, len(now))
         if moments.size:
             start = torch.from_numpy(moments).to(now)
