@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from amclust import _native
@@ -92,4 +93,45 @@ def energy_function(
     return energy
 
 
-__all__ = ["TorchBackend", "energy_function", "learned_values"]
+def energy_arrays(energy: Any) -> dict[str, NDArray[np.float32]]:
+    """Return all that an energy is made of, by name."""
+    return {
+        name: values.detach().cpu().numpy().astype(np.float32)
+        for name, values in energy.state_dict().items()
+    }
+
+
+def restored_energy(
+    geometry: Geometry, n_memories: int, arrays: dict[str, NDArray[Any]]
+) -> Energy | None:
+    """Return the energy of a metric by name, made of what it was made of.
+
+    Raises
+    ------
+    ValueError
+        If the arrays are not those of such an energy.
+    """
+    energy = energy_function(geometry, n_memories)
+    if energy is None:
+        return None
+    wanted = energy.state_dict()
+    fits = arrays.keys() == wanted.keys() and all(
+        array.dtype == np.float32
+        and array.shape == tuple(wanted[name].shape)
+        and np.isfinite(array).all()
+        for name, array in arrays.items()
+    )
+    if not fits:
+        msg = f"the arrays of the energy do not fit metric={geometry.metric!r}"
+        raise ValueError(msg)
+    energy.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    return energy
+
+
+__all__ = [
+    "TorchBackend",
+    "energy_arrays",
+    "energy_function",
+    "learned_values",
+    "restored_energy",
+]

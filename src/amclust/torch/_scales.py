@@ -35,7 +35,8 @@ def measure(
         own = patterns[two.indices[:, 0]]
         if missing is not None:
             x = torch.where(missing, own, x)
-        distances.append(two.values.clamp(min=0))
+        # Squares, as the core has them: between directions these are 2 - 2 cos.
+        distances.append(two.values.clamp(min=0) * (2 if energy.spherical else 1))
         embedded.append(energy.embed(x))
         squares.append((embedded[-1] - energy.embed(own)).square().sum(-1))
     nearest, weight = torch.cat(distances).double(), torch.from_numpy(weights).double()
