@@ -198,7 +198,7 @@ class Geometry:
         return isinstance(self.metric, str) and METRICS[self.metric].native
 
     @property
-    def degree(self) -> int:
+    def degree(self) -> float:
         """How distances grow with the units: 2 as their square, 1 as they do, 0 not at all."""
         return find_metric(self.metric).degree
 

@@ -20,7 +20,7 @@ class Metric:
     native : bool
         Whether the core computes it; others need ``backend="torch"``.
 
-    degree : int
+    degree : float
         How its distances grow with the units of the table: as their square (2), as they do (1), or
         not at all (0).
 
@@ -29,7 +29,7 @@ class Metric:
     """
 
     native: bool = False
-    degree: int = 2
+    degree: float = 2
     spherical: bool = False
 
 
@@ -49,7 +49,7 @@ def find_metric(metric: Any) -> Metric:
     """Return what a metric is: that of a name, or what an energy says of itself."""
     if isinstance(metric, str):
         return METRICS[metric]
-    return Metric(degree=int(metric.degree), spherical=bool(metric.spherical))
+    return Metric(degree=float(metric.degree), spherical=bool(metric.spherical))
 
 
 def check_metric(metric: Any, backend: str | None = None, owner: str = "ClAM") -> None:

@@ -236,6 +236,9 @@ def check_init(init: Any, n_clusters: int, geometry: Geometry) -> NDArray[np.flo
         msg = f"init must be at most {MAX_VALUE:g} in size, got {np.abs(values).max():g}."
         raise ValueError(msg)
     memories = geometry.to_core(values)
+    if geometry.spherical:  # only their directions count, also where scales are measured
+        lengths = np.linalg.norm(memories, axis=1, keepdims=True)
+        memories = memories / np.where(lengths > 0, lengths, 1).astype(np.float32)
     if np.abs(memories).max() > MAX_DISTANCE:
         msg = (
             f"init must be near the data: a memory lies {np.abs(memories).max():g} times their "

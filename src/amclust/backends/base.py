@@ -176,7 +176,7 @@ class EnergyFunction(Protocol):
     compact: bool
     dim: int | None
     spherical: bool
-    degree: int
+    degree: float
 
 
 class Backend(Protocol):

@@ -75,9 +75,8 @@ class Asked:
         self, x: Tensor, missing: Tensor | None, want: _native.Want
     ) -> Iterator[tuple[str, Tensor]]:
         """Yield what is wanted of rows, by name."""
-        if missing is not None:
-            x = self.filled(x, missing)
-        x = self.energy.place(x)
+        # What is filled is where states live already; the observed values stay as they are.
+        x = self.energy.place(x) if missing is None else self.filled(x, missing)
         net = self.memories, self.beta
         plain: dict[str, Any] = {"energy": self.energy, "log_weights": self.log_weights}
         if Want.LABELS in want or Want.COUNTS in want:

@@ -31,7 +31,7 @@ class Energy(nn.Module):
     # Whether states and memories are directions, of unit length.
     spherical = False
     # How distances grow with the units of the rows: as their square, as they do (1), not at all (0).
-    degree = 2
+    degree: float = 2
 
     def distance(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the distance between points, over the last dimension."""
