@@ -156,8 +156,8 @@ def check_statistics(
     if find_metric(metric).spherical and stats.zero_row >= 0:
         msg = (
             f"Row {stats.zero_row} of X is zero (or shorter than 1e-18) and has no direction: "
-            f"metric={name_metric(metric)} needs rows with at least one value that is not 0. Drop such "
-            "rows or use metric='euclidean'."
+            f"metric={name_metric(metric)} needs rows with at least one value that is not 0. Drop "
+            "such rows or use metric='euclidean'."
         )
         raise ValueError(msg)
 
@@ -238,7 +238,7 @@ def check_init(init: Any, n_clusters: int, geometry: Geometry) -> NDArray[np.flo
     memories = geometry.to_core(values)
     if geometry.spherical:  # only their directions count, also where scales are measured
         lengths = np.linalg.norm(memories, axis=1, keepdims=True)
-        memories = memories / np.where(lengths > 0, lengths, 1).astype(np.float32)
+        memories /= np.where(lengths > 0, lengths, 1.0)
     if np.abs(memories).max() > MAX_DISTANCE:
         msg = (
             f"init must be near the data: a memory lies {np.abs(memories).max():g} times their "

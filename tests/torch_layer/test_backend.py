@@ -33,6 +33,7 @@ from amclust.torch.energies import Cosine, Euclidean
 CPU = torch.device("cpu")
 OBJECTIVES = ["completion", "reconstruction", "silhouette"]
 
+
 def table(n=90, d=5, missing=0.0, seed=0):
     X = make_blobs(n, d, centers=4, cluster_std=2.0, center_box=(-4, 4), random_state=seed)[0]
     X = X.astype(np.float32)

@@ -300,9 +300,7 @@ def spread(monkeypatch):
     register_objective(Objective("spread", "the mean distance to the memories"))
 
     @register_torch_objective("spread")
-    def spread_loss(
-        x, memories, beta, *, energy, log_weights, missing, sample_weight, settings
-    ):
+    def spread_loss(x, memories, beta, *, energy, log_weights, missing, sample_weight, settings):
         assert settings.draw_hidden().shape == x.shape
         assert settings.n_steps == 10
         p = energy.memberships(x, memories, beta, log_weights)

@@ -150,8 +150,8 @@ class Answers(Protocol):
         """Lengths of the rows, where they are directions."""
 
 
-def _none(*shape: int) -> Any:
-    return field(default_factory=lambda: np.zeros(shape, np.float32))
+def _empty() -> NDArray[np.float32]:
+    return np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,14 +160,14 @@ class EnergyAnswers:
 
     labels: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     counts: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    memberships: NDArray[np.float32] = _none(0, 0)
-    energy: NDArray[np.float32] = _none(0)
-    entropy: NDArray[np.float32] = _none(0)
-    square_distances: NDArray[np.float32] = _none(0, 0)
-    state: NDArray[np.float32] = _none(0, 0)
-    trajectory: NDArray[np.float32] = _none(0, 0, 0)
-    filled: NDArray[np.float32] = _none(0, 0)
-    row_scale: NDArray[np.float32] = _none(0)
+    memberships: NDArray[np.float32] = field(default_factory=_empty)
+    energy: NDArray[np.float32] = field(default_factory=_empty)
+    entropy: NDArray[np.float32] = field(default_factory=_empty)
+    square_distances: NDArray[np.float32] = field(default_factory=_empty)
+    state: NDArray[np.float32] = field(default_factory=_empty)
+    trajectory: NDArray[np.float32] = field(default_factory=_empty)
+    filled: NDArray[np.float32] = field(default_factory=_empty)
+    row_scale: NDArray[np.float32] = field(default_factory=_empty)
 
 
 class EnergyFunction(Protocol):
@@ -234,4 +234,3 @@ def find_backend(name: str, device: Any, metric: Any = "euclidean") -> Backend:
     from amclust.backends.torch import TorchBackend
 
     return TorchBackend(device)
-

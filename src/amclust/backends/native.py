@@ -62,9 +62,7 @@ class NativeBackend:
                     "amclust.torch.register_torch_objective), or use one of these."
                 )
                 raise ValueError(msg)
-        return _native.train(
-            data.rows, data.indices, data.weights, plans, data.threads, progress
-        )
+        return _native.train(data.rows, data.indices, data.weights, plans, data.threads, progress)
 
     def infer(
         self,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from amclust import _native
@@ -19,14 +18,19 @@ from amclust.torch._device import find_device
 from amclust.torch._scales import measure
 from amclust.torch._training import train
 from amclust.torch.energies import Energy, make_energy
-from amclust.torch.energies._learned import learned_values, set_learned_values
+from amclust.torch.energies._arrays import (
+    energy_arrays,
+    learned_values,
+    set_energy_arrays,
+    set_learned_values,
+)
 
 if TYPE_CHECKING:
     from amclust._network import Network
 
 
 class TorchBackend(NativeBackend):
-    """Trains in torch. Seeds are the core's; so is what a network is asked, if it has the energy."""
+    """Trains in torch. Seeds, and answers for the energies that it has, are the core's."""
 
     def __init__(self, device: Any) -> None:
         self.device = find_device(device)
@@ -93,18 +97,10 @@ def energy_function(
     return energy
 
 
-def energy_arrays(energy: Any) -> dict[str, NDArray[np.float32]]:
-    """Return all that an energy is made of, by name."""
-    return {
-        name: values.detach().cpu().numpy().astype(np.float32)
-        for name, values in energy.state_dict().items()
-    }
-
-
 def restored_energy(
     geometry: Geometry, n_memories: int, arrays: dict[str, NDArray[Any]]
 ) -> Energy | None:
-    """Return the energy of a metric by name, made of what it was made of.
+    """Return the energy of a metric by name, made of what it was made of; None: the core has it.
 
     Raises
     ------
@@ -112,19 +108,8 @@ def restored_energy(
         If the arrays are not those of such an energy.
     """
     energy = energy_function(geometry, n_memories)
-    if energy is None:
-        return None
-    wanted = energy.state_dict()
-    fits = arrays.keys() == wanted.keys() and all(
-        array.dtype == np.float32
-        and array.shape == tuple(wanted[name].shape)
-        and np.isfinite(array).all()
-        for name, array in arrays.items()
-    )
-    if not fits:
-        msg = f"the arrays of the energy do not fit metric={geometry.metric!r}"
-        raise ValueError(msg)
-    energy.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    if energy is not None:
+        set_energy_arrays(energy, arrays)
     return energy
 
 

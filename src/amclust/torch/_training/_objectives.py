@@ -20,7 +20,7 @@ from amclust.torch._training._adjoint import Networks
 from amclust.torch._training._batches import Costs, Evaluation, Objective
 from amclust.torch._training._rows import Epoch, Rows, draw_hidden
 from amclust.torch.energies import Energy
-from amclust.torch.energies._learned import learned_parameters
+from amclust.torch.energies._arrays import learned_parameters
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,13 @@ def register_torch_objective(
 
 
 def make_objective(rows: Rows, plan: _native.Plan, energy: Energy | None) -> Objective:
-    """Return what makes batches for an objective; ``energy`` is None for those with closed forms."""
+    """Return what makes batches for an objective; ``energy`` is None where it has a closed form."""
     name = plan.objective.name
     if name not in OBJECTIVES:
+        names = ", ".join(repr(known) for known in OBJECTIVES)
         message = (
             f"objective={name!r} has no torch function: give it one with register_torch_objective "
-            "of amclust.torch, or use one of " + ", ".join(repr(known) for known in OBJECTIVES) + "."
+            f"of amclust.torch, or use one of {names}."
         )
         raise ValueError(message)
     found = OBJECTIVES[name]

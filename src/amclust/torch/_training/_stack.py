@@ -25,7 +25,7 @@ from amclust.torch._training._batches import Costs, Evaluation
 from amclust.torch._training._objectives import OBJECTIVES, make_objective
 from amclust.torch._training._rows import Epoch, Rows
 from amclust.torch.energies import Cosine, Energy, Euclidean, make_energy
-from amclust.torch.energies._learned import learned_parameters, set_learned_values
+from amclust.torch.energies._arrays import learned_parameters, set_learned_values
 
 # Entries of the rows in one batch of a stack (by memories, where the energy has no closed form),
 # and of rows gathered ahead.

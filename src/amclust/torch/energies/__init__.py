@@ -31,9 +31,7 @@ ENERGY_NAMES = (*PLAIN_ENERGIES, "mahalanobis", "kernel", "weighted")
 KERNEL_SEED = 0
 
 
-def find_energy(
-    energy: object, *, dim: int | None = None, n_memories: int | None = None
-) -> Energy:
+def find_energy(energy: object, *, dim: int | None = None, n_memories: int | None = None) -> Energy:
     """Return an energy, or the one of a name; None: the Euclidean one.
 
     Parameters

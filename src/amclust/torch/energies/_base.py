@@ -30,7 +30,7 @@ class Energy(nn.Module):
     dim: int | None = None
     # Whether states and memories are directions, of unit length.
     spherical = False
-    # How distances grow with the units of the rows: as their square, as they do (1), not at all (0).
+    # How distances grow with the units of rows: as their square, as they do (1), not at all (0).
     degree: float = 2
 
     def distance(self, a: Tensor, b: Tensor) -> Tensor:
