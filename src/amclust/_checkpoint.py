@@ -39,6 +39,9 @@ def describe(name: str, value: Any) -> str:
     """Return a parameter in words."""
     if value is None or isinstance(value, str | Real):
         return str(value)
+    if hasattr(value, "state_dict"):  # an energy of torch
+        parts = [digest(np.asarray(part.detach().cpu())) for part in value.state_dict().values()]
+        return " ".join([repr(value), *parts])
     return digest(as_numbers(name, value))
 
 

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from amclust._config import n_threads
 from amclust._geometry import Geometry
+from amclust._metrics import name_metric
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._network import Network
 from amclust._parameters import PARAMETERS
@@ -78,17 +79,24 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     weights : None, "learn" or array-like of shape (n_clusters,), default=None
         Weights of the memories in the energy; None weighs them equally.
 
-    metric : {"euclidean", "cosine", "mahalanobis"}, default="euclidean"
-        "cosine" works on directions (rows scaled to unit length), for text for example.
-        "mahalanobis" whitens by the covariance of the data (Ledoit-Wolf) and takes no NaN.
+    metric : {"euclidean", "cosine", "mahalanobis", "manhattan", "epanechnikov", "kernel", \
+            "weighted"} or Energy, default="euclidean"
+        What draws rows to memories. "cosine" works on directions (rows scaled to unit length), for
+        text for example. "mahalanobis" whitens by the covariance of the data (Ledoit-Wolf) and
+        takes no NaN. The others need ``backend="torch"``: "manhattan" sums absolute differences,
+        "epanechnikov" has memories of bounded reach (rows beyond all of them are noise, label -1),
+        "kernel" has random features of an RBF kernel, "weighted" learns the memories' strengths; an
+        object of :mod:`amclust.torch.energies`, or of a subclass of its `Energy`, acts on rows in
+        core units (columns centred and scaled, their mean variance 1), and what it can learn is
+        learned with the memories.
 
     scale : {"standard", "robust", None}, default="standard"
         What columns are divided by before distances are taken, so that a table may have mixed
         units: their standard deviation, the distance between their quartiles (outliers do not
         count; 1.35 of it is a standard deviation), or nothing: use None where columns have the
         same units, pixels for example. Memories and completed values are in original units;
-        distances, energies and `beta` are in those of the scaled columns. For
-        `metric="euclidean"` only: "cosine" takes rows as they are, "mahalanobis" has its own way.
+        distances, energies and `beta` are in those of the scaled columns. Not for
+        `metric="cosine"`, which takes rows as they are, nor "mahalanobis", which has its own way.
 
     init : {"auto", "k-means++", "ward", "random"} or array-like of shape \
             (n_clusters, n_features), default="auto"
@@ -137,8 +145,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     backend : {"native", "torch"}, default="native"
         What trains. "native" is the compiled core. "torch" (``pip install "amclust[torch]"``)
         trains all restarts as one stack of tensors, on any `device`, where it keeps the rows dense
-        in float32. Both draw the same and go the same way up to rounding, which long training may
-        amplify. Seeding, ranking and what a fitted network is asked are native with both.
+        in float32, with any energy as `metric` and any objective that has a torch function. Both
+        draw the same and go the same way up to rounding, which long training may amplify. Seeding,
+        ranking and what a fitted network is asked are native with both (the latter only for the
+        metrics that the core has; others are answered by torch on the CPU).
 
     device : str or torch.device, default=None
         Where `backend="torch"` trains: "cpu", "cuda", "cuda:1", "mps", ... None is "cpu". Not for
@@ -168,7 +178,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         The memories (unit vectors for `metric="cosine"`).
 
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row of the training data; the same as `predict` gives.
+        Cluster of each row of the training data; the same as `predict` gives. -1 for noise, with a
+        metric whose memories have a bounded reach.
 
     weights_ : ndarray of shape (`n_clusters_`,)
         Weights of the memories.
@@ -262,7 +273,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         mask_prob: float = 0.15,
         mask_value: float | str = "mean",
         weights: Any = None,
-        metric: str = "euclidean",
+        metric: Any = "euclidean",
         scale: str | None = "standard",
         init: Any = "auto",
         n_init: int = 10,
@@ -344,7 +355,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         with restored_on_failure(self):
             X = validate_rows(self, X, reset=True)
             weights = check_sample_weight(sample_weight, X)
-            backend = find_backend(self.backend, self.device)
+            backend = find_backend(self.backend, self.device, self.metric)
             candidates = self._candidates()
             least = int(self.n_clusters) if candidates is None else candidates[0]
             options = Options.of(self)
@@ -396,7 +407,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             first = not hasattr(self, "network_")
             X = validate_rows(self, X, reset=first)
             weights = check_sample_weight(sample_weight, X)
-            backend = find_backend(self.backend, self.device)
+            backend = find_backend(self.backend, self.device, self.metric)
             candidates = self._candidates()
             options = Options.of(self)
             if first:
@@ -477,7 +488,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Index of the memory each row falls to.
+            Index of the memory each row falls to; -1 for noise, with a metric whose memories have a
+            bounded reach.
         """
         X = validate_rows(self, X)
         return self.network_.labels(X, n_jobs=self.n_jobs)
@@ -493,7 +505,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Returns
         -------
         memberships : ndarray of shape (n_samples, n_clusters)
-            Positive numbers that sum to 1 in every row.
+            Positive numbers that sum to 1 in every row (all 0 for noise).
         """
         X = validate_rows(self, X)
         return self.network_.memberships(X, n_jobs=self.n_jobs)
@@ -509,7 +521,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters)
-            Distances in the metric of the estimator (for "cosine", 1 - cosine similarity).
+            Distances in the metric of the estimator (for "cosine", 1 - cosine similarity; for
+            another energy what it has, the root of it where it is a square).
         """
         X = validate_rows(self, X)
         return self.network_.distances(X, n_jobs=self.n_jobs)
@@ -525,7 +538,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Returns
         -------
         energy : ndarray of shape (n_samples,)
-            ``-1/beta * log(sum_m weight_m * exp(-beta * |rho_m - x|^2))``.
+            ``-1/beta * log(sum_m weight_m * exp(-beta * |rho_m - x|^2))``, with the distance of the
+            metric for the square.
         """
         X = validate_rows(self, X)
         return self.network_.energy(X, n_jobs=self.n_jobs)
@@ -779,8 +793,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         n_clusters = self.n_clusters_ if candidates is not None else int(self.n_clusters)
         if (self.metric, n_clusters) != (fitted, self.n_clusters_):
             msg = (
-                f"metric={self.metric!r} and n_clusters={self.n_clusters} cannot change while "
-                f"learning goes on: the first rows had {fitted!r} and {self.n_clusters_}."
+                f"metric={name_metric(self.metric)} and n_clusters={self.n_clusters} cannot change "
+                f"while learning goes on: the first rows had {name_metric(fitted)} and "
+                f"{self.n_clusters_}."
             )
             raise ValueError(msg)
         return n_clusters
@@ -866,7 +881,7 @@ def fitted_attributes(
         "_n_features_out": network.n_clusters,
         "cluster_centers_": network.centers,
         "weights_": network.weights,
-        "beta_": network.beta / network.geometry.length**2,
+        "beta_": network.beta / network.geometry.distance_unit,
     }
 
 

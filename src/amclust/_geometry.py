@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
+from amclust._metrics import METRICS, find_metric
 from amclust._rows import Indices, Rows, TableRows, Weights
 
 FloatArray = NDArray[np.floating[Any]]
@@ -85,8 +86,9 @@ class Geometry:
 
     Attributes
     ----------
-    metric : str
-        The name of the energy: "euclidean", "cosine", "mahalanobis".
+    metric : str or Energy
+        The name of the energy ("euclidean", "cosine", "mahalanobis", ...), or an energy of the
+        user's own.
 
     dtype : str
         Type of the table that it was taken from, "float32" or "float64".
@@ -122,7 +124,7 @@ class Geometry:
     array([ 1., 30.])
     """
 
-    metric: str
+    metric: Any
     dtype: str
     offset: NDArray[np.float64]
     scale: NDArray[np.float32]
@@ -137,7 +139,7 @@ class Geometry:
         rows: Rows,
         stats: _native.Statistics,
         *,
-        metric: str,
+        metric: Any,
         scale: str | None,
         mask_value: str | float,
         indices: Indices | None,
@@ -154,14 +156,14 @@ class Geometry:
         mean, variance, dtype = stats.mean, stats.variance, rows.dtype.name
         masks = _mask_values(mask_value, stats)
         d = len(mean)
-        if metric == "cosine":
+        if find_metric(metric).spherical:
             # Directions have no offset; mask values become parts of a row of typical length.
             length = float(np.sqrt(np.sum(variance + mean**2))) or 1.0
             fill = np.ascontiguousarray(masks / length, dtype=np.float32)
             ones = np.ones(d, np.float32)
             return cls(metric, dtype, np.zeros(d), ones, fill, 1.0, None, feature_names)
         factors = np.ones(d)
-        if metric == "euclidean" and scale is not None:
+        if whitening is None and scale is not None:
             factors = _column_factors(scale, rows, stats, indices, weights)
         offset = mean.astype(dtype).astype(np.float64)  # exact in the table's own type
         spread = float(np.sqrt(np.mean(variance * factors**2)))
@@ -178,13 +180,34 @@ class Geometry:
 
     @property
     def energy(self) -> str:
-        """The energy that the core computes: whitened, Mahalanobis distances are Euclidean."""
-        return "cosine" if self.metric == "cosine" else "euclidean"
+        """The energy by which the core seeds and takes silhouettes.
+
+        Whitened, Mahalanobis distances are Euclidean; for an energy that the core does not have it
+        is the nearest one that it has.
+        """
+        if self.is_native and self.whitening is None:
+            return str(self.metric)
+        return "cosine" if self.spherical else "euclidean"
 
     @property
     def spherical(self) -> bool:
         """Whether rows and memories are directions, of unit length."""
-        return self.metric == "cosine"
+        return find_metric(self.metric).spherical
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the core computes the metric; else an energy of `amclust.torch` does."""
+        return isinstance(self.metric, str) and METRICS[self.metric].native
+
+    @property
+    def degree(self) -> float:
+        """How distances grow with the units: 2 as their square, 1 as they do, 0 not at all."""
+        return find_metric(self.metric).degree
+
+    @property
+    def distance_unit(self) -> float:
+        """What one unit of the core's distances, and so of energy, is for users."""
+        return float(self.length**self.degree)
 
     @property
     def center(self) -> NDArray[np.float64]:

@@ -193,7 +193,7 @@ class Search:
     ) -> None:
         self.model, self.X, self.sample_weight = model, X, sample_weight
         self.configs, self.rungs, self.state = configs, rungs, state
-        self._backend = find_backend(model.backend, model.device)
+        self._backend = find_backend(model.backend, model.device, model.metric)
         self._data: dict[Any, TrainingSet] = {}
         self._starts: dict[Any, list[Start]] = {}
 
@@ -349,7 +349,7 @@ class Search:
             row, records[int(place)] = runs[place], run.record
             row["rung"] = state.rung
             row["epochs"] = run.record.n_epochs
-            row["beta"] = run.beta / data.geometry.length**2
+            row["beta"] = run.beta / data.geometry.distance_unit
             row["loss"] = run.record.loss
             row["silhouette"] = run.silhouette
             row["living_clusters"] = run.living

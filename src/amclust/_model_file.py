@@ -21,11 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from amclust._estimator import ClAM, fitted_attributes
 from amclust._files import atomic_write
 from amclust._geometry import Geometry, Whitening
+from amclust._metrics import METRICS, NATIVE_METRICS, name_metric
 from amclust._model_zip import Array, ModelFileError, damaged, read_sealed, sealed_bytes
 from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._network import Network
 from amclust._objectives import find_objective
-from amclust._parameters import METRICS, PARAMETERS, check_parameters
+from amclust._parameters import PARAMETERS, check_parameters
 from amclust._training import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
 from amclust._version import __version__
@@ -59,6 +60,8 @@ WHITENING: dict[str, tuple[Any, str]] = {
     "geometry.whitening.forward": (np.float64, "dd"),
     "geometry.whitening.backward": (np.float64, "dd"),
 }
+# Models whose energy the core does not have; the energy's own are "energy.<name>".
+ENERGY: dict[str, tuple[Any, str]] = {"optimizer.energy_moments": (np.float32, "2p")}
 
 
 class ModelFile(NamedTuple):
@@ -114,10 +117,18 @@ def save_model(
 ) -> None:
     """Write a fitted model; `extra` is what else to keep, as JSON has it."""
     check_is_fitted(model)
+    for metric in (model.metric, model.network_.geometry.metric):
+        if not isinstance(metric, str):
+            names = ", ".join(repr(name) for name in METRICS)
+            msg = (
+                f"A model with metric={name_metric(metric)} cannot be saved: a model file holds "
+                f"data, not code. Pickle the model, or fit it with a metric by name: {names}."
+            )
+            raise ValueError(msg)
     parameters, parameter_arrays = _encode_parameters(model.get_params(deep=False))
     network: Network = model.network_
     geometry, optimizer = network.geometry, model.optimizer_state
-    names = geometry.feature_names
+    feature_names = geometry.feature_names
     header = {
         "kind": KIND,
         "format_version": FORMAT_VERSION,
@@ -149,7 +160,7 @@ def save_model(
         },
         "loss": _number(model.loss_),
         "silhouette": _number(model.silhouette_),
-        "feature_names": None if names is None else list(names),
+        "feature_names": None if feature_names is None else list(feature_names),
         "extra": dict(extra or {}),
     }
     wanted = [*ARRAYS, *(name for name in SOME_ARRAYS if hasattr(model, name))]
@@ -157,6 +168,12 @@ def save_model(
     arrays = {name: _part(model, parts, name) for name in wanted}
     if geometry.whitening is not None:
         arrays |= {name: _part(model, parts, name) for name in WHITENING}
+    if network.energy_function is not None:
+        from amclust.backends.torch import energy_arrays
+
+        arrays |= {name: _part(model, parts, name) for name in ENERGY}
+        values = energy_arrays(network.energy_function)
+        arrays |= {f"energy.{name}": array for name, array in values.items()}
     arrays |= {f"parameter.{name}": array for name, array in parameter_arrays.items()}
     content = sealed_bytes(header, arrays)
     try:
@@ -217,12 +234,15 @@ def _restore(header: dict[str, Any], arrays: dict[str, Array]) -> ClAM:
     """Return the model; everything is checked, since the core trusts what it is given."""
     parameters = _decode_parameters(header["parameters"], arrays)
     check_parameters(parameters)
+    energy = {name: arrays.pop(name) for name in list(arrays) if name.startswith("energy.")}
     found = _checked_arrays(header, arrays)
     geometry = _geometry(header, found)
-    network = _network(header["network"], geometry, found)
+    network = _network(header["network"], geometry, found, energy)
     k, labels, runs = network.n_memories, found["labels_"], found["runs_"]
     _require(k >= 1 and network.n_features >= 1, "there are no memories")
-    _require(not len(labels) or 0 <= labels.min() <= labels.max() < k, "labels_ are out of range")
+    least = 0 if geometry.is_native else -1  # noise
+    inside = not len(labels) or least <= labels.min() <= labels.max() < k
+    _require(inside, "labels_ are out of range")
     _require(np.count_nonzero(runs["chosen"]) == 1, "not one run is chosen")
     _require(isinstance(header["extra"], dict), "extra is no dictionary")
     model = ClAM(**parameters)
@@ -251,6 +271,8 @@ def _checked_arrays(header: dict[str, Any], arrays: dict[str, Array]) -> dict[st
     wanted = ARRAYS | {name: SOME_ARRAYS[name] for name in SOME_ARRAYS if name in arrays}
     if geometry["metric"] == "mahalanobis":
         wanted |= WHITENING
+    if geometry["metric"] not in NATIVE_METRICS:
+        wanted |= ENERGY
     _require(set(arrays) == set(wanted), "arrays are missing, or there are others")
     lengths = {"2": 2}
     return {
@@ -287,7 +309,12 @@ def _geometry(header: dict[str, Any], found: dict[str, Array]) -> Geometry:
     )
 
 
-def _network(values: dict[str, Any], geometry: Geometry, found: dict[str, Array]) -> Network:
+def _network(
+    values: dict[str, Any],
+    geometry: Geometry,
+    found: dict[str, Array],
+    energy_values: dict[str, Array],
+) -> Network:
     beta, step_size, n_steps = float(values["beta"]), float(values["step_size"]), values["n_steps"]
     _require(0 < beta < math.inf, f"beta is {beta}")
     check_parameters({"step_size": step_size, "n_steps": n_steps})
@@ -295,6 +322,14 @@ def _network(values: dict[str, Any], geometry: Geometry, found: dict[str, Array]
     clusters = np.unique(assembly)
     _require(np.array_equal(clusters, np.arange(len(clusters))), "assembly is not of clusters")
     _require(isinstance(values["fills_from_mask"], bool), "fills_from_mask is neither")
+    energy = None
+    if geometry.is_native:
+        _require(not energy_values, "the core has no such energy")
+    else:
+        from amclust.backends.torch import restored_energy
+
+        named = {name.removeprefix("energy."): array for name, array in energy_values.items()}
+        energy = restored_energy(geometry, len(assembly), named)
     return Network(
         found["network.memories"],
         found["network.log_weights"],
@@ -304,6 +339,7 @@ def _network(values: dict[str, Any], geometry: Geometry, found: dict[str, Array]
         geometry,
         assembly,
         values["fills_from_mask"],
+        energy,
     )
 
 
@@ -319,6 +355,7 @@ def _optimizer(values: dict[str, Any], found: dict[str, Array]) -> OptimizerStat
         float(values["total_square"]),
         seed,
         find_objective(values["objective"]).name,
+        found.get("optimizer.energy_moments", np.zeros((2, 0), np.float32)),
     )
 
 

@@ -253,13 +253,32 @@ class Plan:
     @earlier.setter
     def earlier(self, arg: Record | None, /) -> None: ...
 
-    def resume(self, moments: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], weight_moments: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int) -> None:
+    def resume(self, moments: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], weight_moments: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, energy_moments: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None) -> None:
         """
         Go on with the optimiser of other training that ended in these memories.
         """
 
     @property
     def steps(self) -> int: ...
+
+    @property
+    def moments(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None, None))]:
+        """Adam's, of the training that this one goes on from; else zeros."""
+
+    @property
+    def weight_moments(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]: ...
+
+    @property
+    def energy_moments(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]: ...
+
+    @property
+    def energy(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]:
+        """
+        Parameters of an energy that the core does not have; empty: as the energy has them.
+        """
+
+    @energy.setter
+    def energy(self, arg: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> None: ...
 
 class Seeding:
     """Initial memories, and how far rows are from them."""
@@ -360,6 +379,18 @@ class Record:
     @property
     def steps(self) -> int: ...
 
+    @property
+    def energy(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]:
+        """
+        Parameters of an energy that the core does not have, of the best epoch.
+        """
+
+    @property
+    def last_energy(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]: ...
+
+    @property
+    def energy_moments(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None, None))]: ...
+
     def __getstate__(self) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
 
     def __setstate__(self, arg: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], /) -> None: ...
@@ -412,7 +443,7 @@ class Run:
 
     def end_epoch(self, loss: float) -> None: ...
 
-    def finish(self, memories: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_memories: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], last_log_weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moments: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], weight_moments: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int) -> Record: ...
+    def finish(self, memories: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], log_weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_memories: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], last_log_weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], moments: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], weight_moments: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], steps: int, energy: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, last_energy: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, energy_moments: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None) -> Record: ...
 
 class Want(enum.Flag):
     """What to ask of a network."""

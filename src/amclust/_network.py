@@ -15,6 +15,7 @@ from amclust._geometry import Geometry
 from amclust._rows import Indices, TableRows, Weights
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
 from amclust._validation import check_rows
+from amclust.backends.base import Answers, Backend, EnergyFunction
 from amclust.backends.native import NativeBackend
 
 Want = _native.Want
@@ -56,6 +57,10 @@ class Network:
         Whether missing values are completed from the mask value, as a network expects that was
         trained to complete, or from where the observed values point.
 
+    energy_function : Energy or None
+        What draws rows to memories, where the core does not have it: an energy of
+        `amclust.torch.energies`, in core units.
+
     Examples
     --------
     >>> import numpy as np
@@ -76,6 +81,7 @@ class Network:
     geometry: Geometry
     assembly: NDArray[np.int32]
     fills_from_mask: bool = False
+    energy_function: EnergyFunction | None = None
 
     @property
     def n_memories(self) -> int:
@@ -118,6 +124,7 @@ class Network:
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            -1 for rows out of reach of all memories, where these have a bounded reach.
         """
         return self._clusters(self._ask(self._table(X), Want.LABELS, n_jobs).labels)
 
@@ -132,7 +139,7 @@ class Network:
         Returns
         -------
         memberships : ndarray of shape (n_samples, n_clusters)
-            Positive numbers that sum to 1 in every row.
+            Positive numbers that sum to 1 in every row (0 out of reach of all memories).
         """
         rows = self._table(X)
         parts = self._ask(rows, Want.MEMBERSHIPS, n_jobs).memberships
@@ -153,7 +160,8 @@ class Network:
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters)
-            In the metric of the network (for directions, 1 - cosine similarity).
+            In the metric of the network (for directions, 1 - cosine similarity; distances that
+            are squares have their root taken).
         """
         rows = self._table(X)
         found = self._ask(rows, Want.SQUARE_DISTANCES, n_jobs).square_distances
@@ -162,9 +170,9 @@ class Network:
                 [found[:, self.assembly == c].min(axis=1) for c in range(self.n_clusters)], axis=1
             )
         found = found.astype(rows.dtype, copy=False)
-        if self.geometry.spherical:
-            return found
-        return np.sqrt(found) * found.dtype.type(self.geometry.length)
+        if self.geometry.degree == 2:  # squares
+            return np.sqrt(found) * found.dtype.type(self.geometry.length)
+        return found if self.geometry.spherical else found * self._distance_unit(found)
 
     def energy(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
         """Return the energy of rows: low near a memory, high far from all of them.
@@ -303,7 +311,7 @@ class Network:
             As in `labels`.
 
         partitions : array-like of shape (n_partitions, n_samples)
-            Labels from 0.
+            Labels from 0; rows of label -1 are left out.
 
         Returns
         -------
@@ -326,7 +334,8 @@ class Network:
             As in `labels`.
 
         labels : array-like of shape (n_samples,), default=None
-            Any partition of the rows (that of k-means, say); None: that of the network.
+            Any partition of the rows (that of k-means, say), -1 for rows to leave out; None: that
+            of the network.
 
         max_rows : int, default=10_000
             With more rows than this, a fixed sample of 2,048 of them (at most `max_rows`) stands
@@ -335,7 +344,8 @@ class Network:
         Returns
         -------
         values : ndarray of shape (n_samples,)
-            Between -1 and 1; 0 for a row alone in its cluster, and where there is only one cluster.
+            Between -1 and 1; 0 for a row alone in its cluster, and where there is only one cluster;
+            NaN for rows that are left out.
         """
         table = self._table(X)
         labels = self.labels(X, n_jobs=n_jobs) if labels is None else np.asarray(labels)
@@ -347,6 +357,9 @@ class Network:
             raise ValueError(msg)
         judged = sample_rows(table.n_rows, max_rows)
         values = np.full(table.n_rows, np.nan)
+        judged = judged[labels[judged] != -1]
+        if not len(judged):
+            return values
         kinds, own = np.unique(labels[judged], return_inverse=True)
         values[judged] = _native.silhouette_values(
             self.read(table, n_jobs=n_jobs),
@@ -374,12 +387,12 @@ class Network:
         indices: Indices | None = None,
         n_jobs: int | None = None,
         complete: bool = False,
-    ) -> _native.Answers:
+    ) -> Answers:
         """Ask about rows in core units; answers come in core units, by memory.
 
         `complete`: missing values start where training had them start.
         """
-        return NativeBackend().infer(
+        return self._backend().infer(
             self,
             rows,
             want,
@@ -387,6 +400,13 @@ class Network:
             threads=n_threads(n_jobs),
             fill_from_observed=not (complete and self.fills_from_mask),
         )
+
+    def _backend(self) -> Backend:
+        if self.energy_function is None:
+            return NativeBackend()
+        from amclust.backends.torch import TorchBackend
+
+        return TorchBackend("cpu")
 
     def _table(self, X: Any) -> TableRows:
         X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
@@ -397,7 +417,7 @@ class Network:
             X = X.astype(np.float64)
         return TableRows(X if sparse.issparse(X) else np.ascontiguousarray(X))
 
-    def _ask(self, rows: TableRows, want: _native.Want, n_jobs: int | None) -> _native.Answers:
+    def _ask(self, rows: TableRows, want: _native.Want, n_jobs: int | None) -> Answers:
         return self.infer(self.read(rows, n_jobs=n_jobs), want, n_jobs=n_jobs)
 
     @property
@@ -406,10 +426,15 @@ class Network:
         return np.array_equal(self.assembly, np.arange(self.n_memories))
 
     def _clusters(self, memory_labels: NDArray[np.int32]) -> NDArray[np.int32]:
-        return memory_labels if self._is_plain else self.assembly[memory_labels]
+        if self._is_plain:
+            return memory_labels
+        return np.where(memory_labels < 0, memory_labels, self.assembly[memory_labels])
 
     def _energies(self, energy: NDArray[Any]) -> NDArray[Any]:
-        return energy * energy.dtype.type(self.geometry.length**2)
+        return energy * self._distance_unit(energy)
+
+    def _distance_unit(self, values: NDArray[Any]) -> Any:
+        return values.dtype.type(self.geometry.distance_unit)
 
     def _points(self, values: NDArray[np.float32], rows: TableRows) -> NDArray[Any]:
         """Bring points of the core back to original units, in the type of the rows."""

@@ -39,6 +39,9 @@ class Objective:
     fills_from_mask : bool
         Whether the network learns to complete from the mask value; others complete from where the
         observed values point.
+
+    native : bool
+        Whether the core has it; others are trained with ``backend="torch"``.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Objective:
     needs: str = ""
     beta_by_gap: bool = False
     fills_from_mask: bool = False
+    native: bool = False
 
     def check(self, n_clusters: Any, n_features: int) -> None:
         """Refuse a number of clusters or features for which it makes no sense."""
@@ -82,6 +86,7 @@ register_objective(
         "maximise a differentiable silhouette, anchored by the scatter inside the clusters",
         min_clusters=2,
         beta_by_gap=True,
+        native=True,
     )
 )
 register_objective(
@@ -91,10 +96,13 @@ register_objective(
         min_features=2,
         needs="hides a feature and predicts it from the others",
         fills_from_mask=True,
+        native=True,
     )
 )
 register_objective(
-    Objective("reconstruction", "let the network recall rows and compare, nothing hidden")
+    Objective(
+        "reconstruction", "let the network recall rows and compare, nothing hidden", native=True
+    )
 )
 
 

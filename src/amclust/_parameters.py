@@ -6,18 +6,19 @@ from numbers import Integral, Real
 from typing import Any
 
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
 
+from amclust._metrics import check_metric
 from amclust._objectives import AUTO, find_objective
 
 # What the core counts with.
 MAX_INT = 2**31 - 1
 
-# What rows are compared by, and what columns are divided by; the defaults first.
-METRICS = ("euclidean", "cosine", "mahalanobis")
+# What columns are divided by; the default first.
 SCALES = ("standard", "robust")
 
 PARAMETERS: dict[str, Any] = {
@@ -36,7 +37,7 @@ PARAMETERS: dict[str, Any] = {
         Interval(Real, None, None, closed="neither"),
     ],
     "weights": [None, StrOptions({"learn"}), "array-like"],
-    "metric": [StrOptions(set(METRICS))],
+    "metric": [str, HasMethods(["attraction", "pull"])],  # see `check_metric`
     "scale": [StrOptions(set(SCALES)), None],
     "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like"],
     "n_init": [Interval(Integral, 1, MAX_INT, closed="both")],
@@ -69,3 +70,5 @@ def check_parameters(parameters: dict[str, Any], owner: str = "ClAM") -> None:
     objective = parameters.get("objective", AUTO)
     if objective != AUTO:
         find_objective(objective)
+    if "metric" in parameters:
+        check_metric(parameters["metric"], owner=owner)

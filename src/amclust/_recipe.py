@@ -39,6 +39,10 @@ class Recipe:
     gap_factor, separated_factor, spread_factor : float
         The temperature, see `inverse_temperature`.
 
+    reach_factor : float
+        The temperature of energies whose memories have a bounded reach: beta is this over the mean
+        square of a row's distance to its memory, so that a ball has twice its root as radius.
+
     seeding_turns : tuple of str
         Restarts take turns: trees find what k-means++ misses where clusters are small, and the
         other way.
@@ -57,11 +61,14 @@ class Recipe:
     gap_factor: float = 24.0
     separated_factor: float = 8.0
     spread_factor: float = 4.0
+    reach_factor: float = 0.25
     seeding_turns: tuple[str, ...] = ("ward", "k-means++")
     max_tree_clusters: int = 512
     stages: tuple[Stage, ...] = (Stage(),)
 
-    def inverse_temperature(self, by_gap: bool, mean_square: float, median_gap: float) -> float:
+    def inverse_temperature(
+        self, by_gap: bool, mean_square: float, median_gap: float, *, compact: bool = False
+    ) -> float:
         """Return beta in the units of the given scales.
 
         Two dimensionless rules (measured over the sets of the paper): for the losses that compare a
@@ -72,7 +79,11 @@ class Recipe:
         borders, so that the silhouette that is trained is nearly the one of the labels. Where
         clusters are far apart the gap says nothing about their size, so beta is at least 8 / s2:
         memories need not leave their clusters to make memberships sharp.
+
+        Where memories have a bounded reach (`compact`) the gap would make it far too small.
         """
+        if compact:
+            return self.reach_factor / mean_square if mean_square > 0 else 1.0
         if by_gap and median_gap > 0:
             separated = self.separated_factor / mean_square if mean_square > 0 else 0.0
             return max(self.gap_factor / median_gap, separated)

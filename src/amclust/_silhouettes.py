@@ -44,8 +44,19 @@ def silhouettes(
 ) -> NDArray[np.float64]:
     """Return the silhouette of each partition (n_partitions, n_indices); NaN for one cluster.
 
-    Where values are missing, two rows are compared by the features that both have.
+    Where values are missing, two rows are compared by the features that both have. Rows of label -1
+    are in no cluster and left out.
     """
     n_clusters = int(labels.max(initial=0)) + 1
     labels = np.ascontiguousarray(labels, dtype=np.int32)
+    if labels.min(initial=0) < 0:
+        found = []
+        for partition in labels:
+            kept = np.flatnonzero(partition >= 0)
+            some = None if counts is None else np.ascontiguousarray(counts[kept])
+            value = np.full(1, np.nan)
+            if len(kept):
+                value = silhouettes(rows, indices[kept], some, partition[None, kept], threads)
+            found.append(value)
+        return np.concatenate(found)
     return _native.silhouette(rows, indices, counts, labels, n_clusters, threads)

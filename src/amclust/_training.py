@@ -27,7 +27,7 @@ from amclust._validation import (
     check_weights,
 )
 from amclust.backends import Backend, TrainingSet
-from amclust.backends.base import Progress
+from amclust.backends.base import EnergyFunction, EnergySeeding, Progress, Seeding
 
 # What float32 holds, with room for distances (beta in core units).
 MIN_BETA, MAX_BETA = 1e-20, 1e20
@@ -64,7 +64,7 @@ class Options:
     mask_prob: float
     mask_value: float | str
     weights: Any
-    metric: str
+    metric: Any  # a name, or an Energy
     scale: str | None
     init: Any
     n_init: int
@@ -89,7 +89,7 @@ class Options:
         if isinstance(self.beta, str):
             return None
         # Beyond float32, memberships are as good as hard, or as good as equal: so are these.
-        return float(np.clip(float(self.beta) * geometry.length**2, MIN_BETA, MAX_BETA))
+        return float(np.clip(float(self.beta) * geometry.distance_unit, MIN_BETA, MAX_BETA))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +116,9 @@ class OptimizerState:
 
     objective : str
         What was minimised.
+
+    energy_moments : float32 ndarray of shape (2, n_parameters)
+        Adam's moments of what is learned of an energy.
     """
 
     moments: NDArray[np.float32]
@@ -125,6 +128,9 @@ class OptimizerState:
     total_square: float
     seed: int
     objective: str
+    energy_moments: NDArray[np.float32] = field(
+        default_factory=lambda: np.zeros((2, 0), np.float32)
+    )
 
 
 @dataclass
@@ -164,6 +170,7 @@ class TrainedRun:
             geometry,
             np.arange(len(log_weights), dtype=np.int32),
             self.objective.fills_from_mask,
+            energy_function(geometry, len(log_weights), found.energy),
         )
 
     def optimizer(self, seeding: Scatter) -> OptimizerState:
@@ -176,22 +183,40 @@ class TrainedRun:
             seeding.total_square,
             self.seed,
             self.plan.objective.name,
+            self.record.energy_moments,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a run starts: memories, and the scales of the rows around them."""
+    """Where a run starts: memories, and the scales of the rows around them.
+
+    The temperature follows from `mean_distance` and `median_gap`, in the distances of the energy
+    (for those of the core, the former is `mean_square`).
+    """
 
     memories: NDArray[np.float32]
     mean_square: float
     median_gap: float
     total_square: float
+    mean_distance: float
+    compact: bool = False  # the memories have a bounded reach
+    energy: NDArray[np.float32] | None = None  # what was learned of the energy; None: nothing yet
 
     @classmethod
-    def of(cls, seeding: _native.Seeding) -> Start:
-        """Return what the core found."""
-        return cls(seeding.memories, seeding.mean_square, seeding.median_gap, seeding.total_square)
+    def of(cls, seeding: Seeding) -> Start:
+        """Return what a backend found."""
+        mean_distance, compact = seeding.mean_square, False
+        if isinstance(seeding, EnergySeeding):
+            mean_distance, compact = seeding.mean_distance, seeding.compact
+        return cls(
+            seeding.memories,
+            seeding.mean_square,
+            seeding.median_gap,
+            seeding.total_square,
+            mean_distance,
+            compact,
+        )
 
 
 Scatter = Start | OptimizerState
@@ -215,12 +240,12 @@ class Fit:
     @property
     def table(self) -> NDArray[np.void]:
         """One row per restart, in original units."""
-        area = self.network.geometry.length**2
+        unit = self.network.geometry.distance_unit
         table = np.zeros(len(self.runs), dtype=RUN_DTYPE)
         for index, run in enumerate(self.runs):
             table[index] = (
                 run.seed,
-                run.beta / area,
+                run.beta / unit,
                 run.record.loss,
                 run.silhouette,
                 run.living,
@@ -229,6 +254,24 @@ class Fit:
                 index == self.chosen,
             )
         return table
+
+
+def energy_function(
+    geometry: Geometry, n_memories: int, learned: NDArray[np.float32]
+) -> EnergyFunction | None:
+    """Return the energy of a metric, with what was learned of it; None: the core has it."""
+    if geometry.is_native:
+        return None
+    from amclust.backends import torch
+
+    return torch.energy_function(geometry, n_memories, learned)
+
+
+def learned_values(energy: Any) -> NDArray[np.float32]:
+    """Return what was learned of an energy that the core does not have."""
+    from amclust.backends import torch
+
+    return torch.learned_values(energy)
 
 
 # --- the rows -------------------------------------------------------------------------------------
@@ -330,13 +373,23 @@ def fit_on(
         network, state = earlier
         objective = _objective(data, options, n_clusters, state.objective)
         seed, seen = state.seed, state.steps
-        start = Start(network.memories, state.mean_square, np.nan, state.total_square)
+        learned = None
+        if network.energy_function is not None:
+            learned = learned_values(network.energy_function)
+        start = Start(
+            network.memories,
+            state.mean_square,
+            np.nan,
+            state.total_square,
+            state.mean_square,
+            energy=learned,
+        )
         # New rows are shuffled and masked anew: the draws hang on the steps made so far.
         plan = make_plan(data, start, seed + seen, objective, options, recipe, beta=network.beta)
         plan.network = core_network(
             network.memories, network.log_weights, network.beta, options, data.geometry
         )
-        plan.resume(state.moments, state.weight_moments, state.steps)
+        plan.resume(state.moments, state.weight_moments, state.steps, state.energy_moments)
     plan.schedule.max_epochs = 1
     plan.schedule.early_stopping = False
     # Steps get smaller as more is seen, so that the memories settle.
@@ -436,13 +489,15 @@ def make_plan(
     beta = options.core_beta(data.geometry) if beta is None else beta
     if beta is None:
         rule = recipe.inverse_temperature(
-            objective.beta_by_gap, start.mean_square, start.median_gap
+            objective.beta_by_gap, start.mean_distance, start.median_gap, compact=start.compact
         )
         beta = beta_factor * rule
     log_weights = np.zeros(n_clusters, np.float32)
     if options.weights is not None and not isinstance(options.weights, str):
         log_weights = check_weights(options.weights, n_clusters)
     plan = _native.Plan(core_network(start.memories, log_weights, beta, options, data.geometry))
+    if start.energy is not None:
+        plan.energy = start.energy
     plan.learn_weights = isinstance(options.weights, str)
     plan.batch_size = int(options.batch_size)
     inside, total = start.mean_square, start.total_square
@@ -486,7 +541,7 @@ def train_stages(
         ]
         runs = train_recorded(data, plans, seeds, backend, progress, record_epochs)
         starts = [
-            dataclasses.replace(start, memories=run.record.memories)
+            dataclasses.replace(start, memories=run.record.memories, energy=run.record.energy)
             for start, run in zip(starts, runs, strict=True)
         ]
     return runs
@@ -563,9 +618,10 @@ def judge_runs(data: TrainingSet, runs: list[TrainedRun]) -> None:
         ]
     )
     for run, network, labels_of_run in zip(runs, networks, labels, strict=True):
-        sizes = np.bincount(labels_of_run, counts)
-        run.largest_share = float(sizes.max() / sizes.sum())
-        run.living = len(np.unique(labels_of_run))
+        inside = labels_of_run >= 0  # the others are noise
+        sizes = np.bincount(labels_of_run[inside], counts[inside], minlength=1)
+        run.largest_share = float(sizes.max() / counts.sum(dtype=np.float64))
+        run.living = len(np.unique(labels_of_run[inside]))
         if run.living < network.n_clusters and data.n_rows > EXACT_ROWS:
             # The others may have rows outside of the sample.
             found = network.infer(data.rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads)

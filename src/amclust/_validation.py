@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from amclust import _native
 from amclust._geometry import Geometry
+from amclust._metrics import find_metric, name_metric
 from amclust._rows import Rows, Weights
 
 # Squares of much larger numbers do not fit float32, in which the core computes.
@@ -102,7 +103,7 @@ def name_column(index: int, feature_names: Sequence[str] | None) -> str:
 
 
 def check_rows(
-    rows: Rows, metric: str, feature_names: Sequence[str] | None, threads: int
+    rows: Rows, metric: Any, feature_names: Sequence[str] | None, threads: int
 ) -> _native.Statistics:
     """Refuse rows that no network takes; return the statistics of all of them."""
     stats = rows.statistics(None, None, threads)
@@ -127,7 +128,7 @@ def _check_complete(rows: Rows, feature_names: Sequence[str] | None) -> None:
 
 
 def check_statistics(
-    stats: _native.Statistics, feature_names: Sequence[str] | None, metric: str
+    stats: _native.Statistics, feature_names: Sequence[str] | None, metric: Any
 ) -> None:
     """Refuse infinities, huge values, empty rows and zero rows (cosine)."""
     if stats.infinite_row >= 0:
@@ -152,20 +153,20 @@ def check_statistics(
             "Every row needs at least one."
         )
         raise ValueError(msg)
-    if metric == "cosine" and stats.zero_row >= 0:
+    if find_metric(metric).spherical and stats.zero_row >= 0:
         msg = (
             f"Row {stats.zero_row} of X is zero (or shorter than 1e-18) and has no direction: "
-            "metric='cosine' needs rows with at least one value that is not 0. Drop such rows or "
-            "use metric='euclidean'."
+            f"metric={name_metric(metric)} needs rows with at least one value that is not 0. Drop "
+            "such rows or use metric='euclidean'."
         )
         raise ValueError(msg)
 
 
 def check_columns(
-    stats: _native.Statistics, feature_names: Sequence[str] | None, metric: str
+    stats: _native.Statistics, feature_names: Sequence[str] | None, metric: Any
 ) -> None:
     """Refuse rows to train on whose columns do not vary enough, or have no value at all."""
-    if metric != "cosine":
+    if not find_metric(metric).spherical:
         widest = (stats.max - stats.min).max(initial=0.0)
         if 0 < widest < MIN_RANGE:
             msg = (
@@ -235,6 +236,9 @@ def check_init(init: Any, n_clusters: int, geometry: Geometry) -> NDArray[np.flo
         msg = f"init must be at most {MAX_VALUE:g} in size, got {np.abs(values).max():g}."
         raise ValueError(msg)
     memories = geometry.to_core(values)
+    if geometry.spherical:  # only their directions count, also where scales are measured
+        lengths = np.linalg.norm(memories, axis=1, keepdims=True)
+        memories /= np.where(lengths > 0, lengths, 1.0)
     if np.abs(memories).max() > MAX_DISTANCE:
         msg = (
             f"init must be near the data: a memory lies {np.abs(memories).max():g} times their "

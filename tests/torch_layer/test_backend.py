@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from native import dataset, run_settings
 from numpy.testing import assert_allclose, assert_array_equal
+from plans import make_plan, train_natively, training_set
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -26,40 +26,29 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from amclust import ClAM, ClAMSearch, _native
 from amclust.torch import functional as F
-from amclust.torch._training import _objectives, _stack, train
+from amclust.torch._training import _closed_form, _stack, train
 from amclust.torch._training._adjoint import Networks, recall
 from amclust.torch.energies import Cosine, Euclidean
 
 CPU = torch.device("cpu")
 OBJECTIVES = ["completion", "reconstruction", "silhouette"]
-EXACT = (
-    "best_epoch",
-    "best_living",
-    "reseeded",
-    "converged",
-    "improving",
-    "steps",
-    "waited",
-    "plateaus",
-    "pass",
-    "place",
-)
 
 
-def table(n=90, d=5, holes=0.0, seed=0):
+def table(n=90, d=5, missing=0.0, seed=0):
     X = make_blobs(n, d, centers=4, cluster_std=2.0, center_box=(-4, 4), random_state=seed)[0]
     X = X.astype(np.float32)
-    X[:, 1:][np.random.default_rng(seed).random((n, d - 1)) < holes] = np.nan
+    X[:, 1:][np.random.default_rng(seed).random((n, d - 1)) < missing] = np.nan
     return X
 
 
-def make_runs(X, n_runs=3, k=4, **changes):
-    """Return runs that differ in all that a stack lets differ."""
+def make_plans(X, n_runs=3, k=4, metric="euclidean", **changes):
+    """Return plans that differ in all that a stack lets differ."""
     rng = np.random.default_rng(5)
     whole, shape = np.nan_to_num(X), (2, k, X.shape[1])
     return [
-        run_settings(
+        make_plan(
             whole[rng.choice(len(X), k, replace=False)],
+            metric,
             **{
                 "seed": 7 + i,
                 "beta": 0.05 * (1 + i),
@@ -77,34 +66,32 @@ def make_runs(X, n_runs=3, k=4, **changes):
     ]
 
 
-def assert_same(X, runs, metric="euclidean", rows=None, weights=None, tol=1e-4):
+def assert_same(X, plans, metric="euclidean", rows=None, weights=None, tol=1e-4):
     """Train in both ways, compare the whole records and return the native ones."""
-    data = dataset(X, metric)
-    native = _native.train(data, rows, weights, runs, 1, None)
-    stacked = train(data, rows, weights, runs, CPU)
+    data = training_set(X, metric, rows, weights)
+    native = train_natively(data, plans)
+    stacked = train(data, plans, CPU)
     for ours, theirs in zip(stacked, native, strict=True):
-        assert ours.keys() == theirs.keys()
-        for name, value in theirs.items():
-            assert type(ours[name]) is type(value), name
-            if name in EXACT:
-                assert ours[name] == value, name
-            else:
-                assert_allclose(ours[name], value, rtol=tol, atol=tol, err_msg=name)
-                assert np.asarray(ours[name]).dtype == np.asarray(value).dtype, name
+        counts, *numbers = ours.__getstate__()
+        # Sizes, epochs, living clusters, re-seedings, schedule, steps and place among the rows.
+        assert_array_equal(counts, theirs.__getstate__()[0])
+        for mine, other in zip(numbers, theirs.__getstate__()[1:], strict=True):
+            assert_allclose(mine, other, rtol=tol, atol=tol)
     return native
 
 
 # --- the same as the native core ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("holes", [0.0, 0.2], ids=["complete", "holes"])
+@pytest.mark.parametrize("missing", [0.0, 0.2], ids=["complete", "missing"])
 @pytest.mark.parametrize("batch_size", [1000, 16])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_training_agrees_with_the_native_core(objective, metric, batch_size, holes):
-    X = table(holes=holes)
+def test_training_agrees_with_the_native_core(objective, metric, batch_size, missing):
+    X = table(missing=missing)
     for k in (4, 6):  # fewer and more than columns
-        assert_same(X, make_runs(X, k=k, objective=objective, batch_size=batch_size), metric)
+        plans = make_plans(X, k=k, metric=metric, objective=objective, batch_size=batch_size)
+        assert_same(X, plans, metric)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -116,33 +103,38 @@ def test_weights_of_rows_and_memories_agree(objective, metric):
     weights = rng.uniform(0.2, 3.0, 70).astype(np.float32)
     given = np.log([0.5, 2.0, 1.0, 1.5]).astype(np.float32)
     for changes in ({"learn_weights": True}, {"log_weights": given}):
-        runs = make_runs(X, objective=objective, batch_size=16, **changes)
-        (record, *_) = assert_same(X, runs, metric, rows, weights)
-        learned = not np.allclose(record["last_log_weights"], changes.get("log_weights", 0.0))
+        plans = make_plans(X, metric=metric, objective=objective, batch_size=16, **changes)
+        (record, *_) = assert_same(X, plans, metric, rows, weights)
+        learned = not np.allclose(record.last_log_weights, changes.get("log_weights", 0.0))
         assert learned == ("learn_weights" in changes)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_dead_memories_begin_anew_on_the_same_rows(objective, metric):
-    X = table(holes=0.1) + (9 if metric == "cosine" else 0)
+def test_empty_clusters_begin_anew_on_the_same_rows(objective, metric):
+    X = table(missing=0.1) + (9 if metric == "cosine" else 0)
     settings = {"max_epochs": 1, "batch_size": 45, "beta": 0.3, "reseed": True}
-    runs = make_runs(X, k=6, objective=objective, **settings)
-    for run in runs:  # nothing is near these
-        run["memories"][4:] = [[-20, -20, -20, -20, -20], [-25, -20, -20, -20, 0]]
-    records = assert_same(X, runs, metric)
-    assert min(record["reseeded"] for record in records) >= 2
+    plans = make_plans(X, k=6, metric=metric, objective=objective, **settings)
+    for plan in plans:
+        start = plan.network
+        memories = start.memories  # nothing is near these
+        memories[4:] = [[-20, -20, -20, -20, -20], [-25, -20, -20, -20, 0]]
+        plan.network = _native.Network(
+            memories, start.log_weights, metric, start.beta, start.step_size, start.n_steps
+        )
+    records = assert_same(X, plans, metric)
+    assert min(record.reseeded for record in records) >= 2
 
 
 def test_the_schedule_and_the_stop_agree():
     X = table()
     settings = {"early_stopping": True, "patience": 2, "batch_size": 16, "learning_rate": 0.05}
-    runs = make_runs(X, max_epochs=30, **settings)
-    for run, tol in zip(runs, (1.0, 0.05, 1e-3), strict=True):
-        run["tol"] = tol
-    records = assert_same(X, runs)
-    lengths = [len(record["loss_curve"]) for record in records]
-    assert records[0]["converged"]
+    plans = make_plans(X, max_epochs=30, **settings)
+    for plan, tol in zip(plans, (1.0, 0.05, 1e-3), strict=True):
+        plan.schedule.tol = tol
+    records = assert_same(X, plans)
+    lengths = [record.n_epochs for record in records]
+    assert records[0].converged
     assert len(set(lengths)) > 1  # runs leave the stack one after the other
 
 
@@ -150,37 +142,39 @@ def test_the_schedule_and_the_stop_agree():
 def test_a_new_adam_agrees_for_a_while(objective):
     X = table()
     new = {"moments": None, "learning_rate": 0.01, "batch_size": 32, "max_epochs": 3}
-    assert_same(X, make_runs(X, objective=objective, **new), tol=2e-3)
+    assert_same(X, make_plans(X, objective=objective, **new), tol=2e-3)
 
 
 def test_a_learning_rate_of_next_to_nothing_moves_nothing():
     X = table()
-    runs = make_runs(X, learning_rate=1e-300, min_lr=0.0)
-    for record in train(dataset(X), None, None, runs, CPU):
-        assert_array_equal(record["memories"], record["last_memories"])
-        assert np.isfinite(record["last_memories"]).all()
+    plans = make_plans(X, learning_rate=1e-300, min_lr=0.0)
+    for record in train(training_set(X), plans, CPU):
+        assert_array_equal(record.memories, record.last_memories)
+        assert np.isfinite(record.last_memories).all()
 
 
 @pytest.mark.parametrize("whole_epochs", [False, True])
 def test_an_epoch_may_be_a_part_of_the_rows(monkeypatch, whole_epochs):
     X = np.random.default_rng(0).normal(size=(_native.EPOCH_ROWS + 900, 2)).astype(np.float32)
-    runs = make_runs(X, 2, k=3, batch_size=500, max_epochs=3, whole_epochs=whole_epochs)
-    monkeypatch.setattr(_stack, "MOST_AHEAD", 10_000)  # an epoch in several parts
-    (record, _) = assert_same(X, runs)
-    assert record["pass"] == 2
-    assert (record["place"] == len(X)) == whole_epochs
+    plans = make_plans(X, 2, k=3, batch_size=500, max_epochs=3, whole_epochs=whole_epochs)
+    monkeypatch.setattr(_stack, "MAX_AHEAD", 10_000)  # an epoch in several parts
+    (record, _) = assert_same(X, plans)
+    number_of_pass, place = record.__getstate__()[0][10:12]
+    assert number_of_pass == 2
+    assert (place == len(X)) == whole_epochs
 
 
 @pytest.mark.parametrize("objective", ["completion", "reconstruction"])
 def test_memory_is_bounded_without_a_trace(monkeypatch, objective):
     X = table()
-    runs = make_runs(X, 5, objective=objective, batch_size=32, learning_rate=0.05)
-    before = train(dataset(X), None, None, runs, CPU)
-    monkeypatch.setattr(_stack, "MOST_STACKED", 2 * 32 * X.shape[1])
-    monkeypatch.setattr(_objectives, "MOST_STATES", 9 * 2 * X.shape[1] * runs[0]["n_steps"])
-    after = train(dataset(X), None, None, runs, CPU)
+    plans = make_plans(X, 5, objective=objective, batch_size=32, learning_rate=0.05)
+    before = train(training_set(X), plans, CPU)
+    monkeypatch.setattr(_stack, "MAX_STACKED", 2 * 32 * X.shape[1])
+    states = 9 * 2 * X.shape[1] * plans[0].network.n_steps
+    monkeypatch.setattr(_closed_form, "MAX_STATES", states)
+    after = train(training_set(X), plans, CPU)
     for one, other in zip(before, after, strict=True):
-        assert_allclose(one["last_memories"], other["last_memories"], rtol=1e-4, atol=1e-4)
+        assert_allclose(one.last_memories, other.last_memories, rtol=1e-4, atol=1e-4)
 
 
 def test_runs_of_different_kinds_are_trained_in_their_own_stacks():
@@ -193,63 +187,69 @@ def test_runs_of_different_kinds_are_trained_in_their_own_stacks():
         {"objective": "completion", "fill": np.ones(5, np.float32)},
         {"objective": "reconstruction", "learn_weights": True},
     ]
-    runs = [make_runs(X, 1, k=k, **change)[0] for change in changes for k in (2, 4)]
-    assert_same(X, runs)
+    plans = [make_plans(X, 1, k=k, **change)[0] for change in changes for k in (2, 4)]
+    assert_same(X, plans)
 
 
 @pytest.mark.parametrize("batch_size", [1000, 16])
 def test_a_paused_run_goes_on_as_if_it_had_not_stopped(batch_size):
     X = table()
-    runs = make_runs(X, objective="completion", batch_size=batch_size, learn_weights=True)
-    through = train(dataset(X), None, None, runs, CPU)
-    for run in runs:
-        run["pause_at"] = 2
-    paused = assert_same(X, runs)
-    for run, record in zip(runs, paused, strict=True):
-        run.update(pause_at=10**6, earlier=record)
-    resumed = assert_same(X, runs)
+    plans = make_plans(X, objective="completion", batch_size=batch_size, learn_weights=True)
+    through = train(training_set(X), plans, CPU)
+    for plan in plans:
+        plan.pause_at = 2
+    paused = assert_same(X, plans)
+    for plan, record in zip(plans, paused, strict=True):
+        plan.pause_at, plan.earlier = 10**6, record
+    resumed = assert_same(X, plans)
     for one, other in zip(through, resumed, strict=True):
-        assert_allclose(one["loss_curve"], other["loss_curve"], rtol=1e-4)
-        assert len(other["loss_curve"]) == 5
+        assert_allclose(one.loss_curve, other.loss_curve, rtol=1e-4)
+        assert other.n_epochs == 5
 
 
 def test_a_converged_run_is_returned_as_it_is():
     X = table()
-    (run,) = make_runs(X, 1, early_stopping=True, tol=1.0, max_epochs=300, patience=1)
-    (record,) = train(dataset(X), None, None, [run], CPU)
-    assert record["converged"]
-    (again,) = assert_same(X, [run | {"earlier": record}])
-    assert_array_equal(again["memories"], record["memories"])
+    (plan,) = make_plans(X, 1, early_stopping=True, tol=1.0, max_epochs=300, patience=1)
+    (record,) = train(training_set(X), [plan], CPU)
+    assert record.converged
+    plan.earlier = record
+    (again,) = assert_same(X, [plan])
+    assert_array_equal(again.memories, record.memories)
 
 
 def test_progress_reports_every_epoch_of_every_run():
     X = table()
-    runs = make_runs(X)
+    plans = make_plans(X)
     calls = []
-    records = train(dataset(X), None, None, runs, CPU, lambda *event: calls.append(event))
+    records = train(training_set(X), plans, CPU, lambda *event: calls.append(event))
     assert sorted(call[:2] for call in calls) == [(r, e) for r in range(3) for e in range(5)]
-    assert all(records[run]["loss_curve"][epoch] == loss for run, epoch, loss in calls)
+    assert all(records[run].loss_curve[epoch] == loss for run, epoch, loss in calls)
 
 
-def test_rows_are_loaded_in_the_units_of_the_core():
-    X = table(holes=0.3).astype(np.float64)
-    data = _native.dense_dataset(X)
-    data.has_missing = True
-    data.set_units("euclidean", np.arange(5.0), np.full(5, 0.5, np.float32))
-    rows = np.array([7, 3, 7])
-    assert data.metric == "euclidean"
-    assert_allclose(_native.load_rows(data, rows), (X[rows] - np.arange(5)) / 2, rtol=1e-6)
-    assert _native.load_rows(data, None).shape == X.shape
-    data.set_units("cosine", np.zeros(5), np.ones(5, np.float32))
-    assert data.metric == "cosine"
-    assert_allclose(np.nanmean(_native.load_rows(data, None) ** 2, axis=1), 1 / 5, rtol=1e-5)
+def test_rows_are_loaded_in_core_units():
+    X = table(missing=0.3).astype(np.float64)
+    rows = _native.dense_rows(X)
+    scaled = rows.in_units("euclidean", np.arange(5.0), np.full(5, 0.5, np.float32), True)
+    some = np.array([7, 3, 7])
+    assert scaled.energy == "euclidean"
+    assert_allclose(_native.load_rows(scaled, some), (X[some] - np.arange(5)) / 2, rtol=1e-6)
+    assert _native.load_rows(scaled, None).shape == X.shape
+    directions = rows.in_units("cosine", np.zeros(5), np.ones(5, np.float32), True)
+    assert directions.energy == "cosine"
+    assert_allclose(np.nanmean(_native.load_rows(directions, None) ** 2, axis=1), 1 / 5, rtol=1e-5)
 
 
-def test_places_beyond_the_rows_are_refused():
-    assert sorted(_native.draw_order(0, 0, 6, 0, 6)) == list(range(6))
-    for first, count in ((-1, 2), (0, 7), (5, 2), (0, -1)):
-        with pytest.raises(IndexError, match="out of range"):
-            _native.draw_order(0, 0, 6, first, count)
+@pytest.mark.parametrize("batch_size", [6, 4])
+def test_an_epoch_takes_every_row_once(batch_size):
+    (plan,) = make_plans(table(), 1, batch_size=batch_size)
+    run = _native.Run(plan, 6, None)
+    rows = run.next_epoch()
+    taken = np.concatenate([ids[:n] for ids, n in zip(rows.ids, rows.sizes, strict=True)])
+    assert sorted(taken) == list(range(6))
+    if batch_size == 6:
+        assert_array_equal(rows.ids[0], np.arange(6))
+    with pytest.raises(ValueError, match="badness has the wrong size"):
+        run.draw_reseeds(np.zeros((1, 5), np.float32), 1)
 
 
 # --- the gradient written by hand -----------------------------------------------------------------
@@ -339,7 +339,7 @@ def test_fit_agrees_with_the_native_core(settings):
 
 @SHORT
 def test_missing_values_and_sparse_rows_agree():
-    native, stacked = fitted_twice(table(holes=0.2))
+    native, stacked = fitted_twice(table(missing=0.2))
     assert_array_equal(native.labels_, stacked.labels_)
     X = table()
     X[X < 0] = 0
@@ -355,7 +355,7 @@ def test_partial_fit_agrees():
         for model in models:
             model.partial_fit(X[start : start + 100])
     native, stacked = models
-    assert native._steps == stacked._steps > 4
+    assert native.optimizer_state.steps == stacked.optimizer_state.steps > 4
     assert_allclose(stacked.cluster_centers_, native.cluster_centers_, rtol=1e-3, atol=1e-3)
 
 

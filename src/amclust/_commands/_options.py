@@ -9,7 +9,8 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from amclust._objectives import AUTO, OBJECTIVES
-from amclust._parameters import METRICS, PARAMETERS, SCALES, check_parameters
+from amclust._metrics import NATIVE_METRICS
+from amclust._parameters import PARAMETERS, SCALES, check_parameters
 
 if TYPE_CHECKING:
     from amclust._estimator import ClAM
@@ -230,7 +231,7 @@ def add_distances(group: Any) -> None:
     """Add what decides distances."""
     group.add_argument(
         "--metric",
-        choices=METRICS,
+        choices=NATIVE_METRICS,
         default=METRICS[0],
         help="distance between rows (default: %(default)s)",
     )

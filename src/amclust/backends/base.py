@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from amclust import _native
 from amclust._geometry import Geometry
+from amclust._metrics import check_metric
 from amclust._rows import Indices, Weights
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from amclust._network import Network
 
 Progress = Callable[[int, int, float], None]
@@ -63,6 +64,121 @@ class TrainingSet:
         return self.rows.n_rows if self.indices is None else len(self.indices)
 
 
+class Seeding(Protocol):
+    """Initial memories, and how far rows are from them."""
+
+    @property
+    def memories(self) -> NDArray[np.float32]:
+        """The memories, in core units."""
+
+    @property
+    def mean_square(self) -> float:
+        """Mean squared distance of a row to its memory."""
+
+    @property
+    def median_gap(self) -> float:
+        """Median difference between the distances to the second nearest and the nearest memory."""
+
+    @property
+    def total_square(self) -> float:
+        """Mean squared distance of a row to the mean of all."""
+
+    @property
+    def distinct(self) -> int:
+        """Fewer than memories: there are no more distinct rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class EnergySeeding:
+    """A seeding whose scales are those of an energy that the core does not have.
+
+    `mean_square` and `total_square` are squares where the energy has its distances (of the features
+    of a kernel, say), as the scatter is in the silhouette objective; `mean_distance` and
+    `median_gap` are the distances by which it attracts, as the temperature needs them.
+    """
+
+    memories: NDArray[np.float32]
+    mean_square: float
+    median_gap: float
+    total_square: float
+    distinct: int
+    mean_distance: float
+    compact: bool  # its memories have a bounded reach
+
+
+class Answers(Protocol):
+    """What a network says about rows, in core units; what was not asked is empty."""
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """The memory that each row falls to; -1: none."""
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """How many rows carry each label."""
+
+    @property
+    def memberships(self) -> NDArray[np.float32]:
+        """How strongly each memory attracts each row."""
+
+    @property
+    def energy(self) -> NDArray[np.float32]:
+        """The energies of the rows."""
+
+    @property
+    def entropy(self) -> NDArray[np.float32]:
+        """The entropies of the memberships."""
+
+    @property
+    def square_distances(self) -> NDArray[np.float32]:
+        """The distances of rows to memories by which these attract: squares, by default."""
+
+    @property
+    def state(self) -> NDArray[np.float32]:
+        """Where the dynamics carries the rows."""
+
+    @property
+    def trajectory(self) -> NDArray[np.float32]:
+        """The states in between."""
+
+    @property
+    def filled(self) -> NDArray[np.float32]:
+        """The rows, their missing values filled."""
+
+    @property
+    def row_scale(self) -> NDArray[np.float32]:
+        """Lengths of the rows, where they are directions."""
+
+
+def _empty() -> NDArray[np.float32]:
+    return np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyAnswers:
+    """The answers of a network whose energy the core does not have."""
+
+    labels: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    counts: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    memberships: NDArray[np.float32] = field(default_factory=_empty)
+    energy: NDArray[np.float32] = field(default_factory=_empty)
+    entropy: NDArray[np.float32] = field(default_factory=_empty)
+    square_distances: NDArray[np.float32] = field(default_factory=_empty)
+    state: NDArray[np.float32] = field(default_factory=_empty)
+    trajectory: NDArray[np.float32] = field(default_factory=_empty)
+    filled: NDArray[np.float32] = field(default_factory=_empty)
+    row_scale: NDArray[np.float32] = field(default_factory=_empty)
+
+
+class EnergyFunction(Protocol):
+    """An energy that the core does not have: an `Energy` of `amclust.torch`."""
+
+    compact: bool
+    dim: int | None
+    spherical: bool
+    degree: float
+
+
 class Backend(Protocol):
     """What computes."""
 
@@ -73,12 +189,12 @@ class Backend(Protocol):
         methods: Sequence[str],
         seeds: Sequence[int],
         sample_seed: int,
-    ) -> list[_native.Seeding]:
+    ) -> Sequence[Seeding]:
         """Return initial memories for each seed, by the method of each."""
 
     def measure(
         self, data: TrainingSet, memories: NDArray[np.float32], sample_seed: int
-    ) -> _native.Seeding:
+    ) -> Seeding:
         """Return given initial memories, with the scales that a seeding has."""
 
     def train(
@@ -95,12 +211,13 @@ class Backend(Protocol):
         indices: Indices | None = None,
         threads: int = 1,
         fill_from_observed: bool = True,
-    ) -> _native.Answers:
+    ) -> Answers:
         """Ask a network about rows in core units."""
 
 
-def find_backend(name: str, device: Any) -> Backend:
-    """Return the backend that trains."""
+def find_backend(name: str, device: Any, metric: Any = "euclidean") -> Backend:
+    """Return the backend that trains; it must have the metric."""
+    check_metric(metric, name)
     if name == "native":
         if device is not None:
             msg = (

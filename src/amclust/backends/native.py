@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
+from amclust._objectives import OBJECTIVES, find_objective
 from amclust._rows import Indices
-from amclust.backends.base import Progress, TrainingSet
+from amclust.backends.base import Answers, Progress, Seeding, TrainingSet
 
 if TYPE_CHECKING:
     from amclust._network import Network
@@ -26,7 +27,7 @@ class NativeBackend:
         methods: Sequence[str],
         seeds: Sequence[int],
         sample_seed: int,
-    ) -> list[_native.Seeding]:
+    ) -> Sequence[Seeding]:
         """Return initial memories for each seed, by the method of each."""
         return _native.seed(
             data.rows,
@@ -42,7 +43,7 @@ class NativeBackend:
 
     def measure(
         self, data: TrainingSet, memories: NDArray[np.float32], sample_seed: int
-    ) -> _native.Seeding:
+    ) -> Seeding:
         """Return given initial memories, with the scales that a seeding has."""
         return _native.measure(
             data.rows, data.indices, data.weights, memories, sample_seed, data.geometry.fill
@@ -52,6 +53,15 @@ class NativeBackend:
         self, data: TrainingSet, plans: Sequence[_native.Plan], progress: Progress | None
     ) -> list[_native.Record]:
         """Train runs of any configurations on the same rows, in one call."""
+        for name in {plan.objective.name for plan in plans}:
+            if not find_objective(name).native:
+                names = ", ".join(repr(known.name) for known in OBJECTIVES.values() if known.native)
+                msg = (
+                    f"objective={name!r} is not in the compiled core, which has {names}. Set "
+                    "backend='torch' (its loss is registered by "
+                    "amclust.torch.register_torch_objective), or use one of these."
+                )
+                raise ValueError(msg)
         return _native.train(data.rows, data.indices, data.weights, plans, data.threads, progress)
 
     def infer(
@@ -63,7 +73,7 @@ class NativeBackend:
         indices: Indices | None = None,
         threads: int = 1,
         fill_from_observed: bool = True,
-    ) -> _native.Answers:
+    ) -> Answers:
         """Ask a network about rows in core units."""
         return _native.infer(
             _native.Network(

@@ -9,7 +9,15 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name="torch") from error
 
 from amclust.torch import autoencoders, energies, functional
+from amclust.torch._training import register_torch_objective
 from amclust.torch.deep import DeepClAM
 from amclust.torch.layer import AssociativeMemory
 
-__all__ = ["AssociativeMemory", "DeepClAM", "autoencoders", "energies", "functional"]
+__all__ = [
+    "AssociativeMemory",
+    "DeepClAM",
+    "autoencoders",
+    "energies",
+    "functional",
+    "register_torch_objective",
+]

@@ -35,7 +35,8 @@ def energy(
         Inverse temperature; a tensor has the shape of the leading dimensions.
     energy : Energy or str, default=None
         What draws states to memories, or its name ("euclidean", "cosine", "manhattan",
-        "epanechnikov"); None: :class:`~amclust.torch.energies.Euclidean`.
+        "epanechnikov", "mahalanobis", "kernel", "weighted"; see :mod:`amclust.torch.energies`);
+        None: :class:`~amclust.torch.energies.Euclidean`.
     log_weights : Tensor of shape (..., k), default=None
         Logarithms of the memories' weights; None: all weigh the same.
 
@@ -404,7 +405,8 @@ def make_network(
     if not isinstance(beta, Tensor) and not (beta > 0 and math.isfinite(beta)):
         message = f"beta must be a positive number, got {beta}"
         raise ValueError(message)
-    return Network(memories, beta, find_energy(energy), log_weights)
+    found = find_energy(energy, dim=x.shape[-1], n_memories=memories.shape[-2])
+    return Network(memories, beta, found, log_weights)
 
 
 def make_dynamics(n_steps: int, step_size: float, backward: str) -> Dynamics:

@@ -300,21 +300,10 @@ class AssociativeMemory(nn.Module):
 
 def _energy(energy: Energy | str, n_memories: int, dim: int, weights: Any) -> Energy:
     """Return the energy, if it suits rows and memories of this size."""
-    found = find_energy(energy)
-    parts = [found]
-    while isinstance(parts[-1], Weighted):
-        parts.append(parts[-1].base)
-    if len(parts) > 1 and weights is not None:
+    found = find_energy(energy, dim=dim, n_memories=n_memories)
+    if isinstance(found, Weighted) and weights is not None:
         message = "weights must be None with an energy that is Weighted: it has the weights"
         raise ValueError(message)
-    for part in parts:
-        if isinstance(part, Weighted) and len(part.log_weights) != n_memories:
-            given = len(part.log_weights)
-            message = f"energy has {given} weights, but n_memories={n_memories}"
-            raise ValueError(message)
-        if part.dim not in (None, dim):
-            message = f"energy is for {part.dim} features, but dim={dim}"
-            raise ValueError(message)
     return found
 
 

@@ -67,11 +67,17 @@ class DrivenRun {
 
   RunRecord finish(const In<float, 2>& memories, const In<float, 1>& log_weights, const In<float, 2>& last_memories,
                    const In<float, 1>& last_log_weights, const In<float, 3>& moments, const In<float, 2>& weight_moments,
-                   std::int64_t steps) {
-    const std::size_t k = plan_.network.k, size = k * plan_.network.d;
+                   std::int64_t steps, const std::optional<In<float, 1>>& energy,
+                   const std::optional<In<float, 1>>& last_energy, const std::optional<In<float, 2>>& energy_moments) {
+    const std::size_t k = plan_.network.k, size = k * plan_.network.d, more = energy ? energy->size() : 0;
+    OptimizerState optimizer{vector(moments, 2 * size, "moments"), vector(weight_moments, 2 * k, "weight_moments"),
+                             steps, {}};
+    if (more > 0 && (!last_energy || !energy_moments)) throw std::invalid_argument("the energy has no moments");
+    if (more > 0) optimizer.energy_moments = vector(*energy_moments, 2 * more, "energy_moments");
     return run_.finish(vector(memories, size, "memories"), vector(log_weights, k, "log_weights"),
                        vector(last_memories, size, "last_memories"), vector(last_log_weights, k, "last_log_weights"),
-                       {vector(moments, 2 * size, "moments"), vector(weight_moments, 2 * k, "weight_moments"), steps});
+                       std::move(optimizer), more > 0 ? vector(*energy, more, "energy") : std::vector<float>(),
+                       more > 0 ? vector(*last_energy, more, "last_energy") : std::vector<float>());
   }
 
  private:
@@ -88,18 +94,19 @@ using GivenParts = std::tuple<In<std::int64_t, 1>, In<float, 1>, In<double, 1>, 
 RecordParts parts_of(const RunRecord& r) {
   std::vector<float> values;
   for (const std::vector<float>* part : {&r.memories, &r.log_weights, &r.last_memories, &r.last_log_weights,
-                                         &r.optimizer.moments, &r.optimizer.weight_moments})
+                                         &r.optimizer.moments, &r.optimizer.weight_moments, &r.energy, &r.last_energy,
+                                         &r.optimizer.energy_moments})
     values.insert(values.end(), part->begin(), part->end());
   std::vector<std::int64_t> counts{r.k,         r.d,         r.best_epoch,      r.best_living,       r.reseeded,
                                    r.converged, r.improving, r.schedule.waited, r.schedule.plateaus, r.optimizer.steps,
-                                   r.stream.pass, r.stream.at};
+                                   r.stream.pass, r.stream.at,  static_cast<std::int64_t>(r.energy.size())};
   return {array(std::move(counts)), array(std::move(values)), array(r.loss_curve),
           array(std::vector<double>{r.loss, r.schedule.learning_rate, r.schedule.best})};
 }
 
 RunRecord record_of(const GivenParts& parts) {
   const auto& [counts, values, curve, rates] = parts;
-  if (counts.size() != 12 || rates.size() != 3) throw std::invalid_argument("this is no record of a run");
+  if (counts.size() != 13 || rates.size() != 3) throw std::invalid_argument("this is no record of a run");
   const std::int64_t* count = counts.data();
   const std::int64_t limit = std::numeric_limits<std::int32_t>::max();
   for (int i = 0; i < 9; ++i)
@@ -109,7 +116,8 @@ RunRecord record_of(const GivenParts& parts) {
   r.d = static_cast<int>(count[1]);
   const std::size_t k = count[0] > 0 ? static_cast<std::size_t>(count[0]) : 0;
   const std::size_t size = k * (count[1] > 0 ? static_cast<std::size_t>(count[1]) : 0);
-  if (size == 0 || values.size() != 4 * size + 4 * k)
+  const std::size_t more = count[12] > 0 && count[12] <= limit ? static_cast<std::size_t>(count[12]) : 0;
+  if (size == 0 || values.size() != 4 * size + 4 * k + 4 * more)
     throw std::invalid_argument("the parts of this record do not fit together");
   const float* at = values.data();
   const auto take = [&at](std::size_t n) {
@@ -122,6 +130,9 @@ RunRecord record_of(const GivenParts& parts) {
   r.last_log_weights = take(k);
   r.optimizer.moments = take(2 * size);
   r.optimizer.weight_moments = take(2 * k);
+  r.energy = take(more);
+  r.last_energy = take(more);
+  r.optimizer.energy_moments = take(2 * more);
   r.optimizer.steps = count[9];
   r.best_epoch = static_cast<int>(count[2]);
   r.best_living = static_cast<int>(count[3]);
@@ -153,6 +164,11 @@ void bind_runs(nb::module_& m) {
       .def_prop_ro("moments", [](const RunRecord& r) { return array(r.optimizer.moments, 2, r.k, r.d); }, kOwned)
       .def_prop_ro("weight_moments", [](const RunRecord& r) { return array(r.optimizer.weight_moments, 2, r.k); }, kOwned)
       .def_prop_ro("steps", [](const RunRecord& r) { return r.optimizer.steps; })
+      .def_prop_ro("energy", [](const RunRecord& r) { return array(r.energy); },
+                   "Parameters of an energy that the core does not have, of the best epoch.", kOwned)
+      .def_prop_ro("last_energy", [](const RunRecord& r) { return array(r.last_energy); }, kOwned)
+      .def_prop_ro("energy_moments",
+                   [](const RunRecord& r) { return array(r.optimizer.energy_moments, 2, r.energy.size()); }, kOwned)
       .def("__getstate__", &parts_of)
       .def("__setstate__", [](RunRecord& r, const GivenParts& parts) { new (&r) RunRecord(record_of(parts)); });
 
@@ -178,7 +194,8 @@ void bind_runs(nb::module_& m) {
            "badness"_a, "count"_a, "Return the rows on which so many empty clusters begin anew.")
       .def("end_epoch", [](DrivenRun& r, double loss) { r.run().end_epoch(loss); }, "loss"_a)
       .def("finish", &DrivenRun::finish, "memories"_a, "log_weights"_a, "last_memories"_a, "last_log_weights"_a,
-           "moments"_a, "weight_moments"_a, "steps"_a);
+           "moments"_a, "weight_moments"_a, "steps"_a, "energy"_a.none() = nb::none(),
+           "last_energy"_a.none() = nb::none(), "energy_moments"_a.none() = nb::none());
 }
 
 }  // namespace amclust::bindings

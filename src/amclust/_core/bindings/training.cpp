@@ -197,14 +197,38 @@ void bind_training(nb::module_& m) {
       .def_rw("pause_at", &Plan::pause_at, "Stop after this many epochs; `earlier` goes on from there.")
       .def_rw("earlier", &Plan::earlier, "The record of this very run so far.")
       .def("resume",
-           [](Plan& plan, const In<float, 3>& moments, const In<float, 2>& weight_moments, std::int64_t steps) {
+           [](Plan& plan, const In<float, 3>& moments, const In<float, 2>& weight_moments, std::int64_t steps,
+              const std::optional<In<float, 2>>& energy_moments) {
              const std::size_t k = plan.network.k, d = plan.network.d;
              plan.optimizer = {vector(moments, 2 * k * d, "moments"), vector(weight_moments, 2 * k, "weight_moments"),
-                               steps};
+                               steps, {}};
+             if (energy_moments)
+               plan.optimizer.energy_moments = vector(*energy_moments, energy_moments->size(), "energy_moments");
            },
-           "moments"_a, "weight_moments"_a, "steps"_a,
+           "moments"_a, "weight_moments"_a, "steps"_a, "energy_moments"_a.none() = nb::none(),
            "Go on with the optimiser of other training that ended in these memories.")
-      .def_prop_ro("steps", [](const Plan& plan) { return plan.optimizer.steps; });
+      .def_prop_ro("steps", [](const Plan& plan) { return plan.optimizer.steps; })
+      .def_prop_ro("moments",
+                   [](const Plan& plan) {
+                     const std::size_t k = plan.network.k, d = plan.network.d;
+                     const std::vector<float>& moments = plan.optimizer.moments;
+                     return array(moments.empty() ? std::vector<float>(2 * k * d) : moments, 2, k, d);
+                   }, "Adam's, of the training that this one goes on from; else zeros.", kOwned)
+      .def_prop_ro("weight_moments",
+                   [](const Plan& plan) {
+                     const std::size_t k = plan.network.k;
+                     const std::vector<float>& moments = plan.optimizer.weight_moments;
+                     return array(moments.empty() ? std::vector<float>(2 * k) : moments, 2, k);
+                   }, kOwned)
+      .def_prop_ro("energy_moments",
+                   [](const Plan& plan) {
+                     const std::vector<float>& moments = plan.optimizer.energy_moments;
+                     return array(moments, 2, moments.size() / 2);
+                   }, kOwned)
+      .def_prop_rw(
+          "energy", [](const Plan& plan) { return array(plan.energy); },
+          [](Plan& plan, const In<float, 1>& energy) { plan.energy = vector(energy, energy.size(), "energy"); },
+          "Parameters of an energy that the core does not have; empty: as the energy has them.", kOwned);
 
   nb::class_<Seeding>(m, "Seeding", "Initial memories, and how far rows are from them.")
       .def_prop_ro("memories",

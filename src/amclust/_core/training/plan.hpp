@@ -44,22 +44,24 @@ struct StreamState {
   std::int64_t at = 0;
 };
 
-// Adam's moments, [2][k][d] and [2][k] (empty: none yet), and its steps so far.
+// Adam's moments, [2][k][d] and [2][k] (empty: none yet), and its steps so far. An energy that only another backend has
+// may have parameters: the core carries them, and their moments, as they are.
 struct OptimizerState {
   std::vector<float> moments, weight_moments;
   std::int64_t steps = 0;
+  std::vector<float> energy_moments;
 };
 
 struct RunRecord {
   int k = 0, d = 0;
-  std::vector<float> memories, log_weights;  // of the best epoch
-  std::vector<double> loss_curve;            // mean loss of every epoch
-  double loss = 0.0;                         // of the best epoch
+  std::vector<float> memories, log_weights, energy;  // of the best epoch
+  std::vector<double> loss_curve;                    // mean loss of every epoch
+  double loss = 0.0;                                 // of the best epoch
   int best_epoch = 0, best_living = -1, reseeded = 0;
   bool converged = false, improving = false;
 
   // Where the run stands: with this it can go on as if it had not stopped.
-  std::vector<float> last_memories, last_log_weights;
+  std::vector<float> last_memories, last_log_weights, last_energy;
   OptimizerState optimizer;
   ScheduleState schedule;
   StreamState stream;
@@ -75,6 +77,7 @@ struct Plan {
   bool whole_epochs = false;  // an epoch is all rows, however many
   bool keep_last = false;     // the record has the last memories, not those of the best epoch
   OptimizerState optimizer;   // of other training that ended in these memories
+  std::vector<float> energy;  // parameters of an energy of another backend; empty: as it has them
 
   int pause_at = std::numeric_limits<int>::max();  // stop after this many epochs; `earlier` goes on from there
   std::optional<RunRecord> earlier;                // of this very run; then its memories and moments count

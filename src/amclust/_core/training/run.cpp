@@ -56,12 +56,15 @@ void Run::end_epoch(double loss) {
 }
 
 RunRecord Run::finish(std::vector<float> memories, std::vector<float> log_weights, std::vector<float> last_memories,
-                      std::vector<float> last_log_weights, OptimizerState optimizer) {
+                      std::vector<float> last_log_weights, OptimizerState optimizer, std::vector<float> energy,
+                      std::vector<float> last_energy) {
   record_.memories = std::move(memories);
   record_.log_weights = std::move(log_weights);
   record_.last_memories = std::move(last_memories);
   record_.last_log_weights = std::move(last_log_weights);
   record_.optimizer = std::move(optimizer);
+  record_.energy = std::move(energy);
+  record_.last_energy = std::move(last_energy);
   record_.improving = !record_.converged && schedule_.improving();
   record_.schedule = schedule_.state();
   record_.stream = stream_.state();

@@ -36,7 +36,8 @@ class Run {
 
   // Completes the record with what the driver holds.
   RunRecord finish(std::vector<float> memories, std::vector<float> log_weights, std::vector<float> last_memories,
-                   std::vector<float> last_log_weights, OptimizerState optimizer);
+                   std::vector<float> last_log_weights, OptimizerState optimizer, std::vector<float> energy = {},
+                   std::vector<float> last_energy = {});
 
  private:
   const Plan& plan_;

@@ -18,6 +18,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from amclust.torch.energies import Energy
+
 
 class Networks(NamedTuple):
     """Stacked networks of one size: what differs between them is a tensor."""
@@ -29,6 +31,7 @@ class Networks(NamedTuple):
     step_size: float
     n_steps: int
     cosine: bool  # else Euclidean
+    energy: Energy | None = None  # another one: then nothing of the closed form holds
 
     def logit_parts(self) -> tuple[Tensor, Tensor]:
         """Return what the logits are made of: bias (runs, k, 1) + pattern (runs, k, d) x state."""

@@ -1,248 +1,307 @@
-"""The objectives of stacked runs: loss, gradient, winners and badly represented rows of a batch."""
+"""The objectives that can be trained in torch: a table of losses, differentiated by autograd.
+
+A loss is a function of rows, memories and temperature, with any energy. Those of the paper have a
+closed form for the Euclidean and the cosine energy beside it (`_closed_form.py`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from amclust import _native
 from amclust.torch import functional as F
-from amclust.torch._training._adjoint import Networks, recall
-from amclust.torch._training._stream import Epoch, Rows
-from amclust.torch.energies import Cosine, Euclidean
-
-# Entries of the states that are kept for a gradient.
-MOST_STATES = 2**25
-
-
-class Costs(NamedTuple):
-    """What the parts of the silhouette objective cost, (runs,)."""
-
-    anchor: Tensor
-    tie: Tensor
+from amclust.torch._training import _closed_form
+from amclust.torch._training._adjoint import Networks
+from amclust.torch._training._batches import Costs, Evaluation, Objective
+from amclust.torch._training._rows import Epoch, Rows, draw_hidden
+from amclust.torch.energies import Energy
+from amclust.torch.energies._arrays import learned_parameters
 
 
-class Evaluation(NamedTuple):
-    """What a batch gives."""
+@dataclass(frozen=True)
+class BatchSettings:
+    """What a loss may need besides rows and network; tensors of shape (runs,) differ by run."""
 
-    loss: Tensor  # (runs,)
-    by_memories: Tensor  # its gradients
-    by_log_weights: Tensor
-    winner: Tensor  # (runs, n): the memory that each row falls to
-    badness: Tensor  # (runs, n): how badly the memories represent each row
-
-
-class Batches(Protocol):
-    """Batches of which all is at hand that does not depend on the memories."""
-
-    weight: Tensor  # (batches, runs, n); 0 past the end of a batch
-
-    def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
-        """Evaluate one batch."""
+    n_steps: int
+    step_size: float
+    fill: Tensor  # (d,): where hidden and missing values start
+    mask_prob: float
+    anchor: Tensor  # (runs,)
+    tie: Tensor  # (runs,)
+    draw_hidden: Callable[[], Tensor]  # gives a bool Tensor (runs, n, d), drawn as in the core
 
 
-@dataclass
-class MovingBatches:
-    """Rows, as columns, that the dynamics moves and that are compared with what they were."""
+class Loss(Protocol):
+    """What is minimised."""
 
-    weight: Tensor
-    start: Tensor  # (batches, runs, d, n)
-    target: Tensor
-    share: Tensor  # of every entry in the loss
-    amount: Tensor | None = None  # how far every entry follows the pull; None: all the same
+    def __call__(
+        self,
+        x: Tensor,
+        memories: Tensor,
+        beta: Tensor,
+        *,
+        energy: Energy,
+        log_weights: Tensor,
+        missing: Tensor | None,
+        sample_weight: Tensor,
+        settings: BatchSettings,
+    ) -> Tensor:
+        """Return one loss per run, (runs,): a weighted mean over rows.
 
-    @torch.inference_mode()
-    def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
-        """Evaluate one batch, in parts where its states would take much memory."""
-        n_runs, d, n = self.start[at].shape
-        most = max(1, MOST_STATES // (n_runs * d * net.n_steps))
-        if n <= most:
-            return self._evaluate(at, net, slice(None))
-        parts = [self._evaluate(at, net, slice(i, i + most)) for i in range(0, n, most)]
-        loss, by_memories, by_log_weights, winner, badness = zip(*parts, strict=True)
-        return Evaluation(
-            torch.stack(loss).sum(0),
-            torch.stack(by_memories).sum(0),
-            torch.stack(by_log_weights).sum(0),
-            torch.cat(winner, dim=1),
-            torch.cat(badness, dim=1),
-        )
-
-    def _evaluate(self, at: int, net: Networks, part: slice) -> Evaluation:
-        """Evaluate rows of a batch.
-
-        A row goes to the memory nearest to its final state; where some entries are held (or, in
-        the core, it is cheaper not to ask), to the one that pulls most in the last step.
+        Rows are (runs, n, d), in core units, with 0 where a value is ``missing``; memories (runs,
+        k, d), ``beta`` (runs,), ``log_weights`` (runs, k), ``sample_weight`` (runs, n). Rows of
+        weight 0 only fill the batch.
         """
-        amount = net.step_size if self.amount is None else self.amount[at, ..., part]
-        trajectory = recall(net, self.start[at, ..., part], amount)
-        state = trajectory.states[-1]
-        residual = state - self.target[at, ..., part]
-        by_state = residual * self.share[at, ..., part]
-        losses = (by_state * residual).sum(1)
-        by_memories, by_log_weights = trajectory.gradient(2 * by_state)
-        nearness = trajectory.memberships[-1]
-        k, d = net.memories.shape[1:]
-        if self.amount is None and (net.cosine or k <= d):
-            nearness = net.memories @ state
-            if not net.cosine:
-                nearness = 2 * nearness - net.memories.square().sum(-1, keepdim=True)
-        winner = nearness.max(dim=1).indices
-        return Evaluation(losses.sum(-1), by_memories, by_log_weights, winner, losses)
+
+
+@dataclass(frozen=True)
+class TorchObjective:
+    """One row of the table."""
+
+    loss: Loss
+    closed_form: type[Objective] | None = None  # for the Euclidean and the cosine energy
+
+
+OBJECTIVES: dict[str, TorchObjective] = {}
+
+
+def register_torch_objective(
+    name: str, function: Loss | None = None
+) -> Loss | Callable[[Loss], Loss]:
+    """Make a loss known by the name of an objective, for ``ClAM(backend="torch")``.
+
+    Parameters
+    ----------
+    name : str
+        The name of an `amclust._objectives.Objective` that is registered.
+    function : callable, default=None
+        The loss, see :class:`Loss`; None: the result decorates one.
+
+    Returns
+    -------
+    callable
+        The function, or a decorator.
+    """
+    if function is None:
+
+        def decorate(loss: Loss) -> Loss:
+            register_torch_objective(name, loss)
+            return loss
+
+        return decorate
+    if name in OBJECTIVES:
+        message = f"There is a torch function of the objective {name!r} already."
+        raise ValueError(message)
+    OBJECTIVES[name] = TorchObjective(function)
+    return function
+
+
+def make_objective(rows: Rows, plan: _native.Plan, energy: Energy | None) -> Objective:
+    """Return what makes batches for an objective; ``energy`` is None where it has a closed form."""
+    name = plan.objective.name
+    if name not in OBJECTIVES:
+        names = ", ".join(repr(known) for known in OBJECTIVES)
+        message = (
+            f"objective={name!r} has no torch function: give it one with register_torch_objective "
+            f"of amclust.torch, or use one of {names}."
+        )
+        raise ValueError(message)
+    found = OBJECTIVES[name]
+    if energy is None and found.closed_form is not None:
+        return found.closed_form(rows, plan)
+    return Differentiated(rows, plan, found.loss)
+
+
+# --- losses ---------------------------------------------------------------------------------------
+
+
+def _completion(
+    x: Tensor,
+    memories: Tensor,
+    beta: Tensor,
+    *,
+    energy: Energy,
+    log_weights: Tensor,
+    missing: Tensor | None,
+    sample_weight: Tensor,
+    settings: BatchSettings,
+) -> Tensor:
+    return F.completion_loss(
+        x,
+        memories,
+        beta,
+        hidden=settings.draw_hidden(),
+        missing=missing,
+        fill=settings.fill,
+        sample_weight=sample_weight,
+        energy=energy,
+        log_weights=log_weights,
+        n_steps=settings.n_steps,
+        step_size=settings.step_size,
+    )
+
+
+def _reconstruction(
+    x: Tensor,
+    memories: Tensor,
+    beta: Tensor,
+    *,
+    energy: Energy,
+    log_weights: Tensor,
+    missing: Tensor | None,
+    sample_weight: Tensor,
+    settings: BatchSettings,
+) -> Tensor:
+    return F.reconstruction_loss(
+        x,
+        memories,
+        beta,
+        missing=missing,
+        fill=settings.fill,
+        sample_weight=sample_weight,
+        energy=energy,
+        log_weights=log_weights,
+        n_steps=settings.n_steps,
+        step_size=settings.step_size,
+    )
+
+
+def _silhouette(
+    x: Tensor,
+    memories: Tensor,
+    beta: Tensor,
+    *,
+    energy: Energy,
+    log_weights: Tensor,
+    missing: Tensor | None,
+    sample_weight: Tensor,
+    settings: BatchSettings,
+) -> Tensor:
+    return F.silhouette_loss(
+        x,
+        memories,
+        beta,
+        anchor=settings.anchor,
+        tie=settings.tie,
+        missing=missing,
+        sample_weight=sample_weight,
+        energy=energy,
+        log_weights=log_weights,
+        n_steps=settings.n_steps,
+        step_size=settings.step_size,
+    )
+
+
+OBJECTIVES["completion"] = TorchObjective(_completion, _closed_form.Completion)
+OBJECTIVES["reconstruction"] = TorchObjective(_reconstruction, _closed_form.Reconstruction)
+OBJECTIVES["silhouette"] = TorchObjective(_silhouette, _closed_form.Silhouette)
+
+
+# --- by autograd ----------------------------------------------------------------------------------
 
 
 @dataclass
-class SilhouetteBatches:
-    """Rows whose soft silhouette is taken; missing entries are filled by the memories."""
+class DifferentiatedBatches:
+    """Rows of which any loss is taken, with any energy."""
 
+    objective: Differentiated
     weight: Tensor
     rows: Tensor  # (batches, runs, n, d)
     missing: Tensor | None
     total: Tensor  # (batches, 1): what the loss is divided by
+    epoch: Epoch
 
     def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
-        """Evaluate one batch; a row goes to the memory of its largest membership."""
+        """Evaluate one batch; a row goes to the memory that attracts it most."""
+        energy = net.energy
+        assert energy is not None
         x, weight = self.rows[at], self.weight[at]
-        energy = Cosine() if net.cosine else Euclidean()
-        more: dict[str, Any] = {}
-        if self.missing is not None:
-            more = {
-                "missing": self.missing[at],
-                "n_steps": net.n_steps,
-                "step_size": net.step_size,
-            }
+        missing = None if self.missing is None else self.missing[at]
         memories = net.memories.clone().requires_grad_()
         log_weights = net.log_weights.clone().requires_grad_()
+        learned = learned_parameters(energy)
         with torch.enable_grad():
-            loss = F.silhouette_loss(
+            loss = self.objective.loss(
                 x,
                 memories,
                 net.beta,
-                anchor=costs.anchor,
-                tie=costs.tie,
-                sample_weight=weight,
                 energy=energy,
                 log_weights=log_weights,
-                **more,
+                missing=missing,
+                sample_weight=weight,
+                settings=self._settings(at, net, costs),
             )
+            if loss.shape != net.beta.shape:
+                message = (
+                    f"objective={self.objective.plan.objective.name!r} must give one loss per run, "
+                    f"of shape {tuple(net.beta.shape)}, got {tuple(loss.shape)}."
+                )
+                raise ValueError(message)
             loss = loss * (weight.sum(-1) / self.total[at])
-            by_memories, by_log_weights = torch.autograd.grad(loss.sum(), (memories, log_weights))
-        if self.missing is not None:
-            x = F.complete(
-                x, net.memories, net.beta, energy=energy, log_weights=net.log_weights, **more
+            by_memories, by_log_weights, *by_energy = torch.autograd.grad(
+                loss.sum(), (memories, log_weights, *learned), materialize_grads=True
             )
-        bias, patterns = net.logit_parts()
-        largest, winner = torch.baddbmm(bias, patterns, x.mT).max(dim=1)
-        badness = (x.square().sum(-1) - largest / net.beta[:, None]).clamp_(min=0)
-        return Evaluation(loss.detach(), by_memories, by_log_weights, winner, badness)
-
-
-class Objective:
-    """Makes batches of rows."""
-
-    def __init__(self, rows: Rows, settings: dict[str, Any]) -> None:
-        self.rows = rows
-        self.fill = torch.from_numpy(settings["fill"]).to(rows.values.device)
-        self.settings = settings
-
-    def prepare(self, epoch: Epoch) -> Batches:
-        """Gather and draw what the batches of an epoch need."""
-        raise NotImplementedError
-
-    def _weights(self, epoch: Epoch) -> tuple[Tensor, Tensor]:
-        """Return the weights of the rows, and what the batches' losses are divided by."""
-        weights = self.rows.weights
-        valid = torch.from_numpy(epoch.valid).to(weights.device)
-        total = (self.rows.mean_weight * epoch.sizes[:, None]).astype(np.float32)
-        index = epoch.places(weights.device)
-        return weights[index] * valid, torch.from_numpy(total).to(weights.device)
-
-    def _columns(self, epoch: Epoch) -> tuple[Tensor, Tensor | None]:
-        """Return the rows as columns, and where they have no value."""
-        index = epoch.places(self.rows.values.device)
-        missing = self.rows.missing
-        columns = self.rows.values[index].mT.contiguous()
-        return columns, None if missing is None else missing[index].mT.contiguous()
-
-
-class Completion(Objective):
-    """Hidden entries are completed and compared; missing ones move along."""
-
-    @cached_property
-    def _missing(self) -> NDArray[np.uint8]:
-        """Where rows have no value, for the draws, which are made on the host."""
-        assert self.rows.missing is not None
-        return self.rows.missing.cpu().numpy().astype(np.uint8)
-
-    def prepare(self, epoch: Epoch) -> MovingBatches:
-        """Gather the rows and draw what is hidden."""
-        target, missing = self._columns(epoch)
-        weight, total = self._weights(epoch)
-        hidden = self._draw(epoch)
-        moves = hidden if missing is None else hidden | missing
-        share = weight / total[..., None] / hidden.sum(2).clamp_(min=1)
-        return MovingBatches(
-            weight,
-            torch.where(moves, self.fill[:, None], target),
-            target,
-            hidden * share[:, :, None],
-            moves * self.settings["step_size"],
+        winner, badness = self._places(x, missing, net, energy)
+        return Evaluation(
+            loss.detach(),
+            by_memories,
+            by_log_weights,
+            winner,
+            badness,
+            torch.cat([grad.flatten() for grad in by_energy]) if by_energy else None,
         )
 
-    def _draw(self, epoch: Epoch) -> Tensor:
-        """Draw as the native core does: by seed, epoch and row."""
-        n_batches, n_runs, size = epoch.ids.shape
-        d = self.rows.values.shape[1]
-        holes = np.zeros((n_batches * size, d), np.uint8)
-        drawn = []
-        for run, seed in enumerate(epoch.seeds):
-            ids = epoch.ids[:, run].ravel()
-            if self.rows.missing is not None:
-                holes = self._missing[ids]
-            fraction = self.settings["mask_prob"]
-            drawn.append(_native.draw_masks(seed, epoch.number, ids, fraction, holes))
-        places = np.stack(drawn).reshape(n_runs, n_batches, size, -1).transpose(1, 0, 3, 2)
-        places = np.where(places < 0, d, places).astype(np.int64)
-        device = self.rows.values.device
-        hidden = torch.zeros((n_batches, n_runs, d + 1, size), dtype=torch.bool, device=device)
-        hidden.scatter_(2, torch.from_numpy(places).to(device), True)
-        return hidden[:, :, :d]
+    def _settings(self, at: int, net: Networks, costs: Costs) -> BatchSettings:
+        part = self.epoch.parts(1)[at]
+        rows, mask_prob = self.objective.rows, self.objective.plan.objective.mask_prob
+        return BatchSettings(
+            net.n_steps,
+            net.step_size,
+            self.objective.fill,
+            mask_prob,
+            costs.anchor,
+            costs.tie,
+            lambda: draw_hidden(rows, part, mask_prob)[0].mT,
+        )
 
-
-class Reconstruction(Objective):
-    """Everything moves, the observed entries are compared."""
-
-    def prepare(self, epoch: Epoch) -> MovingBatches:
-        """Gather the rows."""
-        target, missing = self._columns(epoch)
-        weight, total = self._weights(epoch)
-        seen = torch.ones_like(target) if missing is None else (~missing).to(target)
-        share = weight / total[..., None] / seen.sum(2)
-        start = target
+    def _places(
+        self, x: Tensor, missing: Tensor | None, net: Networks, energy: Energy
+    ) -> tuple[Tensor, Tensor]:
+        """Return the memory that each row goes to, and how far it is from the nearest."""
         if missing is not None:
-            start = torch.where(missing, self.fill[:, None], target)
-        return MovingBatches(weight, start, target, seen * share[:, :, None])
+            x = F.complete(
+                x,
+                net.memories,
+                net.beta,
+                missing=missing,
+                energy=energy,
+                log_weights=net.log_weights,
+                n_steps=net.n_steps,
+                step_size=net.step_size,
+            )
+        x = energy.place(x)
+        largest, winner = energy.logits(x, net.memories, net.beta, net.log_weights).max(-1)
+        badness = energy.distances(x, net.memories).amin(-1).clamp_(min=0)
+        if energy.compact:
+            winner = torch.where(largest.isneginf(), -1, winner)
+        return winner, badness
 
 
-class Silhouette(Objective):
-    """The soft silhouette of the rows, with what keeps it honest."""
+class Differentiated(Objective):
+    """Any loss, with any energy."""
 
-    def prepare(self, epoch: Epoch) -> SilhouetteBatches:
+    def __init__(self, rows: Rows, plan: _native.Plan, loss: Loss) -> None:
+        super().__init__(rows, plan)
+        self.loss = loss
+
+    def prepare(self, epoch: Epoch) -> DifferentiatedBatches:
         """Gather the rows."""
-        weight, total = self._weights(epoch)
-        index, missing = epoch.places(self.rows.values.device), self.rows.missing
-        holes = None if missing is None else missing[index]
-        return SilhouetteBatches(weight, self.rows.values[index], holes, total)
-
-
-OBJECTIVES: dict[str, type[Objective]] = {
-    "completion": Completion,
-    "reconstruction": Reconstruction,
-    "silhouette": Silhouette,
-}
+        weight, total = self.weights(epoch)
+        index, missing = epoch.places(self.rows.device), self.rows.missing
+        absent = None if missing is None else missing[index]
+        return DifferentiatedBatches(self, weight, self.rows.values[index], absent, total, epoch)

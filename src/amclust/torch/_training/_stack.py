@@ -1,142 +1,191 @@
 """Training in torch: runs of one kind are one stacked tensor program.
 
-From the same memories, masks and order it goes the same way as the native core
-(``_core/trainer.cpp``), up to rounding. Only what is needed once an epoch leaves the device.
+Rows, schedule, re-seeding and record of every run are the core's (`_native.Run`), so from the same
+memories training goes the same way as there, up to rounding. Only what is needed once an epoch
+leaves the device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from amclust import _native
+from amclust.backends.base import Progress, TrainingSet
+from amclust.torch._training._adam import Adam, Rates
 from amclust.torch._training._adjoint import Networks
-from amclust.torch._training._objectives import OBJECTIVES, Costs, Evaluation
-from amclust.torch._training._run import Run
-from amclust.torch._training._schedule import Adam, Rates
-from amclust.torch._training._stream import Epoch, Rows, Stream
+from amclust.torch._training._batches import Costs, Evaluation
+from amclust.torch._training._objectives import OBJECTIVES, make_objective
+from amclust.torch._training._rows import Epoch, Rows
+from amclust.torch.energies import Cosine, Energy, Euclidean, make_energy
+from amclust.torch.energies._arrays import learned_parameters, set_learned_values
 
-Progress = Callable[[int, int, float], None]
+# Entries of the rows in one batch of a stack (by memories, where the energy has no closed form),
+# and of rows gathered ahead.
+MAX_STACKED, MAX_AHEAD = 2**24, 2**22
 
-# What must be equal for runs to be stacked.
-SHARED = (
-    "objective",
-    "mask_prob",
-    "step_size",
-    "n_steps",
-    "batch_size",
-    "learn_weights",
-    "whole_epochs",
-)
-# Entries of the rows in one batch of a stack, and of rows gathered ahead.
-MOST_STACKED, MOST_AHEAD = 2**24, 2**22
-# Of so many rows next to each other the worst is a candidate for memories that begin anew.
-CANDIDATE_GROUP = 8
+
+@dataclass
+class Trainee:
+    """One run: what it is to do, and where it stands."""
+
+    place: int
+    plan: _native.Plan
+    run: _native.Run
+    steps: int
+
+    @property
+    def start(self) -> _native.Network | _native.Record:
+        """What the memories come from: another network, or this run's record so far."""
+        return self.plan.network if self.plan.earlier is None else self.plan.earlier
 
 
 def train(
-    data: _native.Dataset,
-    rows: NDArray[np.int64] | None,
-    weights: NDArray[np.float32] | None,
-    runs: list[dict[str, Any]],
+    data: TrainingSet,
+    plans: Sequence[_native.Plan],
     device: torch.device,
     progress: Progress | None = None,
-) -> list[dict[str, Any]]:
-    """Train runs of any configurations on the same rows; takes and gives what the core does."""
-    loaded = Rows.load(data, rows, weights, device)
-    started = [Run(place, settings) for place, settings in enumerate(runs)]
-    for stacked in _stacks(started, *loaded.values.shape):
-        Stack(loaded, stacked, cosine=data.metric == "cosine").train(progress)
-    return [run.record for run in started]
-
-
-def _stacks(runs: list[Run], n_rows: int, n_features: int) -> Iterator[list[Run]]:
-    """Group runs that can be stacked, as many as memory allows."""
-    groups: dict[Any, list[Run]] = {}
-    for run in runs:
-        s = run.settings
-        key = (
-            *(s[name] for name in SHARED),
-            s["memories"].shape,
-            s["fill"].tobytes(),
-            *(run.record[name] for name in ("pass", "place")),
-            len(run.curve),
+) -> list[_native.Record]:
+    """Train runs of any configurations on the same rows, stacked where they fit together."""
+    rows = Rows.load(data, device)
+    n_rows, n_features = rows.values.shape
+    trainees = [
+        Trainee(
+            place,
+            plan,
+            _native.Run(plan, n_rows, data.weights),
+            plan.steps if plan.earlier is None else plan.earlier.steps,
         )
-        groups.setdefault(key, []).append(run)
-    for group in groups.values():
-        s = group[0].settings
-        most = max(1, MOST_STACKED // (min(s["batch_size"], n_rows) * n_features))
-        for at in range(0, len(group), most):
-            yield group[at : at + most]
+        for place, plan in enumerate(plans)
+    ]
+    records: dict[int, _native.Record] = {}
+    cosine = data.geometry.energy == "cosine"
+    for group in _groups(trainees):
+        plan = group[0].plan
+        k = len(plan.network.memories)
+        energy = _energy(data, plan, k, cosine=cosine)
+        cells = min(plan.batch_size, n_rows) * n_features * (1 if energy is None else k)
+        size = max(1, MAX_STACKED // cells)
+        if energy is not None and learned_parameters(energy):
+            size = 1
+        for at in range(0, len(group), size):
+            own = _energy(data, plan, k, cosine=cosine) if at else energy
+            stack = Stack(rows, group[at : at + size], energy=own, cosine=cosine)
+            records |= stack.train(progress)
+    return [records[place] for place in range(len(plans))]
+
+
+def _energy(data: TrainingSet, plan: _native.Plan, k: int, *, cosine: bool) -> Energy | None:
+    """Return the energy to differentiate; None: the objective has a closed form."""
+    energy = make_energy(data.geometry.metric, dim=data.rows.n_features, n_memories=k)
+    if type(energy) in (Euclidean, Cosine):
+        energy = None
+    objective = OBJECTIVES.get(plan.objective.name)
+    if energy is None and objective is not None and objective.closed_form is None:
+        energy = Cosine() if cosine else Euclidean()
+    return energy
+
+
+def _groups(trainees: list[Trainee]) -> Iterator[list[Trainee]]:
+    """Group runs that can be stacked."""
+    groups: dict[Any, list[Trainee]] = {}
+    for trainee in trainees:
+        plan = trainee.plan
+        objective, network = plan.objective, plan.network
+        key = (
+            objective.name,
+            objective.mask_prob,
+            objective.fill.tobytes(),
+            network.step_size,
+            network.n_steps,
+            network.memories.shape,
+            plan.batch_size,
+            plan.learn_weights,
+            plan.whole_epochs,
+            trainee.run.epoch,
+        )
+        groups.setdefault(key, []).append(trainee)
+    yield from groups.values()
 
 
 class Stack:
     """Runs that differ only in seed, temperature, weights of the loss's parts and schedule."""
 
-    def __init__(self, rows: Rows, runs: list[Run], *, cosine: bool) -> None:
-        self._rows, self._runs, self._device = rows, runs, rows.values.device
-        settings, record = runs[0].settings, runs[0].record
-        self._learn_weights: bool = settings["learn_weights"]
-        self._fill = torch.from_numpy(settings["fill"]).to(self._device)
-        self._objective = OBJECTIVES[settings["objective"]](rows, settings)
-        self._epoch = len(runs[0].curve)
-        self._stream = Stream(
-            len(rows.values),
-            settings["batch_size"],
-            whole_epochs=settings["whole_epochs"],
-            pass_=record["pass"],
-            place=record["place"],
-        )
-        for run in runs:
-            run.begin(self._stream.n_batches)
-
+    def __init__(
+        self, rows: Rows, trainees: list[Trainee], *, energy: Energy | None, cosine: bool
+    ) -> None:
+        self._rows, self._trainees, self._device = rows, trainees, rows.device
+        plan = trainees[0].plan
+        network = plan.network
+        self._learn_weights = plan.learn_weights
+        self._fill = torch.from_numpy(plan.objective.fill).to(self._device)
+        self._objective = make_objective(rows, plan, energy)
+        self._records: dict[int, _native.Record] = {}
+        if energy is not None:
+            energy = energy.to(self._device)
         self._net = Networks(
-            self._records("last_memories"),
-            self._records("last_log_weights"),
-            beta := self._numbers("beta"),
+            self._stacked([_last(t)[0] for t in trainees]),
+            self._stacked([_last(t)[1] for t in trainees]),
+            beta := self._numbers([t.plan.network.beta for t in trainees]),
             (beta if cosine else 2 * beta)[:, None, None],
-            settings["step_size"],
-            settings["n_steps"],
+            network.step_size,
+            network.n_steps,
             cosine,
+            energy,
         )
-        self._costs = Costs(self._numbers("anchor"), self._numbers("tie"))
-        self._best = self._records("memories"), self._records("log_weights")
-        if cosine and self._epoch == 0:
+        self._costs = Costs(
+            self._numbers([t.plan.objective.anchor for t in trainees]),
+            self._numbers([t.plan.objective.tie for t in trainees]),
+        )
+        self._best = (
+            self._stacked([t.start.memories for t in trainees]),
+            self._stacked([t.start.log_weights for t in trainees]),
+        )
+        if cosine and trainees[0].run.epoch == 0:
             self._to_sphere()
             self._best = self._net.memories.clone(), self._best[1]
-        moments, weight_moments = (
-            self._records("moments"),
-            self._records("weight_moments")[..., None],
-        )
+        optimizers = [t.plan if t.plan.earlier is None else t.plan.earlier for t in trainees]
+        moments = self._stacked([found.moments for found in optimizers])
+        weight_moments = self._stacked([found.weight_moments for found in optimizers])[..., None]
         self._adam = Adam(moments[:, 0].contiguous(), moments[:, 1].contiguous())
         self._weight_adam = Adam(weight_moments[:, 0], weight_moments[:, 1])
+        self._learned = None if energy is None else LearnedEnergy.of(energy, plan)
 
     @torch.no_grad()
-    def train(self, progress: Progress | None) -> None:
-        """Train all runs to their ends."""
+    def train(self, progress: Progress | None) -> dict[int, _native.Record]:
+        """Train all runs to their ends; return their records by place."""
         self._let_go()
-        while self._runs:
-            epoch = self._stream.epoch(self._epoch, [run.seed for run in self._runs])
+        while self._trainees:
+            runs = [trainee.run for trainee in self._trainees]
+            seeds = [trainee.plan.objective.seed for trainee in self._trainees]
+            epoch = Epoch.of(runs[0].epoch, seeds, [run.next_epoch() for run in runs])
             # The memories whose loss an epoch measures: those before its only step, or those
             # after its many.
+            single = len(epoch.sizes) == 1
             measured = self._net.memories, self._net.log_weights
-            if len(epoch.sizes) == 1:
+            if single:
                 measured = self._net.memories.clone(), self._net.log_weights.clone()
+            if single and self._learned is not None:
+                self._learned.measure()
             losses, wins, badness = self._train_epoch(epoch)
+            if not single and self._learned is not None:
+                self._learned.measure()
             self._keep_best(losses, (wins > 0).sum(axis=1), measured)
             if progress is not None:
-                for run, loss in zip(self._runs, losses, strict=True):
-                    progress(run.place, self._epoch, loss)
-            self._reseed(epoch, wins, badness)
-            for run, loss in zip(self._runs, losses, strict=True):
-                run.record["converged"] = run.schedule.after_epoch(loss)
-            self._epoch += 1
+                for trainee, loss in zip(self._trainees, losses, strict=True):
+                    progress(trainee.place, epoch.number, loss)
+            self._reseed(wins, badness)
+            for run, loss in zip(runs, losses, strict=True):
+                run.end_epoch(loss)
             self._let_go()
+        return self._records
 
     # --- one epoch --------------------------------------------------------------------------------
 
@@ -144,12 +193,12 @@ class Stack:
         """Return the runs' losses, the weight of what fell to each memory, and rows' badness."""
         n_batches, n_runs, size = epoch.ids.shape
         rates = Rates(
-            [run.schedule.learning_rate for run in self._runs],
-            [run.record["steps"] for run in self._runs],
+            [trainee.run.learning_rate for trainee in self._trainees],
+            [trainee.steps for trainee in self._trainees],
             n_batches,
             self._device,
         )
-        ahead = max(1, MOST_AHEAD // (n_runs * size * self._rows.values.shape[1]))
+        ahead = max(1, MAX_AHEAD // (n_runs * size * self._rows.values.shape[1]))
         weights: list[Tensor] = []
         losses: list[Tensor] = []
         winners: list[Tensor] = []
@@ -163,13 +212,13 @@ class Stack:
                 losses.append(found.loss)
                 winners.append(found.winner)
                 badness.append(found.badness)
-        for run in self._runs:
-            run.record["steps"] += n_batches
-        wins = torch.zeros_like(self._net.log_weights).scatter_add_(
-            1,
-            torch.stack(winners, dim=1).flatten(1),
-            torch.cat(weights).transpose(0, 1).flatten(1),
-        )
+        for trainee in self._trainees:
+            trainee.steps += n_batches
+        winner = torch.stack(winners, dim=1).flatten(1)
+        weight = torch.cat(weights).transpose(0, 1).flatten(1)
+        if self._net.energy is not None:  # rows out of all reach fall to none
+            weight, winner = weight * (winner >= 0), winner.clamp(min=0)
+        wins = torch.zeros_like(self._net.log_weights).scatter_add_(1, winner, weight)
         return (
             torch.stack(losses).cpu().double().mean(0).tolist(),
             wins.cpu().numpy(),
@@ -186,6 +235,8 @@ class Stack:
         if self._learn_weights:
             by_weights = evaluation.by_log_weights[..., None]
             self._weight_adam.step(net.log_weights[..., None], by_weights, rates)
+        if self._learned is not None and evaluation.by_energy is not None:
+            self._learned.step(evaluation.by_energy, rates)
         if net.cosine:
             self._to_sphere()
 
@@ -198,53 +249,52 @@ class Stack:
     ) -> None:
         better = [
             at
-            for at, (run, loss, alive) in enumerate(zip(self._runs, losses, living, strict=True))
-            if run.note_epoch(loss, int(alive))
+            for at, trainee in enumerate(self._trainees)
+            if trainee.run.is_best(losses[at], int(living[at]))
         ]
         if better:
             for best, now in zip(self._best, measured, strict=True):
                 best[better] = now[better]
+            if self._learned is not None:
+                self._learned.keep()
 
-    def _reseed(self, epoch: Epoch, wins: NDArray[Any], badness: Tensor) -> None:
+    def _reseed(self, wins: NDArray[Any], badness: Tensor) -> None:
         """Put memories that no row falls to on badly represented rows."""
-        for at, run in enumerate(self._runs):
-            dead = np.flatnonzero(wins[at] <= 0)
-            if not len(dead) or not run.schedule.is_reseeding(self._epoch):
+        for at, trainee in enumerate(self._trainees):
+            empty = np.flatnonzero(wins[at] <= 0)
+            if not len(empty) or not trainee.run.reseeding:
                 continue
-            worst, ids = _candidates(badness[at].cpu().numpy(), epoch.ids[:, at], epoch.valid[:, 0])
-            picks = _native.draw_reseeds(run.seed, self._epoch, worst, len(dead))
-            index = torch.from_numpy(ids[picks]).to(self._device)
+            worst = np.ascontiguousarray(badness[at].cpu().numpy(), dtype=np.float32)
+            picks = trainee.run.draw_reseeds(worst, len(empty))
+            index = torch.from_numpy(picks).to(self._device)
             rows = self._rows.values[index]
             if self._rows.missing is not None:
                 rows = torch.where(self._rows.missing[index], self._fill, rows)
-            moved = torch.from_numpy(dead[: len(picks)]).to(self._device)
+            moved = torch.from_numpy(empty[: len(picks)]).to(self._device)
             self._net.memories[at, moved] = rows
             self._net.log_weights[at, moved] = 0.0
             for adam in (self._adam, self._weight_adam):
                 adam.first[at, moved] = adam.second[at, moved] = 0.0
             if self._net.cosine:
                 self._to_sphere()
-            run.record["reseeded"] += len(picks)
 
     # --- runs that come and go --------------------------------------------------------------------
 
-    def _records(self, name: str) -> Tensor:
-        values = np.stack([run.record[name] for run in self._runs]).astype(np.float32)
-        return torch.from_numpy(values).to(self._device)
+    def _stacked(self, arrays: list[NDArray[np.float32]]) -> Tensor:
+        return torch.from_numpy(np.stack(arrays)).to(self._device)
 
-    def _numbers(self, name: str) -> Tensor:
-        values = [run.settings[name] for run in self._runs]
+    def _numbers(self, values: list[float]) -> Tensor:
         return torch.tensor(values, dtype=torch.float32, device=self._device)
 
     def _let_go(self) -> None:
         """Complete the records of runs that are done, and go on with the others."""
-        staying = [at for at, run in enumerate(self._runs) if not run.is_done]
-        if len(staying) == len(self._runs):
+        staying = [at for at, trainee in enumerate(self._trainees) if not trainee.run.done]
+        if len(staying) == len(self._trainees):
             return
-        for at, run in enumerate(self._runs):
-            if run.is_done:
-                self._finish(at, run)
-        self._runs = [self._runs[at] for at in staying]
+        for at, trainee in enumerate(self._trainees):
+            if trainee.run.done:
+                self._records[trainee.place] = self._finish(at, trainee)
+        self._trainees = [self._trainees[at] for at in staying]
         net = self._net
         self._net = net._replace(
             memories=net.memories[staying],
@@ -257,36 +307,78 @@ class Stack:
         for adam in (self._adam, self._weight_adam):
             adam.first, adam.second = adam.first[staying], adam.second[staying]
 
-    def _finish(self, at: int, run: Run) -> None:
+    def _finish(self, at: int, trainee: Trainee) -> _native.Record:
         net, adam, weight_adam = self._net, self._adam, self._weight_adam
-        last = net.memories[at], net.log_weights[at]
-        best = self._best[0][at], self._best[1][at]
-        memories, log_weights = last if run.settings["keep_last"] else best
-        arrays = {
-            "memories": memories,
-            "log_weights": log_weights,
-            "last_memories": last[0],
-            "last_log_weights": last[1],
-            "moments": torch.stack([adam.first[at], adam.second[at]]),
-            "weight_moments": torch.stack([weight_adam.first[at], weight_adam.second[at]])[..., 0],
-        }
-        run.finish(
-            {name: values.cpu().numpy().copy() for name, values in arrays.items()},
-            {"pass": self._stream.pass_, "place": self._stream.place},
+        last = _array(net.memories[at]), _array(net.log_weights[at])
+        best = _array(self._best[0][at]), _array(self._best[1][at])
+        keep_last = trainee.plan.keep_last
+        energy: tuple[NDArray[np.float32], ...] = ()
+        if self._learned is not None:
+            energy = self._learned.state(keep_last=keep_last)
+        return trainee.run.finish(
+            *(last if keep_last else best),
+            *last,
+            _array(torch.stack([adam.first[at], adam.second[at]])),
+            _array(torch.stack([weight_adam.first[at], weight_adam.second[at]])[..., 0]),
+            trainee.steps,
+            *energy,
         )
 
 
-def _candidates(
-    badness: NDArray[np.float32], ids: NDArray[np.int64], valid: NDArray[np.bool_]
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return the worst row of every group of a batch: its badness and its place among the rows."""
-    n_batches, size = ids.shape
-    padded = -(-size // CANDIDATE_GROUP) * CANDIDATE_GROUP
-    grouped = np.full((n_batches, padded), -np.inf, np.float32)
-    grouped[:, :size] = np.where(valid, badness, -np.inf)
-    grouped = grouped.reshape(n_batches, -1, CANDIDATE_GROUP)
-    place = grouped.argmax(-1) + np.arange(0, padded, CANDIDATE_GROUP)
-    worst = grouped.max(-1)
-    exists = worst > -np.inf
-    batch = np.nonzero(exists)[0]
-    return worst[exists], ids[batch, place[exists]]
+def _last(trainee: Trainee) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the memories and log-weights that training goes on from."""
+    if trainee.plan.earlier is None:
+        return trainee.plan.network.memories, trainee.plan.network.log_weights
+    return trainee.plan.earlier.last_memories, trainee.plan.earlier.last_log_weights
+
+
+def _array(values: Tensor) -> NDArray[np.float32]:
+    return np.ascontiguousarray(values.cpu().numpy().copy())
+
+
+class LearnedEnergy:
+    """The parameters of an energy that are learned with the memories of a single run."""
+
+    def __init__(self, energy: Energy, best: Tensor, moments: Tensor) -> None:
+        self._parameters = learned_parameters(energy)
+        self._best, self._measured = best, best
+        self._adam = Adam(moments[0][None, None], moments[1][None, None])
+
+    @classmethod
+    def of(cls, energy: Energy, plan: _native.Plan) -> LearnedEnergy | None:
+        """Begin where a plan does; None: there is nothing to learn."""
+        parameters = learned_parameters(energy)
+        if not parameters:
+            return None
+        now = parameters_to_vector(parameters).detach()
+        best, last, moments = plan.energy, plan.energy, plan.energy_moments
+        if plan.earlier is not None:
+            earlier = plan.earlier
+            best, last, moments = earlier.energy, earlier.last_energy, earlier.energy_moments
+        if len(last):
+            set_learned_values(energy, last)
+        found = torch.from_numpy(best).to(now) if len(best) else now
+        start = now.new_zeros(2, len(now))
+        if moments.size:
+            start = torch.from_numpy(moments).to(now)
+        return cls(energy, found, start)
+
+    def measure(self) -> None:
+        """Note the parameters whose loss an epoch measures."""
+        self._measured = parameters_to_vector(self._parameters).detach().clone()
+
+    def keep(self) -> None:
+        """Note that those were the best so far."""
+        self._best = self._measured
+
+    def step(self, gradient: Tensor, rates: tuple[Tensor, Tensor]) -> None:
+        """Take a step down the gradient."""
+        values = parameters_to_vector(self._parameters).detach().clone()
+        self._adam.step(values[None, None], gradient[None, None], rates)
+        vector_to_parameters(values, self._parameters)
+
+    def state(self, *, keep_last: bool) -> tuple[NDArray[np.float32], ...]:
+        """Return the parameters that were found, the last ones, and the moments of the latter."""
+        last = _array(parameters_to_vector(self._parameters).detach())
+        moments = torch.stack([self._adam.first[0, 0], self._adam.second[0, 0]])
+        return last if keep_last else _array(self._best), last, _array(moments)

@@ -422,9 +422,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         self.pretrained_reconstruction_loss_ = training.history[0].reconstruction
         self.pretrain_loss_curve_ = np.array(training.pretrain_losses)
         self.silhouette_ = kept.silhouette
-        self.recalled_silhouette_ = silhouette(
-            found.recalled.cpu().numpy(), self.labels_, self.n_clusters
-        )
+        self.recalled_silhouette_ = silhouette(found.recalled.cpu().numpy(), self.labels_)
         self.n_iter_ = len(self.loss_curve_)
         self._n_features_out = network.memory.dim
         spread = float(np.var(X, axis=0, dtype=np.float64).mean())

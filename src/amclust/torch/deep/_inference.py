@@ -130,7 +130,7 @@ class DeepMethods(TransformerMixin, ClusterMixin):
         X = self._validate(X)
         latents = self._network.ask(lambda net, rows: net.encoder(rows), X)
         labels = self._network.ask(lambda net, latents: net.memory.assign(latents), latents)
-        value = silhouette(latents, labels, self._network.memory.n_memories)
+        value = silhouette(latents, labels)
         return -1.0 if np.isnan(value) else value
 
     # --- shared ---------------------------------------------------------------------------------

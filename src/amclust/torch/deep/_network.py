@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from amclust import _native
 from amclust._config import n_threads
-from amclust._training import EXACT_SILHOUETTE_ROWS, SAMPLED_SILHOUETTE_ROWS
+from amclust._silhouettes import sample_rows, silhouettes
 from amclust.torch import autoencoders
 from amclust.torch._device import find_device
 from amclust.torch.layer import AssociativeMemory
@@ -180,14 +180,13 @@ def _kind(value: object) -> str:
     return repr(value) if value is None or isinstance(value, str) else type(value).__name__
 
 
-def silhouette(points: NDArray[np.float32], labels: NDArray[Any], n_clusters: int) -> float:
+def silhouette(points: NDArray[np.float32], labels: NDArray[Any]) -> float:
     """Return the silhouette (NaN if undefined); of a fixed sample above 10,000 points."""
     X = np.ascontiguousarray(points)
-    rows = np.arange(len(X))
-    if len(rows) > EXACT_SILHOUETTE_ROWS:
-        rows = np.sort(np.random.default_rng(0).permutation(rows)[:SAMPLED_SILHOUETTE_ROWS])
-    data = _native.dense_dataset(X)
-    data.set_units("euclidean", X.mean(axis=0, dtype=np.float64), np.ones(X.shape[1], np.float32))
-    of_rows = labels[None, rows].astype(np.int32)
-    (value,) = _native.silhouette(data, rows, None, of_rows, n_clusters, n_threads(None))
+    judged = sample_rows(len(X))
+    ones = np.ones(X.shape[1], np.float32)
+    rows = _native.dense_rows(X).in_units(
+        "euclidean", X.mean(axis=0, dtype=np.float64), ones, has_missing=False
+    )
+    (value,) = silhouettes(rows, judged, None, labels[None, judged], n_threads(None))
     return float(value)

@@ -183,7 +183,7 @@ class Training:
         k = self.plan.n_clusters
         living = int(torch.count_nonzero(found.counts(k)))
         score = (
-            silhouette(found.latents.cpu().numpy(), found.labels.cpu().numpy(), k)
+            silhouette(found.latents.cpu().numpy(), found.labels.cpu().numpy())
             if k > 1
             else math.nan
         )

@@ -5,6 +5,11 @@ All of them work in the functions of :mod:`amclust.torch.functional` and in
 :class:`amclust.torch.AssociativeMemory`; a new one is a subclass of :class:`Energy`.
 """
 
+import copy
+
+import torch
+
+from amclust._metrics import NATIVE_METRICS
 from amclust.torch.energies._base import Energy
 from amclust.torch.energies._cosine import Cosine
 from amclust.torch.energies._epanechnikov import Epanechnikov
@@ -14,24 +19,85 @@ from amclust.torch.energies._mahalanobis import Mahalanobis
 from amclust.torch.energies._manhattan import Manhattan
 from amclust.torch.energies._weighted import Weighted
 
-NAMED_ENERGIES = {
+# Those of a name that are the same for rows and memories of any size.
+PLAIN_ENERGIES = {
     "euclidean": Euclidean,
     "cosine": Cosine,
     "manhattan": Manhattan,
     "epanechnikov": Epanechnikov,
 }
+ENERGY_NAMES = (*PLAIN_ENERGIES, "mahalanobis", "kernel", "weighted")
+# Random features of a kernel that is asked for by name.
+KERNEL_SEED = 0
 
 
-def find_energy(energy: object) -> Energy:
-    """Return an energy, or the one of a name; None: the Euclidean one."""
+def find_energy(energy: object, *, dim: int | None = None, n_memories: int | None = None) -> Energy:
+    """Return an energy, or the one of a name; None: the Euclidean one.
+
+    Parameters
+    ----------
+    energy : Energy, str or None
+        "euclidean", "cosine", "manhattan", "epanechnikov", "mahalanobis" (a learned factor that
+        begins as the identity), "kernel" (``gamma = 1 / dim``, the same features every time),
+        "weighted" (the Euclidean one, learned weights that begin at 1), or an energy, which must
+        suit rows and memories of the given size.
+
+    dim : int, default=None
+        Number of features. "mahalanobis" and "kernel" need it.
+
+    n_memories : int, default=None
+        Number of memories. "weighted" needs it.
+
+    Returns
+    -------
+    Energy
+    """
     if energy is None:
         return Euclidean()
     if isinstance(energy, Energy):
+        _check_size(energy, dim, n_memories)
         return energy
-    if isinstance(energy, str) and energy in NAMED_ENERGIES:
-        return NAMED_ENERGIES[energy]()
-    message = f"energy must be an Energy or one of {list(NAMED_ENERGIES)}, got {energy!r}"
+    if isinstance(energy, str) and energy in PLAIN_ENERGIES:
+        return PLAIN_ENERGIES[energy]()
+    if energy == "mahalanobis":
+        return Mahalanobis(_size("dim", dim, energy))
+    if energy == "kernel":
+        dim = _size("dim", dim, energy)
+        return Kernel(dim, 1 / dim, generator=torch.Generator().manual_seed(KERNEL_SEED))
+    if energy == "weighted":
+        return Weighted(Euclidean(), _size("n_memories", n_memories, energy))
+    message = f"energy must be an Energy or one of {list(ENERGY_NAMES)}, got {energy!r}"
     raise ValueError(message)
+
+
+def make_energy(metric: object, *, dim: int, n_memories: int) -> Energy | None:
+    """Return a new energy for a metric of `ClAM`; None: the core has it.
+
+    One of the user's own is copied, so that training does not change it.
+    """
+    if isinstance(metric, str) and metric in NATIVE_METRICS:
+        return None
+    return copy.deepcopy(find_energy(metric, dim=dim, n_memories=n_memories))
+
+
+def _size(name: str, value: int | None, energy: str) -> int:
+    if value is None:
+        message = f"the energy {energy!r} needs {name}: give it, or an Energy that has it"
+        raise ValueError(message)
+    return value
+
+
+def _check_size(energy: Energy, dim: int | None, n_memories: int | None) -> None:
+    """Refuse an energy that is for rows or memories of another size."""
+    if dim is not None and energy.dim not in (None, dim):
+        message = f"energy is for {energy.dim} features, but dim={dim}"
+        raise ValueError(message)
+    if isinstance(energy, Weighted):
+        given = energy.log_weights.shape[-1]
+        if n_memories is not None and given != n_memories:
+            message = f"energy has {given} weights, but n_memories={n_memories}"
+            raise ValueError(message)
+        _check_size(energy.base, dim, n_memories)
 
 
 __all__ = [

@@ -28,6 +28,10 @@ class Energy(nn.Module):
     compact = False
     # How many features it is made for; None: any.
     dim: int | None = None
+    # Whether states and memories are directions, of unit length.
+    spherical = False
+    # How distances grow with the units of rows: as their square, as they do (1), not at all (0).
+    degree: float = 2
 
     def distance(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the distance between points, over the last dimension."""
@@ -42,6 +46,10 @@ class Energy(nn.Module):
         if seen is not None:
             a = torch.where(seen.unsqueeze(-2), a, b)
         return -self.distance(a, b)
+
+    def distances(self, state: Tensor, memories: Tensor, seen: Tensor | None = None) -> Tensor:
+        """Return the distance of every state to every memory, (..., n, k): 0 where they agree."""
+        return -self.attraction(state, memories, seen)
 
     def logits(
         self,

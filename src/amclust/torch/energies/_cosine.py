@@ -25,6 +25,9 @@ class Cosine(Energy):
     tensor([[1.0000, 0.0081]])
     """
 
+    spherical = True
+    degree = 0
+
     def distance(self, a: Tensor, b: Tensor) -> Tensor:
         """Return minus the inner product with the direction of ``b``."""
         return -(a * nn.functional.normalize(b, dim=-1)).sum(-1)
@@ -34,6 +37,10 @@ class Cosine(Energy):
         if seen is not None:
             state = torch.where(seen, state, 0.0)
         return exact_product(state, nn.functional.normalize(memories, dim=-1))
+
+    def distances(self, state: Tensor, memories: Tensor, seen: Tensor | None = None) -> Tensor:
+        """Return 1 minus the inner products."""
+        return 1 - self.attraction(state, memories, seen)
 
     def pull(
         self, state: Tensor, memories: Tensor, responsibilities: Tensor, moves: Tensor | None

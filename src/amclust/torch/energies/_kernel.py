@@ -38,6 +38,7 @@ class Kernel(Energy):
     tensor(True)
     """
 
+    degree = 0
     frequencies: Tensor
     phases: Tensor
 

@@ -26,6 +26,8 @@ class Manhattan(Energy):
     tensor(6.9980)
     """
 
+    degree = 1
+
     def __init__(self, smoothing: float = 1e-3) -> None:
         super().__init__()
         if not smoothing > 0:

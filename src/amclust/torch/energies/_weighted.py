@@ -40,7 +40,8 @@ class Weighted(Energy):
     ) -> None:
         super().__init__()
         self.base = energy
-        self.compact = energy.compact
+        self.compact, self.dim = energy.compact, energy.dim
+        self.spherical, self.degree = energy.spherical, energy.degree
         log_weights = log_strengths(weights)
         if learn:
             self.log_weights = nn.Parameter(log_weights)
@@ -54,6 +55,10 @@ class Weighted(Energy):
     def attraction(self, state: Tensor, memories: Tensor, seen: Tensor | None = None) -> Tensor:
         """Return the attraction of the energy that is weighted, without the weights."""
         return self.base.attraction(state, memories, seen)
+
+    def distances(self, state: Tensor, memories: Tensor, seen: Tensor | None = None) -> Tensor:
+        """Return the distances of the energy that is weighted."""
+        return self.base.distances(state, memories, seen)
 
     def _sum(self, log_weights: Tensor | None) -> Tensor:
         return self.log_weights if log_weights is None else self.log_weights + log_weights

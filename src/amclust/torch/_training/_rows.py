@@ -1,0 +1,97 @@
+"""The rows of stacked runs, on the device, and which of them the batches of an epoch take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from amclust import _native
+from amclust.backends.base import TrainingSet
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is trained on, in core units and on the device."""
+
+    values: Tensor  # (n, d), 0 where missing
+    missing: Tensor | None  # (n, d); None: nothing is missing
+    weights: Tensor  # (n,)
+    mean_weight: float
+
+    @classmethod
+    def load(cls, data: TrainingSet, device: torch.device) -> Rows:
+        """Load the rows of a training set."""
+        values = torch.from_numpy(_native.load_rows(data.rows, data.indices)).to(device)
+        missing = values.isnan() if data.rows.has_missing else None
+        if missing is not None:
+            values = values.masked_fill_(missing, 0.0)
+        weights = data.weights
+        if weights is None:
+            return cls(values, missing, torch.ones(len(values), device=device), 1.0)
+        mean = float(weights.sum(dtype=np.float64)) / len(weights)
+        return cls(values, missing, torch.from_numpy(weights).to(device), mean)
+
+    @property
+    def device(self) -> torch.device:
+        """Where they are."""
+        return self.values.device
+
+    @cached_property
+    def missing_on_host(self) -> NDArray[np.uint8] | None:
+        """Where rows have no value, for the draws, which are made on the host."""
+        return None if self.missing is None else self.missing.cpu().numpy().astype(np.uint8)
+
+
+class Epoch(NamedTuple):
+    """Which rows the batches of an epoch take."""
+
+    number: int
+    seeds: list[int]  # of the runs
+    ids: NDArray[np.int64]  # (batches, runs, batch size): places among the rows; 0 past the end
+    sizes: NDArray[np.int64]  # (batches,): how many of the places count
+
+    @classmethod
+    def of(cls, number: int, seeds: list[int], drawn: Sequence[_native.EpochRows]) -> Epoch:
+        """Put together what runs in lockstep take, each in its own order."""
+        return cls(number, seeds, np.stack([rows.ids for rows in drawn], axis=1), drawn[0].sizes)
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """Which places count, (batches, 1, batch size)."""
+        return np.arange(self.ids.shape[2]) < self.sizes[:, None, None]
+
+    def places(self, device: torch.device) -> Tensor:
+        """Return the ids, to index rows with."""
+        return torch.from_numpy(np.ascontiguousarray(self.ids)).to(device)
+
+    def parts(self, n_batches: int) -> list[Epoch]:
+        """Cut into parts of so many batches."""
+        return [
+            self._replace(ids=self.ids[at : at + n_batches], sizes=self.sizes[at : at + n_batches])
+            for at in range(0, len(self.sizes), n_batches)
+        ]
+
+
+def draw_hidden(rows: Rows, epoch: Epoch, mask_prob: float) -> Tensor:
+    """Draw what is hidden as the core does, by seed, epoch and row: (batches, runs, d, size)."""
+    n_batches, n_runs, size = epoch.ids.shape
+    d = rows.values.shape[1]
+    missing = np.zeros((n_batches * size, d), np.uint8)
+    drawn = []
+    for run, seed in enumerate(epoch.seeds):
+        ids = epoch.ids[:, run].ravel()
+        if rows.missing_on_host is not None:
+            missing = rows.missing_on_host[ids]
+        drawn.append(_native.draw_masks(seed, epoch.number, ids, mask_prob, missing))
+    places = np.stack(drawn).reshape(n_runs, n_batches, size, -1).transpose(1, 0, 3, 2)
+    places = np.where(places < 0, d, places).astype(np.int64)
+    hidden = torch.zeros((n_batches, n_runs, d + 1, size), dtype=torch.bool, device=rows.device)
+    hidden.scatter_(2, torch.from_numpy(places).to(rows.device), True)
+    return hidden[:, :, :d]
