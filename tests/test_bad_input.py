@@ -274,7 +274,7 @@ def test_bad_weights_in_score():
         ("mask_prob", -0.1, r"\(0.0, 1.0\)"),
         ("mask_value", "median", "mean"),
         ("weights", "free", "learn"),
-        ("metric", "manhattan", "cosine"),
+        ("metric", "chebyshev", "cosine"),
         ("init", "best", "k-means\\+\\+"),
         ("n_init", 0, r"\[1, 2147483647\]"),
         ("batch_size", 0, r"\[1, 2147483647\]"),

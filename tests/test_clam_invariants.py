@@ -35,6 +35,14 @@ def assert_same(one, other):
     assert_array_equal(one.runs_, other.runs_)
 
 
+def assert_alike(one, other):
+    """The same but for rounding."""
+    assert_array_equal(one.labels_, other.labels_)
+    assert_allclose(one.cluster_centers_, other.cluster_centers_, rtol=1e-3, atol=1e-3)
+    assert_array_equal(one.runs_["seed"], other.runs_["seed"])
+    assert one.silhouette_ == pytest.approx(other.silhouette_, abs=1e-5)
+
+
 # --- storage --------------------------------------------------------------------------------------
 
 
@@ -80,9 +88,10 @@ def test_other_numbers_are_converted(dtype):
 def test_dense_equals_sparse(form, holes, metric):
     X = rows(zeros=0.4, holes=holes)
     dense, thin = fit(X, metric=metric), fit(form(X), metric=metric)
-    assert_same(dense, thin)
+    assert_alike(dense, thin)
+    # Sparse rows meet memories by their entries, in another order than dense ones.
     for ask in ("predict", "transform", "predict_proba", "energy", "entropy", "recall"):
-        assert_array_equal(getattr(dense, ask)(X), getattr(dense, ask)(form(X)))
+        assert_allclose(getattr(dense, ask)(X), getattr(dense, ask)(form(X)), rtol=1e-3, atol=1e-5)
     completed = dense.complete(form(X))
     assert sparse.issparse(completed)
     assert_array_equal(completed.toarray(), dense.complete(X))
@@ -118,7 +127,8 @@ def test_csr_in_pieces_equals_csr():
     X = np.round(rows(zeros=0.4))  # so that pieces add up exactly
     odd = not_canonical(X)
     assert not odd.has_canonical_format
-    assert_same(fit(X), fit(odd))
+    assert_same(fit(sparse.csr_matrix(X)), fit(odd))
+    assert_alike(fit(X), fit(odd))
 
 
 @pytest.mark.parametrize("holes", [0.0, 0.2])

@@ -170,9 +170,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     n_clusters_evidence_ : structured ndarray of shape (n_candidates,)
         Only where the number was estimated, one row per candidate: n_clusters, silhouette (mean
-        over the resamples, by distances to centres), reference (the same for rows without clusters),
-        adjusted (0 for chance, 1 for perfect; for a single cluster the level that several have to
-        exceed), votes, chosen.
+        over the resamples, by distances to centres), reference (the same for rows without
+        clusters), adjusted (0 for chance, 1 for perfect; for a single cluster the level that
+        several have to exceed), votes, chosen.
 
     cluster_centers_ : ndarray of shape (`n_clusters_`, n_features)
         The memories (unit vectors for `metric="cosine"`).

@@ -8,8 +8,8 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from amclust._objectives import AUTO, OBJECTIVES
 from amclust._metrics import NATIVE_METRICS
+from amclust._objectives import AUTO, OBJECTIVES
 from amclust._parameters import PARAMETERS, SCALES, check_parameters
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def add_distances(group: Any) -> None:
     group.add_argument(
         "--metric",
         choices=NATIVE_METRICS,
-        default=METRICS[0],
+        default=NATIVE_METRICS[0],
         help="distance between rows (default: %(default)s)",
     )
     group.add_argument(
