@@ -26,8 +26,9 @@ class AssociativeMemory(nn.Module):
     dim : int
         Number of features of the input.
     energy : Energy or str, default="euclidean"
-        What draws states to memories: "euclidean", "cosine", "manhattan", "epanechnikov", or an
-        object from :mod:`amclust.torch.energies`, whose parameters become the layer's.
+        What draws states to memories: "euclidean", "cosine", "manhattan", "epanechnikov",
+        "mahalanobis", "kernel", "weighted", or an object from :mod:`amclust.torch.energies`; its
+        parameters become the layer's.
     beta : float, default=1.0
         Inverse temperature: large makes the basins sharp. It has the unit of an inverse squared
         distance, so it must suit the spread of the input.
