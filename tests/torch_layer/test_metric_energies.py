@@ -111,6 +111,14 @@ def test_a_cosine_energy_is_the_cosine_metric():
     assert_allclose(own.complete(rows), by_name.complete(rows), rtol=1e-2)
 
 
+@pytest.mark.parametrize("backend", ["native", "torch"])
+def test_of_given_directions_the_lengths_do_not_count(backend):
+    first = X[[0, 1, 5]]
+    models = [make("cosine", init=s * first, backend=backend).fit(X) for s in (1, 100)]
+    assert models[0].beta_ == pytest.approx(models[1].beta_, rel=1e-4)
+    assert adjusted_rand_score(TRUTH, models[0].labels_) > 0.9
+
+
 def test_a_learned_metric_is_learned_and_the_given_one_stays():
     noise = np.random.default_rng(0).normal(size=(len(X), 2)) * 3
     given = Mahalanobis(5)
