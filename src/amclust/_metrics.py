@@ -49,7 +49,8 @@ def find_metric(metric: Any) -> Metric:
     """Return what a metric is: that of a name, or what an energy says of itself."""
     if isinstance(metric, str):
         return METRICS[metric]
-    return Metric(degree=float(metric.degree), spherical=bool(metric.spherical))
+    degree, spherical = getattr(metric, "degree", 2), getattr(metric, "spherical", False)
+    return Metric(degree=float(degree), spherical=bool(spherical))
 
 
 def check_metric(metric: Any, backend: str | None = None, owner: str = "ClAM") -> None:
@@ -64,8 +65,8 @@ def check_metric(metric: Any, backend: str | None = None, owner: str = "ClAM") -
     if backend == "native" and metric not in NATIVE_METRICS:
         names = ", ".join(repr(name) for name in NATIVE_METRICS)
         msg = (
-            f"metric={name_metric(metric)} needs backend='torch': backend='native' has {names}. "
-            "Set backend='torch', or use one of these."
+            f"The 'metric' parameter of {owner} must be one of {names} with backend='native'. Got "
+            f"{name_metric(metric)} instead, which needs backend='torch'."
         )
         raise InvalidParameterError(msg)
 

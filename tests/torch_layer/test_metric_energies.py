@@ -10,6 +10,7 @@ pytest.importorskip("torch")
 
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from plans import make_plan, training_set
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -21,7 +22,7 @@ from amclust._network import Want
 from amclust._objectives import OBJECTIVES, Objective, register_objective
 from amclust.torch import _answers, register_torch_objective
 from amclust.torch import functional as F
-from amclust.torch._training import _objectives
+from amclust.torch._training import _objectives, train
 from amclust.torch.energies import (
     Cosine,
     Energy,
@@ -110,6 +111,14 @@ def test_a_cosine_energy_is_the_cosine_metric():
     assert_allclose(own.complete(rows), by_name.complete(rows), rtol=1e-2)
 
 
+@pytest.mark.parametrize("backend", ["native", "torch"])
+def test_of_given_directions_the_lengths_do_not_count(backend):
+    first = X[[0, 1, 5]]
+    models = [make("cosine", init=s * first, backend=backend).fit(X) for s in (1, 100)]
+    assert models[0].beta_ == pytest.approx(models[1].beta_, rel=1e-4)
+    assert adjusted_rand_score(TRUTH, models[0].labels_) > 0.9
+
+
 def test_a_learned_metric_is_learned_and_the_given_one_stays():
     noise = np.random.default_rng(0).normal(size=(len(X), 2)) * 3
     given = Mahalanobis(5)
@@ -120,6 +129,11 @@ def test_a_learned_metric_is_learned_and_the_given_one_stays():
     assert adjusted_rand_score(TRUTH, model.labels_) > 0.9
     lengths = learned.factor.detach().norm(dim=1)
     assert lengths[:3].min() > lengths[3:].max()  # noise counts less
+
+
+def test_an_energy_may_have_another_type():
+    model = make(Mahalanobis(3).double()).fit(X)
+    assert_array_equal(model.labels_, make(Mahalanobis(3)).fit(X).labels_)
 
 
 def test_weights_are_learned_by_the_energy():
@@ -288,6 +302,20 @@ def test_an_energy_of_ones_own_is_not_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_record_keeps_what_was_learned():
+    data = training_set(X.astype(np.float32), Mahalanobis(3))
+    plan = make_plan(X[[0, 1, 5]] + 0.5, objective="silhouette", beta=0.1, max_epochs=4)
+    (whole,) = train(data, [plan], torch.device("cpu"))
+    plan.pause_at = 2
+    (half,) = train(data, [plan], torch.device("cpu"))
+    plan.pause_at, plan.earlier = 4, pickle.loads(pickle.dumps(half))
+    (resumed,) = train(data, [plan], torch.device("cpu"))
+    assert resumed.last_energy.shape == (9,)
+    assert resumed.energy_moments.shape == (2, 9)
+    for mine, other in zip(resumed.__getstate__(), whole.__getstate__(), strict=True):
+        assert_array_equal(mine, other)
+
+
 # --- objectives of one's own ----------------------------------------------------------------------
 
 
@@ -347,7 +375,7 @@ def test_a_loss_of_the_wrong_shape(spread):
 
 @pytest.mark.parametrize("metric", [*OTHERS, Manhattan()], ids=str)
 def test_the_core_has_three_metrics(metric):
-    message = r"needs backend='torch'.*'euclidean', 'cosine', 'mahalanobis'"
+    message = "one of 'euclidean', 'cosine', 'mahalanobis' with .*needs backend='torch'"
     with pytest.raises(ValueError, match=message):
         make(metric, backend="native").fit(X)
     with pytest.raises(ValueError, match=message):
@@ -364,7 +392,7 @@ def test_an_unknown_metric_lists_all(backend):
 
 
 def test_an_energy_for_rows_of_another_size():
-    with pytest.raises(ValueError, match="is for 4 features.*3"):
+    with pytest.raises(ValueError, match="Mahalanobis.* is for 4 features, but X has 3 column"):
         make(Mahalanobis(4)).fit(X)
     with pytest.raises(ValueError, match="has 5 weights.*3"):
         make(Weighted(Epanechnikov(), 5)).fit(X)

@@ -21,7 +21,7 @@ from amclust.torch.energies import Energy
 Reduction = Literal["mean", "sum", "none"]
 
 # A cluster with a smaller part of all weight is nobody's cluster and nobody's neighbour.
-LEAST_SHARE = 1e-6
+MIN_SHARE = 1e-6
 
 
 def draw_hidden(
@@ -254,7 +254,7 @@ def silhouette_loss(
     weight = x.new_ones(x.shape[:-1]) if sample_weight is None else sample_weight
     total = weight.sum(-1)
     size = (weight.unsqueeze(-2) @ p).squeeze(-2)
-    empty = size < LEAST_SHARE * total.unsqueeze(-1)
+    empty = size < MIN_SHARE * total.unsqueeze(-1)
     # What is empty is left out of everything; its size must not be divided by.
     safe = torch.where(empty, 1.0, size)
     parts = weight.unsqueeze(-1) * p

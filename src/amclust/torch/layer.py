@@ -26,8 +26,9 @@ class AssociativeMemory(nn.Module):
     dim : int
         Number of features of the input.
     energy : Energy or str, default="euclidean"
-        What draws states to memories: "euclidean", "cosine", "manhattan", "epanechnikov", or an
-        object from :mod:`amclust.torch.energies`, whose parameters become the layer's.
+        What draws states to memories: "euclidean", "cosine", "manhattan", "epanechnikov",
+        "mahalanobis", "kernel", "weighted", or an object from :mod:`amclust.torch.energies`; its
+        parameters become the layer's.
     beta : float, default=1.0
         Inverse temperature: large makes the basins sharp. It has the unit of an inverse squared
         distance, so it must suit the spread of the input.
@@ -186,14 +187,14 @@ class AssociativeMemory(nn.Module):
         -------
         Tensor like ``x``
         """
-        rows, holes = self._rows(x, missing)
+        rows, absent = self._rows(x, missing)
         state = F.recall(
             rows,
             self.memories,
             self.beta,
             n_steps=self.n_steps,
             step_size=self.step_size,
-            missing=holes,
+            missing=absent,
             energy=self.energy_function,
             log_weights=self.log_weights,
             backward=self.backward,
@@ -202,19 +203,19 @@ class AssociativeMemory(nn.Module):
 
     def complete(self, x: Tensor, missing: Tensor) -> Tensor:
         """Return the rows with their missing values filled in."""
-        rows, holes = self._rows(x, missing)
-        return self._completed(rows, holes).reshape(x.shape)
+        rows, absent = self._rows(x, missing)
+        return self._completed(rows, absent).reshape(x.shape)
 
     def assign(self, x: Tensor, missing: Tensor | None = None) -> Tensor:
         """Return the memory that every row is carried to, (...); -1: noise."""
-        rows, holes = self._rows(x, missing)
+        rows, absent = self._rows(x, missing)
         labels = F.assign(
             rows,
             self.memories,
             self.beta,
             n_steps=self.n_steps,
             step_size=self.step_size,
-            missing=holes,
+            missing=absent,
             energy=self.energy_function,
             log_weights=self.log_weights,
         )
@@ -277,9 +278,9 @@ class AssociativeMemory(nn.Module):
         return x.reshape(-1, self.dim), missing
 
     def _state(self, x: Tensor, missing: Tensor | None) -> Tensor:
-        rows, holes = self._rows(x, missing)
-        if holes is not None:
-            rows = self._completed(rows, holes)
+        rows, absent = self._rows(x, missing)
+        if absent is not None:
+            rows = self._completed(rows, absent)
         return self.energy_function.place(rows)
 
     def _completed(self, rows: Tensor, missing: Tensor | None) -> Tensor:

@@ -86,6 +86,14 @@ def register_torch_objective(
     -------
     callable
         The function, or a decorator.
+
+    Examples
+    --------
+    >>> from amclust.torch import register_torch_objective
+    >>> from amclust.torch import functional as F
+    >>> def plain_silhouette(x, memories, beta, *, energy, sample_weight, **more):
+    ...     return F.silhouette_loss(x, memories, beta, energy=energy, sample_weight=sample_weight)
+    >>> register_torch_objective("plain silhouette", plain_silhouette)  # doctest: +SKIP
     """
     if function is None:
 

@@ -9,7 +9,7 @@ import copy
 
 import torch
 
-from amclust._metrics import NATIVE_METRICS
+from amclust._metrics import NATIVE_METRICS, name_metric
 from amclust.torch.energies._base import Energy
 from amclust.torch.energies._cosine import Cosine
 from amclust.torch.energies._epanechnikov import Epanechnikov
@@ -77,7 +77,13 @@ def make_energy(metric: object, *, dim: int, n_memories: int) -> Energy | None:
     """
     if isinstance(metric, str) and metric in NATIVE_METRICS:
         return None
-    return copy.deepcopy(find_energy(metric, dim=dim, n_memories=n_memories))
+    if isinstance(metric, Energy) and metric.dim not in (None, dim):
+        message = (
+            f"metric={name_metric(metric)} is for {metric.dim} features, but X has {dim} column(s)."
+        )
+        raise ValueError(message)
+    energy = copy.deepcopy(find_energy(metric, dim=dim, n_memories=n_memories))
+    return energy.to("cpu", torch.float32)
 
 
 def _size(name: str, value: int | None, energy: str) -> int:
