@@ -12,7 +12,7 @@ PACKAGE = Path(amclust.__file__).parent
 # From the bottom up: a module imports from rows below its own, or from its own package.
 LAYERS = [
     ["_version", "_native", "_files", "_colours", "_restoring", "_model_zip", "_k_means"],
-    ["_config", "_rows", "_objectives", "_recipe"],
+    ["_config", "_rows", "_objectives", "_recipe", "_metrics"],
     ["_progress", "_geometry", "_parameters"],
     ["_validation", "_silhouettes"],
     ["backends.base"],
@@ -20,7 +20,7 @@ LAYERS = [
     ["torch._dynamics"],
     ["torch._objectives"],
     ["torch.functional"],
-    ["torch.layer", "torch._training"],
+    ["torch.layer", "torch._training", "torch._answers", "torch._scales"],
     ["backends.torch"],
     ["_network"],
     ["_training"],

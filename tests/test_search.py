@@ -712,7 +712,7 @@ def test_bad_spaces_are_named(space, message):
         ({"eta": 1}, "'eta' parameter of ClAMSearch"),
         ({"min_epochs": 0}, "'min_epochs' parameter of ClAMSearch"),
         ({"estimator": "ClAM"}, "'estimator' parameter of ClAMSearch .*'ClAM'"),
-        ({"estimator": ClAM(metric="manhattan")}, "'metric' parameter of ClAM .*'manhattan'"),
+        ({"estimator": ClAM(metric="chebyshev")}, "'metric' parameter of ClAM .*'chebyshev'"),
         ({"n_clusters": 61}, "n_clusters=61 must be at most the number of distinct rows"),
     ],
 )

@@ -25,7 +25,7 @@ from amclust._geometry import Geometry
 from amclust._metrics import name_metric
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._network import Network
-from amclust._parameters import PARAMETERS
+from amclust._parameters import PARAMETERS, Constraints
 from amclust._progress import finish, reporter
 from amclust._recipe import Recipe
 from amclust._restoring import restored_on_failure
@@ -244,7 +244,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     4
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = PARAMETERS
+    _parameter_constraints: ClassVar[Constraints] = PARAMETERS
     network_: Network
     _optimizer: OptimizerState
     runs_: NDArray[np.void]

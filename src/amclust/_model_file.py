@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 
 import numpy as np
 import scipy
@@ -26,7 +26,7 @@ from amclust._model_zip import Array, ModelFileError, damaged, read_sealed, seal
 from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._network import Network
 from amclust._objectives import find_objective
-from amclust._parameters import PARAMETERS, check_parameters
+from amclust._parameters import PARAMETERS, Parameters, check_parameters
 from amclust._training import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
 from amclust._version import __version__
@@ -64,12 +64,60 @@ WHITENING: dict[str, tuple[Any, str]] = {
 ENERGY: dict[str, tuple[Any, str]] = {"optimizer.energy_moments": (np.float32, "2p")}
 
 
+# As JSON has it, which knows neither NaN nor infinity.
+Number = int | float | str
+
+
+class NetworkHeader(TypedDict):
+    """The numbers of a network."""
+
+    beta: Number
+    step_size: Number
+    n_steps: int
+    fills_from_mask: bool
+
+
+class GeometryHeader(TypedDict):
+    """The words and numbers of a geometry."""
+
+    metric: str
+    dtype: str
+    length: Number
+
+
+class OptimizerHeader(TypedDict):
+    """The words and numbers of an optimizer's state."""
+
+    steps: Number
+    mean_square: Number
+    total_square: Number
+    seed: Number
+    objective: str
+
+
+class Header(TypedDict):
+    """All of a model file that is not an array."""
+
+    kind: str
+    format_version: int
+    estimator: str
+    versions: dict[str, str]
+    parameters: Parameters
+    network: NetworkHeader
+    geometry: GeometryHeader
+    optimizer: OptimizerHeader
+    loss: Number
+    silhouette: Number
+    feature_names: Any  # a list of str, or None
+    extra: dict[str, Any]
+
+
 class ModelFile(NamedTuple):
     """What a model file has."""
 
     model: ClAM
     extra: dict[str, Any]
-    header: dict[str, Any]
+    header: Header
 
 
 def load(path: str | os.PathLike[str]) -> ClAM:
@@ -129,7 +177,7 @@ def save_model(
     network: Network = model.network_
     geometry, optimizer = network.geometry, model.optimizer_state
     feature_names = geometry.feature_names
-    header = {
+    header: Header = {
         "kind": KIND,
         "format_version": FORMAT_VERSION,
         "estimator": "ClAM",
@@ -143,7 +191,7 @@ def save_model(
         "network": {
             "beta": _number(network.beta),
             "step_size": _number(network.step_size),
-            "n_steps": _number(network.n_steps),
+            "n_steps": int(network.n_steps),
             "fills_from_mask": network.fills_from_mask,
         },
         "geometry": {
@@ -193,7 +241,8 @@ def load_model(path: str | os.PathLike[str]) -> ModelFile:
     ModelFileError
         If the file is damaged, no model, or written by a newer version.
     """
-    header, arrays = read_sealed(path, lambda header: _check_version(header, path))
+    found, arrays = read_sealed(path, lambda header: _check_version(header, path))
+    header = cast(Header, found)  # what it says is checked below
     try:
         model = _restore(header, arrays)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -201,10 +250,10 @@ def load_model(path: str | os.PathLike[str]) -> ModelFile:
     return ModelFile(model, header["extra"], header)
 
 
-def _part(model: Any, parts: dict[str, Any], name: str) -> Array:
+def _part(model: Any, parts: Mapping[str, object], name: str) -> Array:
     """Return an array by its dotted name."""
     owner, _, rest = name.partition(".")
-    found = parts[owner] if rest else model
+    found: Any = parts[owner] if rest else model
     for attribute in (rest or owner).split("."):
         found = getattr(found, attribute)
     return found
@@ -230,7 +279,7 @@ def _check_version(header: Any, path: str | os.PathLike[str]) -> None:
         raise ModelFileError(msg)
 
 
-def _restore(header: dict[str, Any], arrays: dict[str, Array]) -> ClAM:
+def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     """Return the model; everything is checked, since the core trusts what it is given."""
     parameters = _decode_parameters(header["parameters"], arrays)
     check_parameters(parameters)
@@ -265,7 +314,7 @@ def _restore(header: dict[str, Any], arrays: dict[str, Array]) -> ClAM:
     return model
 
 
-def _checked_arrays(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Array]:
+def _checked_arrays(header: Header, arrays: dict[str, Array]) -> dict[str, Array]:
     geometry = header["geometry"]
     _require(geometry["dtype"] in ("float32", "float64"), f"dtype is {geometry['dtype']!r}")
     wanted = ARRAYS | {name: SOME_ARRAYS[name] for name in SOME_ARRAYS if name in arrays}
@@ -287,7 +336,7 @@ def _checked_arrays(header: dict[str, Any], arrays: dict[str, Array]) -> dict[st
     }
 
 
-def _geometry(header: dict[str, Any], found: dict[str, Array]) -> Geometry:
+def _geometry(header: Header, found: dict[str, Array]) -> Geometry:
     values = header["geometry"]
     metric, length = values["metric"], float(values["length"])
     _require(metric in METRICS, f"metric is {metric!r}")
@@ -310,7 +359,7 @@ def _geometry(header: dict[str, Any], found: dict[str, Array]) -> Geometry:
 
 
 def _network(
-    values: dict[str, Any],
+    values: NetworkHeader,
     geometry: Geometry,
     found: dict[str, Array],
     energy_values: dict[str, Array],
@@ -343,7 +392,7 @@ def _network(
     )
 
 
-def _optimizer(values: dict[str, Any], found: dict[str, Array]) -> OptimizerState:
+def _optimizer(values: OptimizerHeader, found: dict[str, Array]) -> OptimizerState:
     steps, seed = int(values["steps"]), int(values["seed"])
     _require(0 <= steps < 2**31, f"steps is {steps}")
     _require(0 <= seed < 2**31, f"seed is {seed}")
@@ -378,16 +427,16 @@ def _require(condition: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _number(value: Any) -> int | float | str:
+def _number(value: Any) -> Number:
     """Return a number as JSON has it; it knows neither NaN nor infinity."""
     if isinstance(value, Integral):
         return int(value)
     return float(value) if math.isfinite(value) else str(float(value))
 
 
-def _encode_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
+def _encode_parameters(parameters: Parameters) -> tuple[Parameters, dict[str, Array]]:
     """Split parameters into what goes into the header and arrays."""
-    values: dict[str, Any] = {}
+    values: Parameters = {}
     arrays: dict[str, Array] = {}
     for name, value in parameters.items():
         if name == "random_state" and not isinstance(value, Integral):
@@ -409,7 +458,7 @@ def _encode_parameters(parameters: dict[str, Any]) -> tuple[dict[str, Any], dict
     return values, arrays
 
 
-def _decode_parameters(values: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
+def _decode_parameters(values: Parameters, arrays: dict[str, Array]) -> Parameters:
     """Return parameters as they were given; their arrays are taken out of `arrays`."""
     parameters = dict(values)
     for name, value in values.items():

@@ -13,7 +13,7 @@ import math
 import os
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -44,7 +44,7 @@ def damaged(path: StrPath, reason: str) -> ModelFileError:
     )
 
 
-def sealed_bytes(header: dict[str, Any], arrays: dict[str, Array]) -> bytes:
+def sealed_bytes(header: Mapping[str, object], arrays: dict[str, Array]) -> bytes:
     """Return the content of a model file; the same for the same model."""
     text = json.dumps(header, indent=1, allow_nan=False).encode("ascii")
     if len(text) > LARGEST_HEADER:

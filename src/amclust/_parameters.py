@@ -21,7 +21,11 @@ MAX_INT = 2**31 - 1
 # What columns are divided by; the default first.
 SCALES = ("standard", "robust")
 
-PARAMETERS: dict[str, Any] = {
+# What users set, by name; and what that may be, as scikit-learn declares it.
+Parameters = dict[str, Any]
+Constraints = dict[str, Any]
+
+PARAMETERS: Constraints = {
     "n_clusters": [
         StrOptions({"auto"}),
         Interval(Integral, 1, MAX_INT, closed="both"),
@@ -63,7 +67,7 @@ PARAMETERS: dict[str, Any] = {
 }
 
 
-def check_parameters(parameters: dict[str, Any], owner: str = "ClAM") -> None:
+def check_parameters(parameters: Parameters, owner: str = "ClAM") -> None:
     """Refuse parameters that are not allowed, some or all of them."""
     allowed = {name: PARAMETERS[name] for name in parameters}
     validate_parameter_constraints(allowed, parameters, caller_name=owner)

@@ -23,7 +23,7 @@ from amclust import _checkpoint
 from amclust._estimator import ClAM
 from amclust._halving import Rung, Search, State, make_rungs, most_epochs, plan_rungs
 from amclust._objectives import AUTO, find_objective
-from amclust._parameters import MAX_INT, PARAMETERS, check_parameters
+from amclust._parameters import MAX_INT, PARAMETERS, Constraints, check_parameters
 from amclust._progress import SearchBar, finish
 from amclust._space import PRESETS, Config, Space
 from amclust._validation import check_sample_weight, validate_rows
@@ -179,7 +179,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
     (3,)
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "n_clusters": [Interval(Integral, 1, MAX_INT, closed="both"), "array-like"],
         "space": [StrOptions(set(PRESETS)), dict, list],
         "budget": [Interval(Integral, 1, None, closed="left"), None],

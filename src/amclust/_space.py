@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import (
 
 from amclust._estimator import ClAM
 from amclust._objectives import AUTO, find_objective
-from amclust._parameters import PARAMETERS
+from amclust._parameters import PARAMETERS, Constraints
 
 Config = dict[str, Any]
 
@@ -24,7 +24,7 @@ Config = dict[str, Any]
 PAPER_STEP = "1/n_steps"
 
 # What may be searched: nothing that changes the distances, in which all runs are compared.
-SEARCHABLE: dict[str, Any] = {
+SEARCHABLE: Constraints = {
     name: PARAMETERS[name]
     for name in (
         "objective",

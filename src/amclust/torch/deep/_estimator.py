@@ -17,6 +17,7 @@ from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 
+from amclust._parameters import Constraints
 from amclust._restoring import restored_on_failure
 from amclust.torch.deep._checkpoint import Checkpoint, fingerprint
 from amclust.torch.deep._inference import DeepMethods, assign
@@ -208,7 +209,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "encoder": [StrOptions({"mlp", "convolutional", "residual"}), tuple, list, nn.Module],
         "decoder": [None, nn.Module],
