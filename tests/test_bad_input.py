@@ -275,6 +275,7 @@ def test_bad_weights_in_score():
         ("mask_value", "median", "mean"),
         ("weights", "free", "learn"),
         ("metric", "chebyshev", "cosine"),
+        ("n_clusters", True, "int of at least 1"),
         ("init", "best", "k-means\\+\\+"),
         ("n_init", 0, r"\[1, 2147483647\]"),
         ("batch_size", 0, r"\[1, 2147483647\]"),

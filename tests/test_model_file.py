@@ -188,8 +188,8 @@ def test_every_field_has_its_place(fitted, tmp_path, name):
         fields = {field.name for field in dataclasses.fields(value)}
         kept = {field for field in fields if f"{part}.{field}" in arrays}
         kept |= set(header.get(part, ())) & fields
-        # In parts of their own; an energy is named by the metric.
-        elsewhere = {"geometry", "whitening", "feature_names", "energy_function"}
+        # In parts of their own; an energy of torch's is named by the metric, and has moments.
+        elsewhere = {"geometry", "whitening", "feature_names", "energy_function", "energy_moments"}
         assert fields - elsewhere == kept
 
 

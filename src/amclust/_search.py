@@ -49,8 +49,8 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
 
     Many configurations, each from several seeds, are trained for a few epochs. The best part of
     these runs goes on from where it stopped, the best part of those again, and so on until the
-    last ones are fully trained. Runs are compared by silhouette, and one with dead clusters ranks
-    below every one whose clusters all live: a collapsed partition is never chosen while another
+    last ones are fully trained. Runs are compared by silhouette, and one with empty clusters ranks
+    below every one without: a collapsed partition is never chosen while another
     exists, however well it scores.
 
     Parameters
@@ -120,7 +120,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         Its row in `results_`.
 
     best_collapsed_index_ : int or None
-        Row with the highest silhouette of those with dead clusters (None: there are none). A
+        Row with the highest silhouette of those with empty clusters (None: there are none). A
         choice by silhouette alone would take it if that is above `best_score_`.
 
     results_ : pandas.DataFrame
@@ -326,10 +326,8 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         return getattr(self.best_estimator_, name)
 
     def _numbers_of_clusters(self) -> list[int]:
-        if isinstance(self.n_clusters, Integral):
-            return [int(self.n_clusters)]
         numbers = list(np.asarray(self.n_clusters).ravel().tolist())
-        if not numbers or not all(isinstance(k, int) and k >= 1 for k in numbers):
+        if not numbers or not all(type(k) is int and k >= 1 for k in numbers):
             msg = (
                 "n_clusters must be an int of at least 1, or several of them in a list, got "
                 f"{self.n_clusters!r}."

@@ -144,11 +144,10 @@ bool same(const RunRecord& a, const RunRecord& b) {
          a.optimizer.moments == b.optimizer.moments && a.best_epoch == b.best_epoch && a.reseeded == b.reseeded &&
          a.last_memories == b.last_memories && a.last_log_weights == b.last_log_weights &&
          a.optimizer.weight_moments == b.optimizer.weight_moments && a.optimizer.steps == b.optimizer.steps &&
-         a.loss == b.loss &&
-         a.best_living == b.best_living && a.converged == b.converged && a.improving == b.improving &&
-         a.schedule.learning_rate == b.schedule.learning_rate && a.schedule.best == b.schedule.best &&
-         a.schedule.waited == b.schedule.waited && a.schedule.plateaus == b.schedule.plateaus &&
-         a.stream.pass == b.stream.pass && a.stream.at == b.stream.at;
+         a.loss == b.loss && a.best_living == b.best_living && a.converged == b.converged &&
+         a.improving == b.improving && a.schedule.learning_rate == b.schedule.learning_rate &&
+         a.schedule.best == b.schedule.best && a.schedule.waited == b.schedule.waited &&
+         a.schedule.plateaus == b.schedule.plateaus && a.stream.pass == b.stream.pass && a.stream.at == b.stream.at;
 }
 
 void bits_do_not_depend_on_the_threads() {

@@ -1,6 +1,6 @@
 // The number of clusters, estimated.
-#include "bindings/bind.hpp"
 #include "training/n_clusters.hpp"
+#include "bindings/bind.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -32,8 +32,8 @@ NClustersEvidence estimate(const In<float, 2>& rows, const std::vector<int>& num
   return out;
 }
 
-Out<std::int32_t, 2> partitions(const In<float, 2>& rows, const std::vector<int>& numbers, const NClustersSettings& settings,
-                      std::uint64_t seed) {
+Out<std::int32_t, 2> partitions(const In<float, 2>& rows, const std::vector<int>& numbers,
+                                const NClustersSettings& settings, std::uint64_t seed) {
   check(rows, numbers);
   std::vector<std::int32_t> labels;
   supervised([&](Control& control) {

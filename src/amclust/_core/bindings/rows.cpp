@@ -93,15 +93,12 @@ void bind_rows(nb::module_& m) {
   nb::class_<HeldRows>(m, "Rows", "Rows where they lie: dense or CSR, float32 or float64.")
       .def_prop_ro("n_rows", [](const HeldRows& h) { return h.data.rows; })
       .def_prop_ro("n_features", [](const HeldRows& h) { return h.data.features; })
-      .def_prop_ro("energy",
-                   [](const HeldRows& h) { return energy_name(h.data.metric); })
+      .def_prop_ro("energy", [](const HeldRows& h) { return energy_name(h.data.metric); })
       .def_prop_ro("has_missing", [](const HeldRows& h) { return h.data.has_missing; })
       .def("in_units", &in_units, "energy"_a, "offset"_a, "scale"_a, "has_missing"_a,
            "Return the same rows, read as (x - offset) * scale and placed where the energy has them.");
 
-  const auto column = [](auto field) {
-    return [field](const ColumnStatistics& s) { return array(s.*field); };
-  };
+  const auto column = [](auto field) { return [field](const ColumnStatistics& s) { return array(s.*field); }; };
   nb::class_<ColumnStatistics>(m, "Statistics", "Statistics of columns, over their observed values.")
       .def_prop_ro("weight", column(&ColumnStatistics::weight), kOwned)
       .def_prop_ro("mean", column(&ColumnStatistics::mean), kOwned)

@@ -66,12 +66,12 @@ class DrivenRun {
   }
 
   RunRecord finish(const In<float, 2>& memories, const In<float, 1>& log_weights, const In<float, 2>& last_memories,
-                   const In<float, 1>& last_log_weights, const In<float, 3>& moments, const In<float, 2>& weight_moments,
-                   std::int64_t steps, const std::optional<In<float, 1>>& energy,
+                   const In<float, 1>& last_log_weights, const In<float, 3>& moments,
+                   const In<float, 2>& weight_moments, std::int64_t steps, const std::optional<In<float, 1>>& energy,
                    const std::optional<In<float, 1>>& last_energy, const std::optional<In<float, 2>>& energy_moments) {
     const std::size_t k = plan_.network.k, size = k * plan_.network.d, more = energy ? energy->size() : 0;
-    OptimizerState optimizer{vector(moments, 2 * size, "moments"), vector(weight_moments, 2 * k, "weight_moments"),
-                             steps, {}};
+    OptimizerState optimizer{
+        vector(moments, 2 * size, "moments"), vector(weight_moments, 2 * k, "weight_moments"), steps, {}};
     if (more > 0 && (!last_energy || !energy_moments)) throw std::invalid_argument("the energy has no moments");
     if (more > 0) optimizer.energy_moments = vector(*energy_moments, 2 * more, "energy_moments");
     return run_.finish(vector(memories, size, "memories"), vector(log_weights, k, "log_weights"),
@@ -93,13 +93,23 @@ using GivenParts = std::tuple<In<std::int64_t, 1>, In<float, 1>, In<double, 1>, 
 
 RecordParts parts_of(const RunRecord& r) {
   std::vector<float> values;
-  for (const std::vector<float>* part : {&r.memories, &r.log_weights, &r.last_memories, &r.last_log_weights,
-                                         &r.optimizer.moments, &r.optimizer.weight_moments, &r.energy, &r.last_energy,
-                                         &r.optimizer.energy_moments})
+  for (const std::vector<float>* part :
+       {&r.memories, &r.log_weights, &r.last_memories, &r.last_log_weights, &r.optimizer.moments,
+        &r.optimizer.weight_moments, &r.energy, &r.last_energy, &r.optimizer.energy_moments})
     values.insert(values.end(), part->begin(), part->end());
-  std::vector<std::int64_t> counts{r.k,         r.d,         r.best_epoch,      r.best_living,       r.reseeded,
-                                   r.converged, r.improving, r.schedule.waited, r.schedule.plateaus, r.optimizer.steps,
-                                   r.stream.pass, r.stream.at,  static_cast<std::int64_t>(r.energy.size())};
+  std::vector<std::int64_t> counts{r.k,
+                                   r.d,
+                                   r.best_epoch,
+                                   r.best_living,
+                                   r.reseeded,
+                                   r.converged,
+                                   r.improving,
+                                   r.schedule.waited,
+                                   r.schedule.plateaus,
+                                   r.optimizer.steps,
+                                   r.stream.pass,
+                                   r.stream.at,
+                                   static_cast<std::int64_t>(r.energy.size())};
   return {array(std::move(counts)), array(std::move(values)), array(r.loss_curve),
           array(std::vector<double>{r.loss, r.schedule.learning_rate, r.schedule.best})};
 }
@@ -150,49 +160,64 @@ RunRecord record_of(const GivenParts& parts) {
 
 void bind_runs(nb::module_& m) {
   nb::class_<RunRecord>(m, "Record", "What came of one training, and where it stands.")
-      .def_prop_ro("memories", [](const RunRecord& r) { return array(r.memories, r.k, r.d); }, "Of the best epoch.", kOwned)
-      .def_prop_ro("log_weights", [](const RunRecord& r) { return array(r.log_weights); }, kOwned)
-      .def_prop_ro("loss_curve", [](const RunRecord& r) { return array(r.loss_curve); }, kOwned)
+      .def_prop_ro(
+          "memories", [](const RunRecord& r) { return array(r.memories, r.k, r.d); }, "Of the best epoch.", kOwned)
+      .def_prop_ro(
+          "log_weights", [](const RunRecord& r) { return array(r.log_weights); }, kOwned)
+      .def_prop_ro(
+          "loss_curve", [](const RunRecord& r) { return array(r.loss_curve); }, kOwned)
       .def_prop_ro("n_epochs", [](const RunRecord& r) { return r.loss_curve.size(); })
       .def_ro("loss", &RunRecord::loss, "Of the best epoch.")
       .def_ro("best_epoch", &RunRecord::best_epoch)
       .def_ro("reseeded", &RunRecord::reseeded, "How often an empty cluster began anew.")
       .def_ro("converged", &RunRecord::converged)
       .def_ro("improving", &RunRecord::improving)
-      .def_prop_ro("last_memories", [](const RunRecord& r) { return array(r.last_memories, r.k, r.d); }, kOwned)
-      .def_prop_ro("last_log_weights", [](const RunRecord& r) { return array(r.last_log_weights); }, kOwned)
-      .def_prop_ro("moments", [](const RunRecord& r) { return array(r.optimizer.moments, 2, r.k, r.d); }, kOwned)
-      .def_prop_ro("weight_moments", [](const RunRecord& r) { return array(r.optimizer.weight_moments, 2, r.k); }, kOwned)
+      .def_prop_ro(
+          "last_memories", [](const RunRecord& r) { return array(r.last_memories, r.k, r.d); }, kOwned)
+      .def_prop_ro(
+          "last_log_weights", [](const RunRecord& r) { return array(r.last_log_weights); }, kOwned)
+      .def_prop_ro(
+          "moments", [](const RunRecord& r) { return array(r.optimizer.moments, 2, r.k, r.d); }, kOwned)
+      .def_prop_ro(
+          "weight_moments", [](const RunRecord& r) { return array(r.optimizer.weight_moments, 2, r.k); }, kOwned)
       .def_prop_ro("steps", [](const RunRecord& r) { return r.optimizer.steps; })
-      .def_prop_ro("energy", [](const RunRecord& r) { return array(r.energy); },
-                   "Parameters of an energy that the core does not have, of the best epoch.", kOwned)
-      .def_prop_ro("last_energy", [](const RunRecord& r) { return array(r.last_energy); }, kOwned)
-      .def_prop_ro("energy_moments",
-                   [](const RunRecord& r) { return array(r.optimizer.energy_moments, 2, r.energy.size()); }, kOwned)
+      .def_prop_ro(
+          "energy", [](const RunRecord& r) { return array(r.energy); },
+          "Parameters of an energy that the core does not have, of the best epoch.", kOwned)
+      .def_prop_ro(
+          "last_energy", [](const RunRecord& r) { return array(r.last_energy); }, kOwned)
+      .def_prop_ro(
+          "energy_moments", [](const RunRecord& r) { return array(r.optimizer.energy_moments, 2, r.energy.size()); },
+          kOwned)
       .def("__getstate__", &parts_of)
       .def("__setstate__", [](RunRecord& r, const GivenParts& parts) { new (&r) RunRecord(record_of(parts)); });
 
   nb::class_<EpochRows>(m, "EpochRows", "Which rows the batches of an epoch take.")
-      .def_prop_ro("ids",
-                   [](const EpochRows& e) { return array(e.ids, e.sizes.size(), e.batch_size); },
-                   "Places among the training rows, one row a batch; 0 past the end of a batch.", kOwned)
+      .def_prop_ro(
+          "ids", [](const EpochRows& e) { return array(e.ids, e.sizes.size(), e.batch_size); },
+          "Places among the training rows, one row a batch; 0 past the end of a batch.", kOwned)
       .def_prop_ro("sizes", [](const EpochRows& e) { return array(e.sizes); }, kOwned);
 
   nb::class_<DrivenRun>(m, "Run", "One training whose losses and gradients are computed outside of the core.")
       .def(nb::init<const Plan&, std::int64_t, const Weights&>(), "plan"_a, "n_rows"_a, "weights"_a.none())
-      .def_prop_ro("epoch", [](DrivenRun& r) { return r.run().epoch(); }, "Epochs so far.")
+      .def_prop_ro(
+          "epoch", [](DrivenRun& r) { return r.run().epoch(); }, "Epochs so far.")
       .def_prop_ro("done", [](DrivenRun& r) { return r.run().done(); })
       .def_prop_ro("n_batches", [](DrivenRun& r) { return r.run().batches_per_epoch(); })
       .def_prop_ro("learning_rate", [](DrivenRun& r) { return r.run().learning_rate(); })
-      .def_prop_ro("reseeding", [](DrivenRun& r) { return r.run().reseeding(); },
-                   "Whether empty clusters begin anew after this epoch.")
+      .def_prop_ro(
+          "reseeding", [](DrivenRun& r) { return r.run().reseeding(); },
+          "Whether empty clusters begin anew after this epoch.")
       .def("next_epoch", &DrivenRun::next_epoch)
-      .def("is_best", [](DrivenRun& r, double loss, int living) { return r.run().is_best(loss, living); }, "loss"_a,
-           "living"_a, "Note the loss of an epoch; True: the memories it measured are the best so far.")
-      .def("draw_reseeds",
-           [](DrivenRun& r, const In<float, 2>& badness, int count) { return array(r.draw_reseeds(badness, count)); },
-           "badness"_a, "count"_a, "Return the rows on which so many empty clusters begin anew.")
-      .def("end_epoch", [](DrivenRun& r, double loss) { r.run().end_epoch(loss); }, "loss"_a)
+      .def(
+          "is_best", [](DrivenRun& r, double loss, int living) { return r.run().is_best(loss, living); }, "loss"_a,
+          "living"_a, "Note the loss of an epoch; True: the memories it measured are the best so far.")
+      .def(
+          "draw_reseeds",
+          [](DrivenRun& r, const In<float, 2>& badness, int count) { return array(r.draw_reseeds(badness, count)); },
+          "badness"_a, "count"_a, "Return the rows on which so many empty clusters begin anew.")
+      .def(
+          "end_epoch", [](DrivenRun& r, double loss) { r.run().end_epoch(loss); }, "loss"_a)
       .def("finish", &DrivenRun::finish, "memories"_a, "log_weights"_a, "last_memories"_a, "last_log_weights"_a,
            "moments"_a, "weight_moments"_a, "steps"_a, "energy"_a.none() = nb::none(),
            "last_energy"_a.none() = nb::none(), "energy_moments"_a.none() = nb::none());

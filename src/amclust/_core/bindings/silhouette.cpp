@@ -1,6 +1,6 @@
 // The silhouette coefficient of labelings, and of single rows.
-#include "bindings/bind.hpp"
 #include "inference/silhouette.hpp"
+#include "bindings/bind.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -28,7 +28,7 @@ std::vector<double> silhouettes(const HeldRows& held, const TrainingRows& which,
 }
 
 Out<double, 1> silhouette_scores(const HeldRows& held, const In<std::int64_t, 1>& indices, const Weights& weights,
-                             const In<std::int32_t, 2>& labels, int k, int threads) {
+                                 const In<std::int32_t, 2>& labels, int k, int threads) {
   const TrainingRows which = some_rows(held.data, indices, weights);
   if (static_cast<std::int64_t>(labels.shape(1)) != which.size)
     throw std::invalid_argument("labels must have one column per row");
@@ -36,7 +36,7 @@ Out<double, 1> silhouette_scores(const HeldRows& held, const In<std::int64_t, 1>
 }
 
 Out<double, 1> silhouette_values(const HeldRows& held, const In<std::int64_t, 1>& indices, const Weights& weights,
-                             const In<std::int32_t, 1>& labels, int k, int threads) {
+                                 const In<std::int32_t, 1>& labels, int k, int threads) {
   const TrainingRows which = some_rows(held.data, indices, weights);
   if (static_cast<std::int64_t>(labels.size()) != which.size)
     throw std::invalid_argument("labels must have one entry per row");

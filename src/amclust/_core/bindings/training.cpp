@@ -149,16 +149,18 @@ Out<std::int32_t, 2> draw_masks(std::uint64_t seed, std::uint32_t epoch, const I
 
 void bind_training(nb::module_& m) {
   nb::class_<NetworkParameters>(m, "Network", "A network in core units.")
-      .def("__init__",
-           [](NetworkParameters* self, const In<float, 2>& memories, const In<float, 1>& log_weights,
-              const std::string& energy, double beta, double step_size, int n_steps) {
-             new (self) NetworkParameters(network(memories, log_weights, energy, beta, step_size, n_steps));
-           },
-           "memories"_a, "log_weights"_a, "energy"_a, "beta"_a, "step_size"_a, "n_steps"_a)
-      .def_prop_ro("memories", [](const NetworkParameters& n) { return array(n.memories, n.k, n.d); }, kOwned)
-      .def_prop_ro("log_weights", [](const NetworkParameters& n) { return array(n.log_weights); }, kOwned)
-      .def_prop_ro("energy",
-                   [](const NetworkParameters& n) { return energy_name(n.energy); })
+      .def(
+          "__init__",
+          [](NetworkParameters* self, const In<float, 2>& memories, const In<float, 1>& log_weights,
+             const std::string& energy, double beta, double step_size, int n_steps) {
+            new (self) NetworkParameters(network(memories, log_weights, energy, beta, step_size, n_steps));
+          },
+          "memories"_a, "log_weights"_a, "energy"_a, "beta"_a, "step_size"_a, "n_steps"_a)
+      .def_prop_ro(
+          "memories", [](const NetworkParameters& n) { return array(n.memories, n.k, n.d); }, kOwned)
+      .def_prop_ro(
+          "log_weights", [](const NetworkParameters& n) { return array(n.log_weights); }, kOwned)
+      .def_prop_ro("energy", [](const NetworkParameters& n) { return energy_name(n.energy); })
       .def_ro("beta", &NetworkParameters::beta)
       .def_ro("step_size", &NetworkParameters::step_size)
       .def_ro("n_steps", &NetworkParameters::n_steps);
@@ -196,47 +198,56 @@ void bind_training(nb::module_& m) {
       .def_rw("keep_last", &Plan::keep_last)
       .def_rw("pause_at", &Plan::pause_at, "Stop after this many epochs; `earlier` goes on from there.")
       .def_rw("earlier", &Plan::earlier, "The record of this very run so far.")
-      .def("resume",
-           [](Plan& plan, const In<float, 3>& moments, const In<float, 2>& weight_moments, std::int64_t steps,
-              const std::optional<In<float, 2>>& energy_moments) {
-             const std::size_t k = plan.network.k, d = plan.network.d;
-             plan.optimizer = {vector(moments, 2 * k * d, "moments"), vector(weight_moments, 2 * k, "weight_moments"),
-                               steps, {}};
-             if (energy_moments)
-               plan.optimizer.energy_moments = vector(*energy_moments, energy_moments->size(), "energy_moments");
-           },
-           "moments"_a, "weight_moments"_a, "steps"_a, "energy_moments"_a.none() = nb::none(),
-           "Go on with the optimiser of other training that ended in these memories.")
+      .def(
+          "resume",
+          [](Plan& plan, const In<float, 3>& moments, const In<float, 2>& weight_moments, std::int64_t steps,
+             const std::optional<In<float, 2>>& energy_moments) {
+            const std::size_t k = plan.network.k, d = plan.network.d;
+            plan.optimizer = {
+                vector(moments, 2 * k * d, "moments"), vector(weight_moments, 2 * k, "weight_moments"), steps, {}};
+            if (energy_moments)
+              plan.optimizer.energy_moments = vector(*energy_moments, energy_moments->size(), "energy_moments");
+          },
+          "moments"_a, "weight_moments"_a, "steps"_a, "energy_moments"_a.none() = nb::none(),
+          "Go on with the optimiser of other training that ended in these memories.")
       .def_prop_ro("steps", [](const Plan& plan) { return plan.optimizer.steps; })
-      .def_prop_ro("moments",
-                   [](const Plan& plan) {
-                     const std::size_t k = plan.network.k, d = plan.network.d;
-                     const std::vector<float>& moments = plan.optimizer.moments;
-                     return array(moments.empty() ? std::vector<float>(2 * k * d) : moments, 2, k, d);
-                   }, "Adam's, of the training that this one goes on from; else zeros.", kOwned)
-      .def_prop_ro("weight_moments",
-                   [](const Plan& plan) {
-                     const std::size_t k = plan.network.k;
-                     const std::vector<float>& moments = plan.optimizer.weight_moments;
-                     return array(moments.empty() ? std::vector<float>(2 * k) : moments, 2, k);
-                   }, kOwned)
-      .def_prop_ro("energy_moments",
-                   [](const Plan& plan) {
-                     const std::vector<float>& moments = plan.optimizer.energy_moments;
-                     return array(moments, 2, moments.size() / 2);
-                   }, kOwned)
+      .def_prop_ro(
+          "moments",
+          [](const Plan& plan) {
+            const std::size_t k = plan.network.k, d = plan.network.d;
+            const std::vector<float>& moments = plan.optimizer.moments;
+            return array(moments.empty() ? std::vector<float>(2 * k * d) : moments, 2, k, d);
+          },
+          "Adam's, of the training that this one goes on from; else zeros.", kOwned)
+      .def_prop_ro(
+          "weight_moments",
+          [](const Plan& plan) {
+            const std::size_t k = plan.network.k;
+            const std::vector<float>& moments = plan.optimizer.weight_moments;
+            return array(moments.empty() ? std::vector<float>(2 * k) : moments, 2, k);
+          },
+          kOwned)
+      .def_prop_ro(
+          "energy_moments",
+          [](const Plan& plan) {
+            const std::vector<float>& moments = plan.optimizer.energy_moments;
+            return array(moments, 2, moments.size() / 2);
+          },
+          kOwned)
       .def_prop_rw(
           "energy", [](const Plan& plan) { return array(plan.energy); },
           [](Plan& plan, const In<float, 1>& energy) { plan.energy = vector(energy, energy.size(), "energy"); },
           "Parameters of an energy that the core does not have; empty: as the energy has them.", kOwned);
 
   nb::class_<Seeding>(m, "Seeding", "Initial memories, and how far rows are from them.")
-      .def_prop_ro("memories",
-                   [](const Seeding& s) {
-                     const std::size_t k = static_cast<std::size_t>(s.distinct);
-                     if (s.memories.empty()) throw std::invalid_argument("there are fewer distinct rows than memories");
-                     return array(s.memories, k, s.memories.size() / k);
-                   }, kOwned)
+      .def_prop_ro(
+          "memories",
+          [](const Seeding& s) {
+            const std::size_t k = static_cast<std::size_t>(s.distinct);
+            if (s.memories.empty()) throw std::invalid_argument("there are fewer distinct rows than memories");
+            return array(s.memories, k, s.memories.size() / k);
+          },
+          kOwned)
       .def_ro("mean_square", &Seeding::mean_square, "Mean squared distance of a row to its memory.")
       .def_ro("median_gap", &Seeding::median_gap,
               "Median difference between the squared distances to the second nearest and the nearest memory.")
@@ -245,14 +256,15 @@ void bind_training(nb::module_& m) {
 
   nb::class_<BatchGradient>(m, "BatchGradient", "Loss and gradients of one batch.")
       .def_ro("loss", &BatchGradient::loss)
-      .def_prop_ro("wins", [](const BatchGradient& g) { return array(g.wins); }, kOwned)
-      .def_prop_ro("by_memories", [](const BatchGradient& g) { return array(g.by_memories, g.k, g.d); }, kOwned)
+      .def_prop_ro(
+          "wins", [](const BatchGradient& g) { return array(g.wins); }, kOwned)
+      .def_prop_ro(
+          "by_memories", [](const BatchGradient& g) { return array(g.by_memories, g.k, g.d); }, kOwned)
       .def_prop_ro("by_log_weights", [](const BatchGradient& g) { return array(g.by_log_weights); }, kOwned);
 
   m.def("seed", &seed, "rows"_a, "indices"_a.none(), "weights"_a.none(), "n_clusters"_a, "methods"_a, "seeds"_a,
         "sample_seed"_a, "fill"_a, "threads"_a);
-  m.def("measure", &measure, "rows"_a, "indices"_a.none(), "weights"_a.none(), "memories"_a, "sample_seed"_a,
-        "fill"_a);
+  m.def("measure", &measure, "rows"_a, "indices"_a.none(), "weights"_a.none(), "memories"_a, "sample_seed"_a, "fill"_a);
   m.def("train", &train_plans, "rows"_a, "indices"_a.none(), "weights"_a.none(), "plans"_a, "threads"_a,
         "progress"_a.none() = nb::none());
   m.def("evaluate", &evaluate, "rows"_a, "indices"_a, "weights"_a.none(), "plan"_a, "hidden"_a.none() = nb::none(),

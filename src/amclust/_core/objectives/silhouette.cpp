@@ -145,8 +145,7 @@ class Silhouette final : public Objective {
   void load(const Task& task, BlockOfRows block, Filler& filler) {
     const auto [first, n] = block;
     const std::int64_t* which = task.batch.rows + first;
-    if (data_.gives_entries())
-      return data_.load_entries(which, n, entries_[first / kBlockRows], norm_.data() + first);
+    if (data_.gives_entries()) return data_.load_entries(which, n, entries_[first / kBlockRows], norm_.data() + first);
     const auto rows = rows_.block(first, n);
     const MatrixView<std::uint8_t> missing = missing_.view().block(first, n);
     data_.load(which, n, settings_.fill.data(), rows.data, task.memories.ld, missing.data);

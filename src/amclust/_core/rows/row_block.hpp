@@ -32,9 +32,7 @@ struct SparseEntries {
   std::vector<float> values;
   std::vector<std::int32_t> columns, starts;
 
-  RowBlock block() const {
-    return {static_cast<int>(starts.size()) - 1, values.data(), columns.data(), starts.data()};
-  }
+  RowBlock block() const { return {static_cast<int>(starts.size()) - 1, values.data(), columns.data(), starts.data()}; }
 };
 
 }  // namespace amclust

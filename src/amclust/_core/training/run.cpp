@@ -31,9 +31,7 @@ Run::Run(const Plan& plan, const TrainingRows& rows, int features)
       batches_(stream_.batches_per_epoch(plan.whole_epochs)),
       schedule_(plan.schedule, record_.schedule, batches_) {}
 
-bool Run::done() const {
-  return record_.converged || epoch() >= std::min(plan_.schedule.max_epochs, plan_.pause_at);
-}
+bool Run::done() const { return record_.converged || epoch() >= std::min(plan_.schedule.max_epochs, plan_.pause_at); }
 
 std::vector<std::int64_t> Run::draw_reseeds(std::vector<float> badness, int count) {
   std::vector<std::int64_t> picks =
