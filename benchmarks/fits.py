@@ -2,6 +2,7 @@
 
 python -m benchmarks.fits record fits.npz     in each of two checkouts, on the same machine
 python -m benchmarks.fits compare old.npz new.npz
+python -m benchmarks.fits time old/.venv/bin/python .venv/bin/python     both in turns, as ratios
 
 A case is fitted with public parameters only, so that the file runs in any version.
 """
@@ -9,10 +10,12 @@ A case is fitted with public parameters only, so that the file runs in any versi
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -225,6 +228,72 @@ def _difference(old: NDArray[Any] | None, new: NDArray[Any] | None) -> str:
     return f"differs in {np.count_nonzero(amount > 0)} of {old.size}, by {np.nanmax(amount):.2g}"
 
 
+def timed_cases() -> dict[str, Callable[[], Callable[[], object]]]:
+    """Return what is timed by name: a function that prepares, and gives what is timed."""
+    digits, usps = load_digits().data, load_digits().data.repeat(4, axis=0).astype(np.float32)
+    large = make_blobs(400_000, 20, centers=20, random_state=0)[0].astype(np.float32)
+    counts = sparse.csr_matrix(np.random.default_rng(0).poisson(0.02, (2_000, 2_000)).astype(float))
+
+    def fit(X: Any, k: int, **parameters: Any) -> Callable[[], Callable[[], object]]:
+        return lambda: lambda: ClAM(k, random_state=0, **parameters).fit(X)
+
+    def ask(X: Any, k: int, method: str) -> Callable[[], Callable[[], object]]:
+        def prepared() -> Callable[[], object]:
+            model = ClAM(k, n_init=1, max_epochs=5, random_state=0).fit(X[:5_000])
+            return lambda: getattr(model, method)(X)
+
+        return prepared
+
+    return {
+        **{
+            f"digits, {objective}": fit(digits, 10, objective=objective, max_epochs=60)
+            for objective in ("silhouette", "completion", "reconstruction")
+        },
+        "digits, one restart, one thread": fit(digits, 10, n_init=1, n_jobs=1),
+        "digits, cosine": fit(digits + 1, 10, metric="cosine", max_epochs=60),
+        "digits, missing": fit(_holes(digits), 10, n_init=2, max_epochs=30),
+        "7,188 x 64, silhouette": fit(usps, 10, n_init=4, max_epochs=30),
+        "wine, ten restarts": fit(load_wine().data, 3),
+        "2,000 x 2,000 CSR": fit(counts, 5, n_init=2, max_epochs=20),
+        "400,000 x 20": fit(large, 20, n_init=1),
+        "400,000 x 20, predict": ask(large, 20, "predict"),
+        "400,000 x 20, memberships": ask(large, 20, "predict_proba"),
+        "one row, predict": lambda: (
+            lambda model: lambda: [model.predict(digits[:1]) for _ in range(300)]
+        )(ClAM(10, n_init=1, max_epochs=5, random_state=0).fit(digits)),
+    }
+
+
+def measure(repeats: int) -> None:
+    """Print the least seconds of every timed case."""
+    for name, prepare in timed_cases().items():
+        timed, best = prepare(), np.inf
+        for _ in range(repeats):
+            start = time.perf_counter()
+            timed()
+            best = min(best, time.perf_counter() - start)
+        print(f"{best:.6f} {name}")
+
+
+def time_versions(pythons: list[str], rounds: int) -> None:
+    """Time two versions in turns, and print their ratios."""
+    best: list[dict[str, float]] = [{}, {}]
+    for _ in range(rounds):
+        for found, python in zip(best, pythons, strict=True):
+            # The checkout of an interpreter is where its environment stands.
+            folder = Path(python).absolute().parents[2]
+            command = [str(Path(python).absolute()), "-W", "ignore", str(Path(__file__).absolute())]
+            lines = subprocess.run(
+                [*command, "measure"], cwd=folder, check=True, capture_output=True, text=True
+            ).stdout
+            for line in lines.splitlines():
+                seconds, _, name = line.partition(" ")
+                found[name] = min(found.get(name, np.inf), float(seconds))
+    for name, old in best[0].items():
+        new = best[1][name]
+        print(f"{new / old:5.2f}  {old:8.4f} s -> {new:8.4f} s  {name}")
+
+
 def main() -> int:
     """Record or compare."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fits", description=__doc__)
@@ -233,9 +302,20 @@ def main() -> int:
     comparing = commands.add_parser("compare")
     comparing.add_argument("old")
     comparing.add_argument("new")
+    timing = commands.add_parser("time")
+    timing.add_argument("old")
+    timing.add_argument("new")
+    timing.add_argument("--rounds", type=int, default=5)
+    commands.add_parser("measure").add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     if arguments.command == "record":
         record(arguments.file)
+        return 0
+    if arguments.command == "measure":
+        measure(arguments.repeats)
+        return 0
+    if arguments.command == "time":
+        time_versions([arguments.old, arguments.new], arguments.rounds)
         return 0
     return 1 if compare(arguments.old, arguments.new) else 0
 
