@@ -9,7 +9,7 @@ fitted, labelled and completed as they are, without an imputer.
 
 # %%
 # Clusters of rows with missing values
-# ---------------------------
+# ------------------------------------
 # A fifth of the values of the wine data is taken away. Rows are drawn where the model completes
 # them to.
 

@@ -84,7 +84,7 @@ class Whitening:
 class Geometry:
     """How core units relate to original units: the only place that knows both.
 
-    Attributes
+    Parameters
     ----------
     metric : str or Energy
         The name of the energy ("euclidean", "cosine", "mahalanobis", ...), or an energy of the
@@ -147,7 +147,42 @@ class Geometry:
         threads: int,
         feature_names: tuple[str, ...] | None = None,
     ) -> Geometry:
-        """Choose the units for rows, from the statistics of those that are trained on."""
+        """Choose the units for rows, from the statistics of those that are trained on.
+
+        Parameters
+        ----------
+        rows : Rows
+            All rows.
+
+        stats : _native.Statistics
+            Statistics of the rows that are trained on.
+
+        metric : str or Energy
+            The name of the energy, or an energy of `amclust.torch`.
+
+        scale : {"standard", "robust"} or None
+            What columns are divided by.
+
+        mask_value : {"mean", "min", "max"} or float
+            Where hidden and missing values start.
+
+        indices : ndarray of int or None
+            The rows that are trained on; None: all.
+
+        weights : ndarray or None
+            Their weights; None: all 1.
+
+        threads : int
+            Number of threads.
+
+        feature_names : tuple of str, default=None
+            Names of the columns.
+
+        Returns
+        -------
+        geometry : Geometry
+            These units.
+        """
         whitening = None
         if metric == "mahalanobis":
             whitening = Whitening.fit(rows.take(indices), weights)
@@ -235,11 +270,23 @@ class Geometry:
         Returns
         -------
         points : float32 ndarray of shape (n_points, n_features)
+            The same in core units.
         """
         return np.ascontiguousarray(self.to_core_exactly(points), dtype=np.float32)
 
     def to_core_exactly(self, points: FloatArray) -> NDArray[np.float64]:
-        """Bring points into core units as `to_core` does, but without rounding to float32."""
+        """Bring points into core units as `to_core` does, but without rounding to float32.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n_points, n_features)
+            Points in original units.
+
+        Returns
+        -------
+        points : float64 ndarray of shape (n_points, n_features)
+            The same in core units.
+        """
         points = np.asarray(points)
         if self.whitening is not None:
             points = self.whitening.apply(points)
@@ -256,12 +303,27 @@ class Geometry:
         Returns
         -------
         points : float64 ndarray of shape (..., n_features)
+            The same in original units.
         """
         values = points / self.scale.astype(np.float64) + self.offset
         return values if self.whitening is None else self.whitening.undo(values)
 
     def read(self, rows: Rows, *, has_missing: bool) -> _native.Rows:
-        """Return rows as the core reads them, in core units."""
+        """Return rows as the core reads them, in core units.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows in original units.
+
+        has_missing : bool
+            Whether values are missing among them.
+
+        Returns
+        -------
+        rows : _native.Rows
+            The same memory, read in other units.
+        """
         if self.whitening is not None:
             rows = TableRows(self.whitening.apply(rows.take(None)))
         return rows.read().in_units(self.energy, self.offset, self.scale, has_missing)
@@ -277,6 +339,7 @@ class Geometry:
         Returns
         -------
         points : float32 ndarray of shape (n_samples, n_features)
+            The same in core units.
         """
         return _native.load_rows(self.read(TableRows(X), has_missing=False), None)
 

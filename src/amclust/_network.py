@@ -30,7 +30,7 @@ class Network:
     answers come, in original units; memories and temperature are in core units (`geometry` knows
     both).
 
-    Attributes
+    Parameters
     ----------
     memories : float32 ndarray of shape (n_memories, n_features)
         The memories, in core units.
@@ -133,8 +133,11 @@ class Network:
 
         Parameters
         ----------
-        X, n_jobs
-            As in `labels`.
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
 
         Returns
         -------
@@ -154,8 +157,11 @@ class Network:
 
         Parameters
         ----------
-        X, n_jobs
-            As in `labels`; missing values are filled first.
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Rows; missing values are filled first.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
 
         Returns
         -------
@@ -179,12 +185,16 @@ class Network:
 
         Parameters
         ----------
-        X, n_jobs
-            As in `labels`.
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
 
         Returns
         -------
         energy : ndarray of shape (n_samples,)
+            In units of squared distances.
         """
         rows = self._table(X)
         return self._energies(self._ask(rows, Want.ENERGY, n_jobs).energy.astype(rows.dtype))
@@ -194,8 +204,11 @@ class Network:
 
         Parameters
         ----------
-        X, n_jobs
-            As in `labels`.
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
 
         Returns
         -------
@@ -215,11 +228,14 @@ class Network:
 
         Parameters
         ----------
-        X, n_jobs
-            As in `labels`; missing values are filled first.
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Rows; missing values are filled first.
 
         return_trajectory : bool, default=False
             Also return the states in between.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
 
         Returns
         -------
@@ -240,12 +256,16 @@ class Network:
 
         Parameters
         ----------
-        X, n_jobs
-            As in `labels`.
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
 
         Returns
         -------
         completed : {ndarray, CSR matrix} of shape (n_samples, n_features)
+            A copy of the rows.
         """
         table = self._table(X)
         rows = self.read(table, n_jobs=n_jobs)  # refuses what cannot be a row
@@ -267,7 +287,21 @@ class Network:
     def answers(
         self, X: Any, *, n_jobs: int | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-        """Return labels, energies and entropies of rows from one pass over them."""
+        """Return labels, energies and entropies of rows from one pass over them.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
+
+        Returns
+        -------
+        labels, energy, entropy : ndarrays of shape (n_samples,)
+            As the methods of these names give them.
+        """
         found = self._ask(self._table(X), Want.LABELS | Want.ENERGY | Want.ENTROPY, n_jobs)
         energy = self._energies(found.energy.astype(np.float64))
         entropy = found.entropy.astype(np.float64) if self._is_plain else self.entropy(X)
@@ -282,11 +316,14 @@ class Network:
 
         Parameters
         ----------
-        X, n_jobs
-            As in `labels`.
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
 
         sample_weight : float32 ndarray of shape (n_samples,), default=None
             How many rows each stands for.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
 
         Returns
         -------
@@ -307,15 +344,19 @@ class Network:
 
         Parameters
         ----------
-        X, n_jobs
-            As in `labels`.
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
 
         partitions : array-like of shape (n_partitions, n_samples)
             Labels from 0; rows of label -1 are left out.
 
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
+
         Returns
         -------
         silhouettes : ndarray of shape (n_partitions,)
+            NaN for a partition of a single cluster.
         """
         table = self._table(X)
         rows = self.read(table, n_jobs=n_jobs)
@@ -330,8 +371,8 @@ class Network:
 
         Parameters
         ----------
-        X, n_jobs
-            As in `labels`.
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
 
         labels : array-like of shape (n_samples,), default=None
             Any partition of the rows (that of k-means, say), -1 for rows to leave out; None: that
@@ -340,6 +381,9 @@ class Network:
         max_rows : int, default=10_000
             With more rows than this, a fixed sample of 2,048 of them (at most `max_rows`) stands
             for all; the values of the others are NaN.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
 
         Returns
         -------
@@ -374,7 +418,21 @@ class Network:
     # --- rows -----------------------------------------------------------------------------------
 
     def read(self, rows: TableRows, *, n_jobs: int | None = None) -> _native.Rows:
-        """Return rows as the core reads them, in the units of this network; refuse bad ones."""
+        """Return rows as the core reads them, in core units; refuse bad ones.
+
+        Parameters
+        ----------
+        rows : TableRows
+            Rows in original units.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
+
+        Returns
+        -------
+        rows : _native.Rows
+            The same rows, for `infer`.
+        """
         geometry, threads = self.geometry, n_threads(n_jobs)
         stats = check_rows(rows, geometry.metric, geometry.feature_names, threads)
         return geometry.read(rows, has_missing=stats.missing > 0)
@@ -390,7 +448,27 @@ class Network:
     ) -> Answers:
         """Ask about rows in core units; answers come in core units, by memory.
 
-        `complete`: missing values start where training had them start.
+        Parameters
+        ----------
+        rows : _native.Rows
+            What `read` gives.
+
+        want : _native.Want
+            What to ask, one or more of them.
+
+        indices : ndarray of int, default=None
+            The rows that are meant; None: all.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
+
+        complete : bool, default=False
+            Whether missing values start where training had them start.
+
+        Returns
+        -------
+        answers : _native.Answers
+            An attribute for each thing that was asked.
         """
         return self._backend().infer(
             self,
