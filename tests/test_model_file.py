@@ -181,7 +181,7 @@ def test_every_field_has_its_place(fitted, tmp_path, name):
         header = json.loads(archive.read("header.json"))
         arrays = {part.removesuffix(".npy") for part in archive.namelist()}
     geometry = model.network_.geometry
-    values = {"network": model.network_, "geometry": geometry, "optimizer": model.optimizer_state}
+    values = {"network": model.network_, "geometry": geometry, "optimizer": model.optimizer_state_}
     if geometry.whitening is not None:
         values["geometry.whitening"] = geometry.whitening
     for part, value in values.items():

@@ -6,11 +6,15 @@ import pickle
 
 import numpy as np
 import pytest
+from native import network_of, plan_of, rows_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
 
-from amclust import ClAM, Geometry, Network
+from amclust import ClAM, Geometry, Network, _native
+from amclust._metrics import METRICS, NATIVE_METRICS
+from amclust._objectives import OBJECTIVES
+from amclust._rows import TableRows
 
 X = load_iris().data
 MISSING = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
@@ -55,11 +59,18 @@ def test_values_do_not_change():
     for value, name in (
         (model.network_, "beta"),
         (model.network_.geometry, "offset"),
-        (model.optimizer_state, "steps"),
+        (model.optimizer_state_, "steps"),
         (model.recipe, "anchor"),
     ):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(value, name, 0.0)
+
+
+def test_arrays_cannot_be_written_to():
+    network = fitted().network_
+    for array in (network.memories, network.log_weights, network.assembly, network.geometry.scale):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
 
 
 def test_what_is_set_after_the_fit_does_not_change_it():
@@ -70,7 +81,11 @@ def test_what_is_set_after_the_fit_does_not_change_it():
     assert_array_equal(model.recall(X), before[1])
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda n: pickle.loads(pickle.dumps(n))])
+def pickled(value):
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
 def test_a_copy_says_the_same(copied):
     network = fitted(MISSING).network_
     assert_array_equal(copied(network).memberships(MISSING), network.memberships(MISSING))
@@ -116,6 +131,12 @@ def test_an_assembly_of_memories_is_one_cluster():
     )
 
 
+@pytest.mark.parametrize("assembly", [[0, 1], [0, 2, 2], [1, 1, 1], [-1, 0, 1]])
+def test_an_assembly_that_is_none_is_refused(assembly):
+    with pytest.raises(ValueError, match="assembly must have a cluster for each of 3 memories"):
+        dataclasses.replace(fitted().network_, assembly=np.array(assembly, dtype=np.int32))
+
+
 # --- one silhouette -------------------------------------------------------------------------------
 
 
@@ -137,3 +158,89 @@ def test_rows_given_twice_count_as_two():
     model = fitted()
     twice = np.vstack([X, X])
     assert model.score(twice) == model.score(X, sample_weight=np.full(len(X), 2.0))
+
+
+def test_partitions_may_have_any_numbers():
+    network = fitted().network_
+    labels = network.labels(X)
+    one, other = network.silhouettes(X, [labels, 2**30 - labels.astype(int)])
+    assert one == pytest.approx(other)
+    for wrong in (labels, [np.tile(labels, 2)], [labels + 0.5]):
+        with pytest.raises(ValueError, match="partitions must be whole numbers of shape"):
+            network.silhouettes(X, wrong)
+
+
+def test_clusters_that_the_sample_misses_are_there():
+    rng = np.random.default_rng(0)
+    rows = np.round(rng.normal(size=(15_000, 2)), 1)
+    rows[:3] += 100  # one cluster of three rows: the sample of 2,048 need not have any
+    rows[3:7_000] += 10
+    model = ClAM(3, n_init=1, batch_size=20_000, max_epochs=30, random_state=0).fit(rows)
+    assert len(np.unique(model.labels_)) == 3
+    assert model.runs_["living_clusters"][0] == 3
+
+
+def test_rows_without_weight_have_no_say_in_the_objective():
+    rows = np.vstack([X, [[np.nan, 1.0, 1.0, 1.0]]])
+    weights = np.append(np.ones(len(X)), 0.0)
+    model = ClAM(3, n_init=2, random_state=0).fit(rows, sample_weight=weights)
+    assert model.optimizer_state_.objective == "silhouette"
+    assert_array_equal(model.cluster_centers_, fitted().cluster_centers_)
+
+
+def test_whole_numbers_are_points():
+    geometry = fitted(metric="mahalanobis").network_.geometry
+    whole = X.astype(int)
+    assert_array_equal(geometry.to_core(whole), geometry.to_core(whole.astype(float)))
+
+
+# --- the boundary ---------------------------------------------------------------------------------
+
+
+def test_the_descriptions_are_those_of_the_core():
+    native = [name for name, objective in OBJECTIVES.items() if objective.native]
+    assert sorted(native) == sorted(_native.objective_names())
+    plain = [name for name in NATIVE_METRICS if not METRICS[name].whitens]
+    assert sorted(plain) == sorted(_native.energy_names())
+
+
+def strided(values):
+    return np.repeat(values, 2)[::2]
+
+
+def test_sparse_rows_may_lie_anywhere():
+    rows = sparse.csr_matrix(np.where(X > 2, X, 0.0))
+    odd = rows.copy()
+    odd.data, odd.indices = strided(rows.data), strided(rows.indices)
+    assert_array_equal(fitted(odd).labels_, fitted(rows).labels_)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"), [("indptr", 10**6), ("indptr", -1), ("indices", 4), ("indices", -1)]
+)
+def test_damaged_sparse_rows_are_refused(part, value):
+    rows = sparse.csr_matrix(np.where(X > 2, X, 0.0))
+    getattr(rows, part)[3] = value
+    rows.has_canonical_format = True
+    with pytest.raises(ValueError, match="damaged"):
+        TableRows(rows).read()
+
+
+def test_what_does_not_fit_is_refused_by_the_core():
+    rows = rows_of(X.astype(np.float32))
+    directions = rows_of(X.astype(np.float32), "cosine")
+    plan, fill = plan_of(X[:2]), np.zeros(4, np.float32)
+    with pytest.raises(ValueError, match="another energy"):
+        _native.train(directions, None, None, [plan], 1, None)
+    with pytest.raises(ValueError, match="another energy"):
+        _native.infer(plan.network, directions, fill, _native.Want.LABELS)
+    with pytest.raises(ValueError, match="does not fit"):
+        _native.Run(plan, 0, None)
+    with pytest.raises(ValueError, match="nothing to seed"):
+        _native.seed(rows, np.zeros(0, np.int64), None, 2, ["ward"], [0], 0, fill, 1)
+    for wrong in ({"n_steps": -5}, {"beta": float("nan")}):
+        with pytest.raises(ValueError, match="does not fit"):
+            network_of(X[:2], **wrong)
+    with pytest.raises(ValueError, match="does not fit"):
+        network_of(np.zeros((0, 4)))
+    assert _native.load_rows(_native.dense_rows(X), None).shape == X.shape

@@ -62,11 +62,11 @@ def test_pieces_may_be_sparse():
 def test_it_continues_from_where_it_stands():
     X, _ = stream()
     model = make().partial_fit(X[:500])
-    steps, beta = [model.optimizer_state.steps], model.beta_
+    steps, beta = [model.optimizer_state_.steps], model.beta_
     centers = [model.cluster_centers_]
     for start in (500, 1000):
         model.partial_fit(X[start : start + 500])
-        steps.append(model.optimizer_state.steps)
+        steps.append(model.optimizer_state_.steps)
         centers.append(model.cluster_centers_)
         assert model.beta_ == beta
     assert steps == [1, 2, 3]
@@ -116,7 +116,7 @@ def test_a_call_goes_once_through_its_rows():
     n = _native.EPOCH_ROWS + 4000
     X, _ = stream(n, d=2)
     model = make(batch_size=1000).partial_fit(X)
-    assert model.optimizer_state.steps == -(-n // 1000)
+    assert model.optimizer_state_.steps == -(-n // 1000)
 
 
 def test_later_pieces_may_lack_what_the_first_had():

@@ -710,9 +710,9 @@ def test_bad_spaces_are_named(space, message):
         ({"n_clusters": True}, "n_clusters must be .*got True"),
         (
             {"n_clusters": 1, "space": "default", "budget": 4000},
-            "at least 2 for objective 'silhouette', which space='default' searches, got 1",
+            "space='default' searches objective 'silhouette', .*n_clusters of at least 2, got 1",
         ),
-        ({"n_clusters": [3, 1]}, "at least 2 for objective 'silhouette', which space searches"),
+        ({"n_clusters": [3, 1]}, "space searches objective 'silhouette', .*at least 2, got 1"),
         ({"n_clusters": "auto"}, "'n_clusters' parameter of ClAMSearch"),
         ({"budget": 0}, "'budget' parameter of ClAMSearch .*Got 0"),
         ({"eta": 1}, "'eta' parameter of ClAMSearch"),

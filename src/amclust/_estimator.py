@@ -18,11 +18,10 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from amclust._config import n_threads
 from amclust._geometry import Geometry
-from amclust._metrics import name_metric
+from amclust._metrics import METRICS, Metric, name_metric
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._network import Network
 from amclust._parameters import PARAMETERS, Constraints
@@ -30,7 +29,16 @@ from amclust._progress import finish, reporter
 from amclust._recipe import Recipe
 from amclust._restoring import restored_on_failure
 from amclust._rows import TableRows, Weights
-from amclust._training import MAX_SEED, Fit, OptimizerState, Options, fit, fit_on, prepare
+from amclust._training import (
+    MAX_SEED,
+    Fit,
+    OptimizerState,
+    Options,
+    draw_seeds,
+    fit,
+    fit_on,
+    prepare,
+)
 from amclust._validation import check_sample_weight, validate_rows
 from amclust.backends import TrainingSet, find_backend
 
@@ -203,6 +211,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         The fitted network itself: memories, temperature and units in one frozen value, which
         answers whatever the methods below answer.
 
+    optimizer_state_ : OptimizerState
+        What `partial_fit` goes on from.
+
     runs_ : structured ndarray of shape (n_init,)
         One row per restart: seed, beta, loss, silhouette, living_clusters, n_iter, converged,
         chosen. ``pandas.DataFrame(model.runs_)`` shows it as a table.
@@ -246,7 +257,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     _parameter_constraints: ClassVar[Constraints] = PARAMETERS
     network_: Network
-    _optimizer: OptimizerState
+    optimizer_state_: OptimizerState
     runs_: NDArray[np.void]
     labels_: NDArray[np.int32]
     loss_: float
@@ -323,8 +334,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.metric != "mahalanobis"
-        tags.input_tags.allow_nan = self.metric != "mahalanobis"
+        plain = not (isinstance(self.metric, str) and METRICS.get(self.metric, Metric()).whitens)
+        tags.input_tags.sparse = tags.input_tags.allow_nan = plain
         # Not a classifier, but scikit-learn looks here for the shape of predict_proba.
         tags.classifier_tags = ClassifierTags(multi_class=self.n_clusters != 2)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -362,8 +373,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             data = self._prepare(X, weights, options, least)
             rng = check_random_state(self.random_state)
             n_runs = self.n_init if isinstance(self.init, str) else 1
-            seeds = rng.randint(MAX_SEED, size=n_runs).astype(np.int64)
-            sample_seed = int(rng.randint(MAX_SEED))
+            seeds, sample_seed = draw_seeds(rng, n_runs)
             n_clusters = self._decide_n_clusters(data, candidates, rng)
             found = fit(
                 data,
@@ -417,7 +427,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 seed, earlier = int(rng.randint(MAX_SEED)), None
                 n_clusters = self._decide_n_clusters(data, candidates, rng)
             else:
-                seed, earlier = 0, (self.network_, self._optimizer)
+                seed, earlier = 0, (self.network_, self.optimizer_state_)
                 n_clusters = self._unchanged_n_clusters(candidates)
                 data = self._prepare(X, weights, options, n_clusters, self.network_.geometry)
             found = fit_on(
@@ -430,6 +440,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 recipe=self.recipe,
             )
             self._keep(found)
+            self._forget_recorded()
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
@@ -783,7 +794,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         if candidates is None:
             return int(self.n_clusters)
         seed = int(rng.randint(MAX_SEED))
-        n_clusters, self.n_clusters_evidence_ = estimate_n_clusters(data, candidates, seed)
+        n_clusters, self.n_clusters_evidence_ = estimate_n_clusters(
+            data, candidates, seed, self.recipe
+        )
         finish(self.verbose, f"ClAM: {n_clusters} clusters, by the median of the votes")
         return n_clusters
 
@@ -800,12 +813,6 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             raise ValueError(msg)
         return n_clusters
 
-    @property
-    def optimizer_state(self) -> OptimizerState:
-        """What `partial_fit` goes on from."""
-        check_is_fitted(self)
-        return self._optimizer
-
     def _keep(self, found: Fit) -> None:
         """Set the fitted attributes."""
         self.__dict__.update(
@@ -820,10 +827,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             )
         )
 
-    def _keep_recorded(self, found: Fit) -> None:
-        """Set the memories of chosen epochs; nothing of an earlier fit stays."""
+    def _forget_recorded(self) -> None:
         for name in ("recorded_epochs_", "recorded_memories_"):
             self.__dict__.pop(name, None)
+
+    def _keep_recorded(self, found: Fit) -> None:
+        """Set the memories of chosen epochs; nothing of an earlier fit stays."""
+        self._forget_recorded()
         if self.record_epochs is not None:
             geometry, recorded = found.network.geometry, found.best.recorded
             self.recorded_epochs_ = np.array(list(recorded), dtype=np.int64)
@@ -870,7 +880,7 @@ def fitted_attributes(
     """Return the attributes of a fitted ClAM: what was found, and what follows from it."""
     return {
         "network_": network,
-        "_optimizer": optimizer,
+        "optimizer_state_": optimizer,
         "runs_": runs,
         "labels_": labels,
         "loss_": loss,

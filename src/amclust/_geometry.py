@@ -27,6 +27,13 @@ NORMAL_INTERQUARTILE_RANGE = 1.3489795
 MIN_SPREAD = 1e-30
 
 
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view of an array that cannot be written to."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 @dataclass(frozen=True, eq=False)
 class Whitening:
     """A linear map after which Mahalanobis distances are Euclidean.
@@ -133,6 +140,10 @@ class Geometry:
     whitening: Whitening | None = None
     feature_names: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("offset", "scale", "fill"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
     @classmethod
     def fit(
         cls,
@@ -184,7 +195,7 @@ class Geometry:
             These units.
         """
         whitening = None
-        if metric == "mahalanobis":
+        if find_metric(metric).whitens:
             whitening = Whitening.fit(rows.take(indices), weights)
             rows = TableRows(whitening.apply(rows.take(None)))
             stats = rows.statistics(indices, weights, threads)
@@ -200,7 +211,7 @@ class Geometry:
         factors = np.ones(d)
         if whitening is None and scale is not None:
             factors = _column_factors(scale, rows, stats, indices, weights)
-        offset = mean.astype(dtype).astype(np.float64)  # exact in the table's own type
+        offset = mean.astype(dtype).astype(np.float64)  # exact in the type of the table
         spread = float(np.sqrt(np.mean(variance * factors**2)))
         common = 1.0 / spread if spread > 0 else 1.0
         columns = (factors * common).astype(np.float32)
@@ -288,6 +299,8 @@ class Geometry:
             The same in core units.
         """
         points = np.asarray(points)
+        if points.dtype.kind != "f":
+            points = points.astype(np.float64)
         if self.whitening is not None:
             points = self.whitening.apply(points)
         return (points - self.offset) * self.scale

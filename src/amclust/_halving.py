@@ -19,11 +19,13 @@ from amclust._objectives import choose_objective
 from amclust._rows import TableRows, Weights
 from amclust._space import Config, parameters_of
 from amclust._training import (
+    MAX_SEED,
     RUN_DTYPE,
     Options,
     Start,
     TrainedRun,
     conclude,
+    draw_seeds,
     judge_runs,
     make_plan,
     order_runs,
@@ -142,9 +144,8 @@ class State:
         cls, rng: np.random.RandomState, n_init: int, n_configs: int, n_clusters: list[int]
     ) -> State:
         """Draw what chance decides; the seeds are those ClAM draws from the same generator."""
-        most = np.iinfo(np.int32).max
-        seeds = rng.randint(most, size=n_init).astype(np.int64)
-        sample_seed, config_seed = (int(rng.randint(most)) for _ in range(2))
+        seeds, sample_seed = draw_seeds(rng, n_init)
+        config_seed = int(rng.randint(MAX_SEED))
         grid = np.zeros((n_configs, len(n_clusters), n_init), TABLE_DTYPE)
         grid["run"] = np.arange(grid.size).reshape(grid.shape)
         grid["config"] = np.arange(n_configs)[:, None, None]

@@ -26,17 +26,21 @@ class Metric:
 
     spherical : bool
         Whether rows and memories are directions, of unit length.
+
+    whitens : bool
+        Whether rows are whitened first, which takes dense rows without missing values.
     """
 
     native: bool = False
     degree: float = 2
     spherical: bool = False
+    whitens: bool = False
 
 
 METRICS: dict[str, Metric] = {
     "euclidean": Metric(native=True),
     "cosine": Metric(native=True, degree=0, spherical=True),
-    "mahalanobis": Metric(native=True),
+    "mahalanobis": Metric(native=True, whitens=True),
     "manhattan": Metric(degree=1),
     "epanechnikov": Metric(),
     "kernel": Metric(degree=0),

@@ -25,7 +25,6 @@ from amclust._metrics import METRICS, NATIVE_METRICS, name_metric
 from amclust._model_zip import Array, ModelFileError, damaged, read_sealed, sealed_bytes
 from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._network import Network
-from amclust._objectives import find_objective
 from amclust._parameters import PARAMETERS, Parameters, check_parameters
 from amclust._training import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
@@ -175,7 +174,7 @@ def save_model(
             raise ValueError(msg)
     parameters, parameter_arrays = _encode_parameters(model.get_params(deep=False))
     network: Network = model.network_
-    geometry, optimizer = network.geometry, model.optimizer_state
+    geometry, optimizer = network.geometry, model.optimizer_state_
     feature_names = geometry.feature_names
     header: Header = {
         "kind": KIND,
@@ -318,9 +317,11 @@ def _checked_arrays(header: Header, arrays: dict[str, Array]) -> dict[str, Array
     geometry = header["geometry"]
     _require(geometry["dtype"] in ("float32", "float64"), f"dtype is {geometry['dtype']!r}")
     wanted = ARRAYS | {name: SOME_ARRAYS[name] for name in SOME_ARRAYS if name in arrays}
-    if geometry["metric"] == "mahalanobis":
+    metric = geometry["metric"]
+    _require(metric in METRICS, f"metric is {metric!r}")
+    if METRICS[metric].whitens:
         wanted |= WHITENING
-    if geometry["metric"] not in NATIVE_METRICS:
+    if metric not in NATIVE_METRICS:
         wanted |= ENERGY
     _require(set(arrays) == set(wanted), "arrays are missing, or there are others")
     lengths = {"2": 2}
@@ -339,7 +340,6 @@ def _checked_arrays(header: Header, arrays: dict[str, Array]) -> dict[str, Array
 def _geometry(header: Header, found: dict[str, Array]) -> Geometry:
     values = header["geometry"]
     metric, length = values["metric"], float(values["length"])
-    _require(metric in METRICS, f"metric is {metric!r}")
     _require(0 < length < math.inf, f"length is {length}")
     names, d = header["feature_names"], len(found["geometry.offset"])
     fits = names is None or (
@@ -353,7 +353,7 @@ def _geometry(header: Header, found: dict[str, Array]) -> Geometry:
         found["geometry.scale"],
         found["geometry.fill"],
         length,
-        Whitening(*(found[name] for name in WHITENING)) if metric == "mahalanobis" else None,
+        Whitening(*(found[name] for name in WHITENING)) if METRICS[metric].whitens else None,
         None if names is None else tuple(names),
     )
 
@@ -403,7 +403,7 @@ def _optimizer(values: OptimizerHeader, found: dict[str, Array]) -> OptimizerSta
         float(values["mean_square"]),
         float(values["total_square"]),
         seed,
-        find_objective(values["objective"]).name,
+        _word("objective", values["objective"]),
         found.get("optimizer.energy_moments", np.zeros((2, 0), np.float32)),
     )
 
@@ -425,6 +425,11 @@ def _checked_array(
 def _require(condition: bool, otherwise: str) -> None:
     if not condition:
         raise ValueError(otherwise)
+
+
+def _word(name: str, value: Any) -> str:
+    _require(isinstance(value, str), f"{name} is {value!r}")
+    return str(value)
 
 
 def _number(value: Any) -> Number:

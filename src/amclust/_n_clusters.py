@@ -49,6 +49,8 @@ def candidate_numbers(n_clusters: Any, objective: str) -> list[int] | None:
         raise InvalidParameterError(msg)
     if isinstance(n_clusters, Integral):
         return None
+    if np.ndim(n_clusters) != 1 and not isinstance(n_clusters, str):
+        n_clusters = [n_clusters]  # refused below
     least = OBJECTIVES[objective].min_clusters if objective in OBJECTIVES else 1
     if isinstance(n_clusters, str):
         return [k for k in AUTO if k >= least]
@@ -70,11 +72,12 @@ def estimate_n_clusters(
     data: TrainingSet,
     candidates: Sequence[int],
     seed: int,
+    recipe: Recipe,
     settings: _native.NClustersSettings | None = None,
 ) -> tuple[int, NDArray[np.void]]:
     """Choose among the candidates; also return the evidence, one row per candidate."""
     rng = np.random.default_rng(seed)
-    rows, copies = _sample(data, max(candidates), rng)
+    rows, copies = _sample(data, max(candidates), rng, recipe)
     possible = [k for k in candidates if k <= len(rows)] or [min(candidates)]
     found = _native.estimate_n_clusters(
         _principal(rows),
@@ -94,7 +97,9 @@ def estimate_n_clusters(
     return chosen, evidence
 
 
-def _sample(data: TrainingSet, max_clusters: int, rng: np.random.Generator) -> tuple[Rows, bool]:
+def _sample(
+    data: TrainingSet, max_clusters: int, rng: np.random.Generator, recipe: Recipe
+) -> tuple[Rows, bool]:
     """Return distinct complete rows, in core units, and whether they stand for twice as many.
 
     Copies of a row are no further evidence: a table of small whole numbers has many.
@@ -115,7 +120,7 @@ def _sample(data: TrainingSet, max_clusters: int, rng: np.random.Generator) -> t
             data.rows, rows, None, k, ["k-means++"], [seed], seed, data.geometry.fill, data.threads
         )
         memories = found.memories
-        beta = Recipe().inverse_temperature(False, found.mean_square, found.median_gap)
+        beta = recipe.inverse_temperature(False, found.mean_square, found.median_gap)
     k = len(memories)
     network = Network(
         memories, np.zeros(k, np.float32), beta, 1.0, 1, data.geometry, np.arange(k, dtype=np.int32)

@@ -331,6 +331,12 @@ def draw_masks(seed: int, epoch: int, rows: Annotated[NDArray[numpy.int64], dict
 
 EPOCH_ROWS: int = 16384
 
+def objective_names() -> list[str]:
+    """The objectives that the core has."""
+
+def energy_names() -> list[str]:
+    """The energies that the core has."""
+
 class Record:
     """What came of one training, and where it stands."""
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from amclust import _native
 from amclust._config import n_threads
-from amclust._geometry import Geometry
+from amclust._geometry import Geometry, read_only
 from amclust._rows import Indices, TableRows, Weights
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
 from amclust._validation import check_rows
@@ -82,6 +82,18 @@ class Network:
     assembly: NDArray[np.int32]
     fills_from_mask: bool = False
     energy_function: EnergyFunction | None = None
+
+    def __post_init__(self) -> None:
+        k = len(self.memories)
+        clusters = np.unique(self.assembly)
+        if self.assembly.shape != (k,) or not np.array_equal(clusters, np.arange(len(clusters))):
+            msg = (
+                f"assembly must have a cluster for each of {k} memories, numbered from 0 without a "
+                f"gap, got {self.assembly}."
+            )
+            raise ValueError(msg)
+        for name in ("memories", "log_weights", "assembly"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def n_memories(self) -> int:
@@ -270,6 +282,8 @@ class Network:
         table = self._table(X)
         rows = self.read(table, n_jobs=n_jobs)  # refuses what cannot be a row
         X = table.X
+        if not rows.has_missing:
+            return X.copy()
         dense = X.toarray() if sparse.issparse(X) else X
         missing = np.isnan(dense)
         incomplete = np.flatnonzero(missing.any(axis=1))
@@ -304,7 +318,9 @@ class Network:
         """
         found = self._ask(self._table(X), Want.LABELS | Want.ENERGY | Want.ENTROPY, n_jobs)
         energy = self._energies(found.energy.astype(np.float64))
-        entropy = found.entropy.astype(np.float64) if self._is_plain else self.entropy(X)
+        entropy = found.entropy.astype(np.float64)
+        if not self._is_plain:
+            entropy = self.entropy(X, n_jobs=n_jobs).astype(np.float64)
         return self._clusters(found.labels), energy, entropy
 
     # --- silhouettes ----------------------------------------------------------------------------
@@ -332,11 +348,9 @@ class Network:
         """
         table = self._table(X)
         rows = self.read(table, n_jobs=n_jobs)
-        indices, counts = judged_rows(table, sample_weight)
-        labels = self._clusters(
-            self.infer(rows, Want.LABELS, indices=indices, n_jobs=n_jobs).labels
-        )
-        (value,) = silhouettes(rows, indices, counts, labels[None], n_threads(n_jobs))
+        judged = judged_rows(table, sample_weight)
+        labels = self.core_labels(rows, indices=judged.indices, n_jobs=n_jobs)
+        (value,) = silhouettes(rows, judged, labels[None], n_threads(n_jobs))
         return float(value)
 
     def silhouettes(self, X: Any, partitions: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
@@ -359,10 +373,16 @@ class Network:
             NaN for a partition of a single cluster.
         """
         table = self._table(X)
+        labels = np.asarray(partitions)
+        if labels.ndim != 2 or labels.shape[1] != table.n_rows or labels.dtype.kind not in "iu":
+            msg = (
+                f"partitions must be whole numbers of shape (n_partitions, {table.n_rows}), one "
+                f"for each row of X, got {labels.dtype} of shape {labels.shape}."
+            )
+            raise ValueError(msg)
+        judged = judged_rows(table, None)
         rows = self.read(table, n_jobs=n_jobs)
-        indices, counts = judged_rows(table, None)
-        labels = np.asarray(partitions)[:, indices]
-        return silhouettes(rows, indices, counts, labels, n_threads(n_jobs))
+        return silhouettes(rows, judged, labels[:, judged.indices], n_threads(n_jobs))
 
     def silhouette_values(
         self, X: Any, labels: Any = None, *, max_rows: int = EXACT_ROWS, n_jobs: int | None = None
@@ -437,6 +457,30 @@ class Network:
         stats = check_rows(rows, geometry.metric, geometry.feature_names, threads)
         return geometry.read(rows, has_missing=stats.missing > 0)
 
+    def core_labels(
+        self, rows: _native.Rows, *, indices: Indices | None = None, n_jobs: int | None = None
+    ) -> NDArray[np.int32]:
+        """Return the clusters of rows that are in core units already.
+
+        Parameters
+        ----------
+        rows : _native.Rows
+            What `read` gives.
+
+        indices : ndarray of int, default=None
+            The rows that are meant; None: all.
+
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+            As `labels` gives them.
+        """
+        found = self.infer(rows, Want.LABELS, indices=indices, n_jobs=n_jobs)
+        return self._clusters(found.labels)
+
     def infer(
         self,
         rows: _native.Rows,
@@ -487,6 +531,8 @@ class Network:
         return TorchBackend("cpu")
 
     def _table(self, X: Any) -> TableRows:
+        if isinstance(X, np.ma.MaskedArray):
+            X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
         X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             msg = f"X must have {self.n_features} columns, got an array of shape {X.shape}."

@@ -6,8 +6,8 @@ reads a `_native.Rows` that a geometry makes of them: the same memory, in other 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -48,9 +48,6 @@ class Rows(Protocol):
 
     def take(self, indices: Indices | None) -> Any:
         """Return rows as an array or a CSR matrix."""
-
-    def blocks(self, n_cells: int) -> Iterator[Any]:
-        """Yield all rows in their order, about so many cells at a time."""
 
     def read(self) -> _native.Rows:
         """Return the rows as the core reads them, in original units."""
@@ -94,27 +91,31 @@ class TableRows:
 
     def column(self, index: int, indices: Indices | None) -> NDArray[Any]:
         """Return the values of one column."""
-        column = self.X[:, [index]].toarray()[:, 0] if self.is_sparse else self.X[:, index]
+        if self.is_sparse:
+            column = self._by_column[:, [index]].toarray()[:, 0]
+        else:
+            column = self.X[:, index]
         return np.asarray(column if indices is None else column[indices])
 
     def take(self, indices: Indices | None) -> Any:
         """Return rows as an array or a CSR matrix."""
         return self.X if indices is None else self.X[indices]
 
-    def blocks(self, n_cells: int) -> Iterator[Any]:
-        """Yield all rows in their order, about so many cells at a time."""
-        step = max(1, n_cells // max(self.n_features, 1))
-        return (self.X[start : start + step] for start in range(0, self.n_rows, step))
-
     def read(self) -> _native.Rows:
         """Return the rows as the core reads them; only CSR with unsorted entries is copied."""
+        return self._read
+
+    @cached_property
+    def _read(self) -> _native.Rows:
         X = self.X
         if not self.is_sparse:
             return _native.dense_rows(X)
-        if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):
-            msg = f"The sparse X has column indices outside 0 ... {X.shape[1] - 1}: it is damaged."
-            raise ValueError(msg)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        return _native.csr_rows(X.data, X.indices, X.indptr, X.shape[1])
+        values, indices, indptr = map(np.ascontiguousarray, (X.data, X.indices, X.indptr))
+        return _native.csr_rows(values, indices, indptr, X.shape[1])
+
+    @cached_property
+    def _by_column(self) -> Any:
+        return self.X.tocsc()

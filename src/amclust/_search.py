@@ -251,9 +251,9 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         """
         n_clusters = self._numbers_of_clusters()
         space = Space(self.space)
-        self._check_numbers(n_clusters, space)
         model = self._model(max(n_clusters))
         X = validate_rows(model, X, reset=True)
+        self._check_objectives(n_clusters, X.shape[1], space)
         sample_weight = check_sample_weight(sample_weight, X)
         rungs = self._rungs(space, model.n_init, len(n_clusters))
         n_configs = rungs[0].n_runs // model.n_init
@@ -335,19 +335,18 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             raise ValueError(msg)
         return list(dict.fromkeys(numbers))
 
-    def _check_numbers(self, numbers: list[int], space: Space) -> None:
-        """Refuse numbers of clusters for which an objective that is searched makes no sense."""
+    def _check_objectives(self, numbers: list[int], n_features: int, space: Space) -> None:
+        """Refuse rows and numbers of clusters for which an objective that is searched is none."""
         own = AUTO if self.estimator is None else self.estimator.objective
         for name in space.values("objective", own):
-            least = 1 if name == AUTO else find_objective(name).min_clusters
-            if min(numbers) < least:
+            if name == AUTO:
+                continue
+            try:
+                find_objective(name).check(min(numbers), n_features)
+            except ValueError as error:
                 where = f"space={self.space!r}" if isinstance(self.space, str) else "space"
-                msg = (
-                    f"n_clusters must be at least {least} for objective {name!r}, which "
-                    f"{where} searches, got {self.n_clusters!r}. Give a larger number, or a space "
-                    "without that objective."
-                )
-                raise ValueError(msg)
+                msg = f"{where} searches objective {name!r}, which does not suit: {error}"
+                raise ValueError(msg) from error
 
     def _model(self, n_clusters: int) -> ClAM:
         """Return the estimator with the parameters that do not vary."""
@@ -398,6 +397,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             # The state of a generator moves on: what was drawn from it is in the checkpoint.
             "random_state": type(seed).__name__ if hasattr(seed, "randint") else seed,
             "amclust": __version__,
+            "recipe": str(model.recipe),
         }
         del params["n_jobs"], params["verbose"]
         words = {name: _checkpoint.describe(name, value) for name, value in params.items()}

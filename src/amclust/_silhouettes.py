@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +23,17 @@ def sample_rows(n_rows: int, max_rows: int = EXACT_ROWS) -> Indices:
     return np.sort(np.random.default_rng(0).permutation(n_rows)[: min(SAMPLED_ROWS, max_rows)])
 
 
-def judged_rows(rows: Rows, sample_weight: Weights | None) -> tuple[Indices, Weights]:
-    """Return the rows on which partitions are judged, and how many each stands for.
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The rows on which partitions are judged."""
+
+    indices: Indices
+    counts: Weights  # how many rows each stands for
+    is_sample: bool  # whether they stand for others too
+
+
+def judged_rows(rows: Rows, sample_weight: Weights | None) -> Judged:
+    """Return the rows on which partitions are judged.
 
     Rows that are the same are judged as one that counts as many: neither copies nor the order of
     rows change anything, to the last bit.
@@ -32,31 +44,32 @@ def judged_rows(rows: Rows, sample_weight: Weights | None) -> tuple[Indices, Wei
         sample = sample_rows(n_rows)
         indices = sample if indices is None else indices[sample]
     weights = None if sample_weight is None else np.ascontiguousarray(sample_weight[indices])
-    return rows.distinct(indices, weights)
+    return Judged(*rows.distinct(indices, weights), n_rows > EXACT_ROWS)
 
 
 def silhouettes(
-    rows: _native.Rows,
-    indices: Indices,
-    counts: Weights | None,
-    labels: NDArray[np.int32],
-    threads: int,
+    rows: _native.Rows, judged: Judged, labels: NDArray[np.int32], threads: int
 ) -> NDArray[np.float64]:
     """Return the silhouette of each partition (n_partitions, n_indices); NaN for one cluster.
 
     Where values are missing, two rows are compared by the features that both have. Rows of label -1
     are in no cluster and left out.
     """
-    n_clusters = int(labels.max(initial=0)) + 1
-    labels = np.ascontiguousarray(labels, dtype=np.int32)
     if labels.min(initial=0) < 0:
         found = []
         for partition in labels:
             kept = np.flatnonzero(partition >= 0)
-            some = None if counts is None else np.ascontiguousarray(counts[kept])
+            some = dataclasses.replace(
+                judged, indices=judged.indices[kept], counts=judged.counts[kept]
+            )
             value = np.full(1, np.nan)
             if len(kept):
-                value = silhouettes(rows, indices[kept], some, partition[None, kept], threads)
+                value = silhouettes(rows, some, partition[None, kept], threads)
             found.append(value)
         return np.concatenate(found)
-    return _native.silhouette(rows, indices, counts, labels, n_clusters, threads)
+    if labels.max(initial=0) >= labels.size:  # more clusters than rows, or numbers of the user's
+        _, numbers = np.unique(labels, return_inverse=True)
+        labels = numbers.reshape(labels.shape).astype(np.int32)
+    labels = np.ascontiguousarray(labels, dtype=np.int32)
+    n_clusters = int(labels.max(initial=0)) + 1
+    return _native.silhouette(rows, judged.indices, judged.counts, labels, n_clusters, threads)

@@ -17,7 +17,7 @@ from amclust._network import Network, Want
 from amclust._objectives import Objective, choose_objective, find_objective
 from amclust._recipe import Recipe, Stage
 from amclust._rows import Rows, Weights
-from amclust._silhouettes import EXACT_ROWS, judged_rows, silhouettes
+from amclust._silhouettes import judged_rows, silhouettes
 from amclust._validation import (
     check_columns,
     check_distinct,
@@ -305,8 +305,8 @@ def prepare(
         counts = np.ascontiguousarray(sample_weight[indices])
     # Rows of weight 0 are not trained on, but they get labels.
     everything = check_rows(rows, options.metric, feature_names, threads)
+    stats = everything
     if geometry is None:
-        stats = everything
         if indices is not None or counts is not None:
             stats = rows.statistics(indices, counts, threads)
         check_columns(stats, feature_names, options.metric)
@@ -326,7 +326,9 @@ def prepare(
         weights = np.ascontiguousarray(counts / counts.mean(dtype=np.float64), dtype=np.float32)
     core_rows = geometry.read(rows, has_missing=everything.missing > 0)
     judged = judged_rows(rows, sample_weight)
-    return TrainingSet(core_rows, geometry, indices, weights, counts, *judged, threads)
+    return TrainingSet(
+        core_rows, geometry, indices, weights, counts, judged, stats.missing > 0, threads
+    )
 
 
 # --- one fit --------------------------------------------------------------------------------------
@@ -397,6 +399,12 @@ def fit_on(
     plan.schedule.learning_rate = float(max(options.min_lr, rate))
     plan.whole_epochs, plan.reseed, plan.keep_last = True, False, True
     (run,) = train_plans(data, [plan], [seed], backend, None)
+    if not np.isfinite(run.record.memories).all():
+        msg = (
+            "These rows are too far from those that came before: in units of the first rows, "
+            "training left what float32 holds. Rescale them, or fit anew."
+        )
+        raise ValueError(msg)
     judge_runs(data, [run])
     return conclude(data, [run], 0, start)
 
@@ -405,7 +413,7 @@ def conclude(data: TrainingSet, runs: list[TrainedRun], chosen: int, start: Scat
     """Make a network of the chosen run and label all rows by it."""
     best = runs[chosen]
     network = best.network(data.geometry)
-    labels = network.infer(data.rows, Want.LABELS, n_jobs=data.threads).labels
+    labels = network.core_labels(data.rows, n_jobs=data.threads)
     return Fit(network, best.optimizer(start), runs, chosen, labels)
 
 
@@ -416,7 +424,7 @@ def _objective(
         options.objective,
         n_clusters=n_clusters,
         n_features=data.rows.n_features,
-        has_missing=data.rows.has_missing,
+        has_missing=data.has_missing,
         resumed=resumed,
     )
 
@@ -609,11 +617,11 @@ def train_plans(
 
 def judge_runs(data: TrainingSet, runs: list[TrainedRun]) -> None:
     """Fill in every run's silhouette, its non-empty clusters and the share of the largest one."""
-    indices, counts = data.judged, data.judged_counts
+    counts = data.judged.counts
     networks = [run.network(data.geometry) for run in runs]
     labels = np.stack(
         [
-            network.infer(data.rows, Want.LABELS, indices=indices, n_jobs=data.threads).labels
+            network.core_labels(data.rows, indices=data.judged.indices, n_jobs=data.threads)
             for network in networks
         ]
     )
@@ -622,12 +630,12 @@ def judge_runs(data: TrainingSet, runs: list[TrainedRun]) -> None:
         sizes = np.bincount(labels_of_run[inside], counts[inside], minlength=1)
         run.largest_share = float(sizes.max() / counts.sum(dtype=np.float64))
         run.living = len(np.unique(labels_of_run[inside]))
-        if run.living < network.n_clusters and data.n_rows > EXACT_ROWS:
+        if run.living < network.n_clusters and data.judged.is_sample:
             # The others may have rows outside of the sample.
             found = network.infer(data.rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads)
-            run.living = int(np.count_nonzero(found.counts))
+            run.living = len(np.unique(network.assembly[np.flatnonzero(found.counts)]))
     if max(network.n_clusters for network in networks) > 1:
-        scores = silhouettes(data.rows, indices, counts, labels, data.threads)
+        scores = silhouettes(data.rows, data.judged, labels, data.threads)
         for run, score in zip(runs, scores, strict=True):
             run.silhouette = float(score)
 

@@ -107,7 +107,7 @@ def check_rows(
 ) -> _native.Statistics:
     """Refuse rows that no network takes; return the statistics of all of them."""
     stats = rows.statistics(None, None, threads)
-    if metric == "mahalanobis":
+    if find_metric(metric).whitens:
         _check_complete(rows, feature_names)
     check_statistics(stats, feature_names, metric)
     return stats

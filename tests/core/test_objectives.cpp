@@ -45,7 +45,7 @@ struct Setting {
     }
     settings.name = c.objective;
     settings.seed = 3;
-    settings.hidden_fraction = 0.3;
+    settings.mask_prob = 0.3;
     settings.fill.assign(c.d, 0.1f);
     settings.anchor = 0.15;
     settings.tie = 0.13;

@@ -29,7 +29,7 @@ Plan settings_for(const Dataset& data, const char* objective, std::uint64_t seed
   Plan run;
   run.objective.name = objective;
   run.objective.seed = seed;
-  run.objective.hidden_fraction = 0.3;
+  run.objective.mask_prob = 0.3;
   run.objective.fill.assign(data.features, 0.0f);
   run.objective.anchor = 1.0;
   run.objective.tie = 0.3;

@@ -355,7 +355,7 @@ def test_partial_fit_agrees():
         for model in models:
             model.partial_fit(X[start : start + 100])
     native, stacked = models
-    assert native.optimizer_state.steps == stacked.optimizer_state.steps > 4
+    assert native.optimizer_state_.steps == stacked.optimizer_state_.steps > 4
     assert_allclose(stacked.cluster_centers_, native.cluster_centers_, rtol=1e-3, atol=1e-3)
 
 

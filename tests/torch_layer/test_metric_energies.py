@@ -170,10 +170,10 @@ def test_partial_fit_goes_on():
         order = np.random.default_rng(0).permutation(len(X))
         for part in np.split(order, 4):
             model.partial_fit(X[part])
-        assert model.optimizer_state.steps == 4
+        assert model.optimizer_state_.steps == 4
         assert adjusted_rand_score(TRUTH, model.predict(X)) > 0.9
     before = model.network_.energy_function.factor.detach().clone()
-    assert np.abs(model.optimizer_state.energy_moments).max() > 0
+    assert np.abs(model.optimizer_state_.energy_moments).max() > 0
     model.partial_fit(X)
     after = model.network_.energy_function.factor.detach()
     assert 0 < (after - before).abs().max() < 0.2

@@ -47,7 +47,7 @@ void OuterSum::reset(const PanelShape& shape) {
 }
 
 void OuterSum::attach(const PanelShape& shape, float* out) {
-  if (shape.by_features) return reset(shape);
+  if (shape.by_features || shape.origin) return reset(shape);
   shape_ = shape;
   target_ = out;
 }

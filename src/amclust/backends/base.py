@@ -14,6 +14,7 @@ from amclust import _native
 from amclust._geometry import Geometry
 from amclust._metrics import check_metric
 from amclust._rows import Indices, Weights
+from amclust._silhouettes import Judged
 
 if TYPE_CHECKING:
     from amclust._network import Network
@@ -42,8 +43,11 @@ class TrainingSet:
     counts : ndarray or None
         The same as given: how many rows each stands for.
 
-    judged, judged_counts : ndarrays
-        The rows on which restarts are judged, and how many each stands for.
+    judged : Judged
+        The rows on which restarts are judged.
+
+    has_missing : bool
+        Whether values are missing in the rows that are trained on.
 
     threads : int
         How many threads to use. Results do not depend on it.
@@ -54,8 +58,8 @@ class TrainingSet:
     indices: Indices | None
     weights: Weights | None
     counts: Weights | None
-    judged: Indices
-    judged_counts: Weights
+    judged: Judged
+    has_missing: bool
     threads: int
 
     @property

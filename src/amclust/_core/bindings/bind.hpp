@@ -32,6 +32,9 @@ using Weights = std::optional<In<float, 1>>;
 // Which rows are meant, with their weights; the indices are checked.
 TrainingRows some_rows(const Dataset& data, const Indices& indices, const Weights& weights);
 
+// Rows must lie where the network's energy has them.
+void check_energy(const NetworkParameters& network, const Dataset& data);
+
 using Progress = nb::typed<nb::callable, void(int, int, double)>;
 
 // Runs the work without the GIL; the calling thread takes it back now and then to look for Ctrl-C (which comes back as

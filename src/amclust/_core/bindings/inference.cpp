@@ -38,6 +38,7 @@ Answers infer_rows(const NetworkParameters& network, const HeldRows& held, const
   const TrainingRows which = some_rows(held.data, indices, std::nullopt);
   if (network.d != held.data.features || fill.size() != static_cast<std::size_t>(network.d))
     throw std::invalid_argument("the network does not fit the rows");
+  check_energy(network, held.data);
   Answers answers;
   const std::size_t n = answers.n = static_cast<std::size_t>(which.size), k = answers.k = network.k,
                     d = answers.d = network.d, states = answers.states = static_cast<std::size_t>(network.n_steps) + 1;

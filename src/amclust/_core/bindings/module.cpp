@@ -60,6 +60,10 @@ TrainingRows some_rows(const Dataset& data, const Indices& indices, const Weight
   return out;
 }
 
+void check_energy(const NetworkParameters& network, const Dataset& data) {
+  if (network.energy != data.metric) throw std::invalid_argument("the rows were read for another energy");
+}
+
 }  // namespace amclust::bindings
 
 NB_MODULE(_native, m) {

@@ -8,23 +8,49 @@
 
 #include <limits>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace amclust::bindings {
 namespace {
 
 using namespace nb::literals;
 
+// Original units, until others are set.
+void set_plain_units(Dataset& data) {
+  const std::vector<double> offset(data.features, 0.0);
+  const std::vector<float> scale(data.features, 1.0f);
+  data.set_units(EnergyKind{}, offset.data(), scale.data());
+}
+
+// What the core reads must lie where the row pointers say, and nowhere else.
+template <class Index>
+void check_csr(const AnyArray& indices, const AnyArray& indptr, int features) {
+  const auto* start = static_cast<const Index*>(indptr.data());
+  const auto* column = static_cast<const Index*>(indices.data());
+  const auto entries = static_cast<Index>(indices.size());
+  if (start[0] != 0 || start[indptr.size() - 1] > entries)
+    throw std::invalid_argument("the sparse X is damaged: indptr does not fit its entries");
+  for (std::size_t i = 1; i < indptr.size(); ++i)
+    if (start[i] < start[i - 1]) throw std::invalid_argument("the sparse X is damaged: indptr goes back");
+  for (Index e = 0; e < start[indptr.size() - 1]; ++e)
+    if (column[e] < 0 || column[e] >= features)
+      throw std::invalid_argument("the sparse X is damaged: it has column indices outside 0 ... " +
+                                  std::to_string(features - 1));
+}
+
 HeldRows dense_rows(nb::object rows) {
   const auto x = nb::cast<AnyArray>(rows);
   if (x.ndim() != 2) throw std::invalid_argument("rows must be a matrix");
   const bool is_double = x.dtype() == nb::dtype<double>();
   if (!is_double && x.dtype() != nb::dtype<float>()) throw std::invalid_argument("rows must be float32 or float64");
-  if (x.shape(1) > 1 && x.stride(1) != 1) throw std::invalid_argument("rows must be stored row by row");
+  if (x.shape(0) > 0 && x.shape(1) > 1 && x.stride(1) != 1) throw std::invalid_argument("rows must be stored row by row");
   HeldRows out;
   out.data.rows = static_cast<std::int64_t>(x.shape(0));
   out.data.features = static_cast<int>(x.shape(1));
   out.data.dense = {x.data(), is_double, static_cast<std::ptrdiff_t>(x.shape(0) > 1 ? x.stride(0) : x.shape(1))};
   out.held = {rows};
+  set_plain_units(out.data);
   return out;
 }
 
@@ -34,12 +60,18 @@ HeldRows csr_rows(nb::object values, nb::object indices, nb::object indptr, int 
   if (!is_double && v.dtype() != nb::dtype<float>()) throw std::invalid_argument("values must be float32 or float64");
   if (i.dtype() != p.dtype() || (!wide && i.dtype() != nb::dtype<std::int32_t>()))
     throw std::invalid_argument("indices and indptr must both be int32 or both int64");
+  for (const AnyArray& array : {v, i, p})
+    if (array.ndim() != 1 || (array.size() > 1 && array.stride(0) != 1))
+      throw std::invalid_argument("values, indices and indptr must be stored one after the other");
+  if (p.size() < 1 || v.size() != i.size()) throw std::invalid_argument("the sparse X is damaged: its parts do not fit");
+  wide ? check_csr<std::int64_t>(i, p, features) : check_csr<std::int32_t>(i, p, features);
   HeldRows out;
   out.data.rows = static_cast<std::int64_t>(p.size()) - 1;
   out.data.features = features;
   out.data.is_sparse = true;
   out.data.sparse = {v.data(), is_double, i.data(), p.data(), wide};
   out.held = {values, indices, indptr};
+  set_plain_units(out.data);
   return out;
 }
 

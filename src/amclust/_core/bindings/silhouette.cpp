@@ -4,12 +4,15 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace amclust::bindings {
 namespace {
 
 void check_labels(const std::int32_t* labels, std::size_t size, int k) {
+  if (k < 1 || static_cast<std::size_t>(k) > std::max<std::size_t>(size, 1))
+    throw std::invalid_argument("k must be at least 1 and at most the number of labels");
   for (std::size_t i = 0; i < size; ++i)
     if (labels[i] < 0 || labels[i] >= k) throw std::out_of_range("a label is out of range");
 }

@@ -31,6 +31,7 @@ NetworkParameters network(const In<float, 2>& memories, const In<float, 1>& log_
   out.beta = beta;
   out.step_size = step_size;
   out.n_steps = n_steps;
+  check(out);
   return out;
 }
 
@@ -53,6 +54,7 @@ std::vector<Seeding> seed(const HeldRows& held, const Indices& indices, const We
                           const std::vector<std::string>& names, const std::vector<std::uint64_t>& seeds,
                           std::uint64_t sample_seed, const In<float, 1>& fill, int threads) {
   const std::vector<SeedingMethod> methods = seeding_methods(names);
+  if (k < 1 || (indices && indices->size() == 0)) throw std::invalid_argument("there is nothing to seed");
   if (methods.size() != seeds.size()) throw std::invalid_argument("methods and seeds must be as many");
   const std::vector<float> start = vector(fill, static_cast<std::size_t>(held.data.features), "fill");
   const TrainingRows which = some_rows(held.data, indices, weights);
@@ -79,6 +81,7 @@ Seeding measure(const HeldRows& held, const Indices& indices, const Weights& wei
 std::vector<RunRecord> train_plans(const HeldRows& held, const Indices& indices, const Weights& weights,
                                    const std::vector<Plan>& plans, int threads, std::optional<Progress> progress) {
   const TrainingRows which = some_rows(held.data, indices, weights);
+  for (const Plan& plan : plans) check_energy(plan.network, held.data);
   std::vector<RunRecord> records;
   supervised([&](Control& control) { records = train(held.data, which, plans, threads, control); },
              progress ? nb::object(*progress) : nb::none());
@@ -97,10 +100,15 @@ BatchGradient evaluate(const HeldRows& held, const In<std::int64_t, 1>& indices,
                        const Plan& plan, const std::optional<In<std::int32_t, 2>>& hidden, int threads) {
   const TrainingRows which = some_rows(held.data, indices, weights);
   check(plan, held.data.features, which.size);
+  check_energy(plan.network, held.data);
   double total = 0.0;
   for (std::int64_t i = 0; i < which.size; ++i) total += which.weights ? which.weights[i] : 1.0;
   Batch batch{which.rows, which.rows, which.weights, static_cast<int>(which.size), total, 0};
   if (hidden) {
+    if (static_cast<std::int64_t>(hidden->shape(0)) != which.size)
+      throw std::invalid_argument("hidden must have one row per row");
+    for (std::size_t i = 0; i < hidden->size(); ++i)
+      if (hidden->data()[i] >= held.data.features) throw std::out_of_range("a hidden feature is out of range");
     batch.hidden = hidden->data();
     batch.n_hidden = static_cast<int>(hidden->shape(1));
   }
@@ -132,6 +140,7 @@ BatchGradient evaluate(const HeldRows& held, const In<std::int64_t, 1>& indices,
 Out<std::int32_t, 2> draw_masks(std::uint64_t seed, std::uint32_t epoch, const In<std::int64_t, 1>& rows,
                                 double fraction, const In<std::uint8_t, 2>& missing) {
   const int d = static_cast<int>(missing.shape(1));
+  if (missing.shape(0) < rows.size()) throw std::invalid_argument("missing must have one row per row");
   const int room = std::max(1, hidden_count(fraction, d));
   std::vector<std::int32_t> out(rows.size() * room, -1);
   MaskSampler sampler(d);
@@ -168,7 +177,7 @@ void bind_training(nb::module_& m) {
   nb::class_<ObjectiveSettings>(m, "ObjectiveSettings", "What is minimised.")
       .def_rw("name", &ObjectiveSettings::name)
       .def_rw("seed", &ObjectiveSettings::seed, "Of masks, of the order of rows and of re-seeding.")
-      .def_rw("mask_prob", &ObjectiveSettings::hidden_fraction)
+      .def_rw("mask_prob", &ObjectiveSettings::mask_prob)
       .def_prop_rw(
           "fill", [](const ObjectiveSettings& s) { return array(s.fill); },
           [](ObjectiveSettings& s, const In<float, 1>& fill) { s.fill = vector(fill, fill.size(), "fill"); },
@@ -271,6 +280,8 @@ void bind_training(nb::module_& m) {
         "threads"_a = 1);
   m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "mask_prob"_a, "missing"_a);
   m.attr("EPOCH_ROWS") = kEpochRows;
+  m.def("objective_names", &objective_names, "The objectives that the core has.");
+  m.def("energy_names", &energy_names, "The energies that the core has.");
 }
 
 }  // namespace amclust::bindings

@@ -6,8 +6,9 @@
 // the core are compiled with. To add one, write its header and name it in registry.hpp. A policy has
 //
 //     static constexpr const char* name             as Python calls it
-//     static constexpr bool on_sphere               rows, memories and, where all coordinates move, states have length
-//     1 static constexpr bool distance_by_difference  the distance reported is |x - rho|^2; otherwise distance(x.rho)
+//     static constexpr bool on_sphere               rows, memories and free states have length 1
+//     static constexpr bool distance_by_difference  the distance reported is |x - rho|^2; otherwise distance(x.rho)
+//     float distance(x.rho)                         only where it is not
 //     float logit_factor(beta)                      d(logit) / d(product of state and memory)
 //     float bias(log_weight, beta, |rho|^2)         the part of the logit that no state changes
 //     float bias_slope(beta)                        d(bias) / d(rho) = -bias_slope rho; not asked for on the sphere,

@@ -59,7 +59,7 @@ class Completion final : public ChunkedObjective {
   // Which coordinates of each row are hidden: drawn, or given with the batch.
   void draw(const Batch& batch, BlockOfRows block, CompletionWorkspace& work) const {
     const int d = data_.features;
-    const int room = std::max(1, batch.hidden ? batch.n_hidden : hidden_count(settings_.hidden_fraction, d));
+    const int room = std::max(1, batch.hidden ? batch.n_hidden : hidden_count(settings_.mask_prob, d));
     work.hidden_values.resize(static_cast<std::size_t>(block.n) * room);
     work.hidden = {work.hidden_values.data(), block.n, room};
     work.rows.resize(block.n);
@@ -72,7 +72,7 @@ class Completion final : public ChunkedObjective {
         for (int h = 0; h < batch.n_hidden; ++h)
           if (given(place, h) >= 0) hidden[count++] = given(place, h);
       } else {
-        count = hidden_count(settings_.hidden_fraction, d - missing);
+        count = hidden_count(settings_.mask_prob, d - missing);
         Random random(settings_.seed, Purpose::mask, batch.epoch, static_cast<std::uint32_t>(batch.ids[place]));
         work.sampler.draw(random, count, d - missing, missing ? work.moving.missing.row(i) : nullptr, hidden);
       }

@@ -39,6 +39,9 @@ void visit_stored(const Dataset& data, std::int64_t row, Visit&& visit) {
                           : visit_sparse<float, std::int32_t>(data, row, visit);
 }
 
+// In units of a column's spread.
+constexpr float kMaxOrigin = 16.0f;
+
 void mark_missing(float* x, int d, const float* fill, std::uint8_t* missing) {
   for (int j = 0; j < d; ++j) {
     missing[j] = std::isnan(x[j]);
@@ -75,11 +78,13 @@ void Dataset::set_units(EnergyKind new_metric, const double* offset, const float
   scale_.assign(scale, scale + features);
   origin_.clear();
   origin_square_ = 0.0;
+  near_zero_ = true;
   if (std::all_of(offset_.begin(), offset_.end(), [](double o) { return o == 0.0; })) return;
   origin_.resize(features);
   for (int j = 0; j < features; ++j) {
     origin_[j] = static_cast<float>(-offset_[j] * scale_[j]);
     origin_square_ += static_cast<double>(origin_[j]) * origin_[j];
+    near_zero_ = near_zero_ && std::abs(origin_[j]) <= kMaxOrigin;
   }
 }
 

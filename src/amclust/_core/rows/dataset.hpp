@@ -54,8 +54,9 @@ class Dataset {
   void load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,
             float* row_scale = nullptr) const;
 
-  // Whether rows can be had as their stored entries: they are sparse, and all there.
-  bool gives_entries() const { return is_sparse && !has_missing; }
+  // Whether rows can be had as their stored entries: they are sparse, all there, and not far from zero (the origin and
+  // the entries of a column far away would cancel).
+  bool gives_entries() const { return is_sparse && !has_missing && near_zero_; }
   // The entries of n rows, and their squared norms [n].
   void load_entries(const std::int64_t* which, int n, SparseEntries& out, float* norms) const;
   // What a row without entries is in core units, [features]; null: zero.
@@ -72,6 +73,7 @@ class Dataset {
   std::vector<float> narrow_offset_, scale_;  // per feature
   std::vector<float> origin_;                 // empty where all offsets are zero
   double origin_square_ = 0.0;
+  bool near_zero_ = true;
 };
 
 // Statistics of the listed rows (all when `which` is null) with weights (1 when null).

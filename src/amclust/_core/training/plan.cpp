@@ -1,6 +1,7 @@
 #include "training/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -8,7 +9,7 @@ namespace amclust {
 namespace {
 
 void require(bool condition, const std::string& otherwise) {
-  if (!condition) throw std::invalid_argument("the plan does not fit: " + otherwise);
+  if (!condition) throw std::invalid_argument("this does not fit: " + otherwise);
 }
 
 void check_optimizer(const OptimizerState& state, std::size_t k, std::size_t d) {
@@ -25,13 +26,20 @@ Memories NetworkParameters::prepared(double rows) const {
   return out;
 }
 
+void check(const NetworkParameters& network) {
+  const std::size_t k = network.k, d = network.d;
+  require(network.k >= 1 && network.d >= 1, "memories");
+  require(network.memories.size() == k * d && network.log_weights.size() == k, "memories");
+  require(network.n_steps >= 1, "n_steps");
+  require(std::isfinite(network.beta) && network.beta > 0.0, "beta");
+}
+
 void check(const Plan& plan, int features, std::int64_t rows) {
   const NetworkParameters& network = plan.network;
   const std::size_t k = network.k, d = network.d;
-  require(network.k >= 1 && network.d == features, "memories");
-  require(network.memories.size() == k * d && network.log_weights.size() == k, "memories");
+  check(network);
+  require(rows >= 1 && network.d == features, "rows");
   require(plan.objective.fill.size() == d, "fill");
-  require(network.n_steps >= 1, "n_steps");
   require(plan.batch_size >= 1, "batch_size");
   require(plan.schedule.max_epochs >= 0 && plan.schedule.patience >= 1, "max_epochs and patience");
   if (!plan.optimizer.moments.empty()) check_optimizer(plan.optimizer, k, d);

@@ -29,7 +29,7 @@ struct NetworkParameters {
 struct ScheduleSettings {
   double learning_rate = 0.0, lr_factor = 0.0, min_lr = 0.0, tol = 0.0;
   int max_epochs = 0, patience = 0;
-  bool early_stopping = true;
+  bool early_stopping = false;
 };
 
 // What the schedule knows between two epochs.
@@ -90,6 +90,8 @@ struct TrainingRows {
   std::int64_t size = 0;
 };
 
+// Throws std::invalid_argument where a network contradicts itself.
+void check(const NetworkParameters& network);
 // Throws std::invalid_argument where a plan contradicts itself, or the rows: what came from a file must not lead out of
 // bounds.
 void check(const Plan& plan, int features, std::int64_t rows);

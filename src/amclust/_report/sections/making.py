@@ -41,7 +41,7 @@ def making_section(subject: Subject) -> str:
         + definitions(
             [
                 ("Inverse temperature β", number(float(model.beta_), 4)),
-                ("Objective", escape(model.optimizer_state.objective)),
+                ("Objective", escape(model.optimizer_state_.objective)),
                 ("Versions", ", ".join(f"{a}&nbsp;{escape(b)}" for a, b in versions)),
             ]
         )

@@ -24,7 +24,7 @@ from amclust.torch._training._adjoint import Networks
 from amclust.torch._training._batches import Costs, Evaluation
 from amclust.torch._training._objectives import OBJECTIVES, make_objective
 from amclust.torch._training._rows import Epoch, Rows
-from amclust.torch.energies import Cosine, Energy, Euclidean, make_energy
+from amclust.torch.energies import Cosine, Energy, Euclidean, find_energy, make_energy
 from amclust.torch.energies._arrays import learned_parameters, set_learned_values
 
 # Entries of the rows in one batch of a stack (by memories, where the energy has no closed form),
@@ -85,6 +85,8 @@ def train(
 def _energy(data: TrainingSet, plan: _native.Plan, k: int, *, cosine: bool) -> Energy | None:
     """Return the energy to differentiate; None: the objective has a closed form."""
     energy = make_energy(data.geometry.metric, dim=data.rows.n_features, n_memories=k)
+    if energy is None and data.geometry.energy not in ("euclidean", "cosine"):
+        energy = find_energy(data.geometry.energy, dim=data.rows.n_features, n_memories=k)
     if type(energy) in (Euclidean, Cosine):
         energy = None
     objective = OBJECTIVES.get(plan.objective.name)

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from amclust import _native
 from amclust._config import n_threads
-from amclust._silhouettes import sample_rows, silhouettes
+from amclust._rows import TableRows
+from amclust._silhouettes import judged_rows, silhouettes
 from amclust.torch import autoencoders
 from amclust.torch._device import find_device
 from amclust.torch.layer import AssociativeMemory
@@ -183,10 +184,10 @@ def _kind(value: object) -> str:
 def silhouette(points: NDArray[np.float32], labels: NDArray[Any]) -> float:
     """Return the silhouette (NaN if undefined); of a fixed sample above 10,000 points."""
     X = np.ascontiguousarray(points)
-    judged = sample_rows(len(X))
+    judged = judged_rows(TableRows(X), None)
     ones = np.ones(X.shape[1], np.float32)
     rows = _native.dense_rows(X).in_units(
         "euclidean", X.mean(axis=0, dtype=np.float64), ones, has_missing=False
     )
-    (value,) = silhouettes(rows, judged, None, labels[None, judged], n_threads(None))
+    (value,) = silhouettes(rows, judged, labels[None, judged.indices], n_threads(None))
     return float(value)
