@@ -8,10 +8,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from amclust import ClAM
 from amclust._objectives import OBJECTIVES, Objective, register_objective
-from amclust._recipe import Recipe
-from amclust._rows import TableRows
-from amclust._training import Options, draw_seeds, fit, prepare
-from amclust.backends.native import NativeBackend
 
 X, y = make_blobs(300, 4, centers=3, random_state=0)
 
@@ -19,8 +15,8 @@ X, y = make_blobs(300, 4, centers=3, random_state=0)
 def test_an_objective_of_ones_own():
     pytest.importorskip("torch")
     # An example begins, of its own objective.
+    from amclust.torch import Objective, register_objective, register_torch_objective
     from amclust.torch import functional as F
-    from amclust.torch._training import register_torch_objective
     from amclust.torch._training._objectives import OBJECTIVES as TORCH_OBJECTIVES
 
     register_objective(Objective("energy", "the mean energy of the rows"))
@@ -75,6 +71,11 @@ def test_an_energy_of_ones_own():
 
 def test_a_backend_of_ones_own():
     # An example begins, of its own backend.
+    from amclust._recipe import Recipe
+    from amclust._rows import TableRows
+    from amclust._training import Options, draw_seeds, fit, prepare
+    from amclust.backends.native import NativeBackend
+
     class Shuffled(NativeBackend):
         """Trains restarts in another order; a real one would send them elsewhere."""
 

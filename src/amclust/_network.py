@@ -354,7 +354,10 @@ class Network:
         return float(value)
 
     def silhouettes(self, X: Any, partitions: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
-        """Return the silhouettes of any partitions of rows, in the metric of the network.
+        """Return the silhouettes of any partitions of rows, by the distances of the core.
+
+        These are those of the metric; for an energy that only torch has, Euclidean ones between
+        scaled rows (cosine for directions).
 
         Parameters
         ----------
@@ -387,7 +390,7 @@ class Network:
     def silhouette_values(
         self, X: Any, labels: Any = None, *, max_rows: int = EXACT_ROWS, n_jobs: int | None = None
     ) -> NDArray[np.float64]:
-        """Return the silhouette of each row, in the metric of the network.
+        """Return the silhouette of each row, by the distances that `silhouettes` takes.
 
         Parameters
         ----------

@@ -2,6 +2,7 @@
 // registered one is trained like any other.
 #include "blobs.hpp"
 #include "check.hpp"
+#include "energies/registry.hpp"
 #include "objectives/chunked.hpp"
 #include "training/seeding.hpp"
 #include "training/trainer.hpp"
@@ -12,7 +13,7 @@
 namespace {
 
 // An example begins.
-// The mean energy of the rows, E(x) = |x|^2 - 1/beta log sum_m exp(logit_m): a mixture of Gaussians of equal width.
+// The mean energy of the rows. With the Euclidean one this is a mixture of Gaussians of equal width.
 class MeanEnergy final : public amclust::ChunkedObjective {
  public:
   MeanEnergy(const amclust::Dataset& data, const amclust::ObjectiveSettings& settings)
@@ -38,25 +39,32 @@ class MeanEnergy final : public amclust::ChunkedObjective {
     work.missing.fit(amclust::kBlockRows, data_.features);
     data_.load(batch.rows + block.first, n, settings_.fill.data(), work.rows.data(), memories.ld, work.missing.data());
 
-    // Logits are bias + 2 beta x.rho; their softmax is the membership.
+    // Logits are bias + factor x.rho; their softmax is the membership.
+    const float beta = memories.beta;
+    const float factor = amclust::with_energy(memories.metric, [&](auto energy) { return energy.logit_factor(beta); });
     const auto rows = work.rows.block(0, n);
     const auto p = work.memberships.block(0, n);
     memories.panel.products(rows, p);
-    kernel.logits(p.data, n, kp, memories.bias.data(), 2.0f * memories.beta, p.data);
+    kernel.logits(p.data, n, kp, memories.bias.data(), factor, p.data);
     kernel.softmax(p.data, n, k, kp, work.log_totals.data());
     kernel.norms(rows.data, memories.ld, n, work.norms.data());
+    float energies[amclust::kBlockRows];
+    amclust::with_energy(memories.metric, [&](auto energy) {
+      for (int i = 0; i < n; ++i) energies[i] = energy.energy(work.log_totals[i], beta, work.norms[i]);
+    });
     for (int i = 0; i < n; ++i) {
       const double weight = (batch.weights ? batch.weights[block.first + i] : 1.0) / batch.total_weight;
-      out.loss += weight * (work.norms[i] - work.log_totals[i] / memories.beta);
+      out.loss += weight * energies[i];
+      energies[i] = std::max(0.0f, energies[i]);  // from here on, how badly the row is represented
       out.wins[std::max_element(p.row(i), p.row(i) + k) - p.row(i)] += weight;
       for (int m = 0; m < kp; ++m) {
-        const float by_logit = static_cast<float>(-weight / memories.beta) * p(i, m);
+        const float by_logit = static_cast<float>(-weight / beta) * p(i, m);
         out.gradient.bias[m] += by_logit;
-        p(i, m) = 2.0f * memories.beta * by_logit;  // d(logit) / d(rho) is 2 beta x, and what the bias adds
+        p(i, m) = factor * by_logit;  // d(logit) / d(rho) is factor x, and what the bias adds
       }
     }
     out.outer.add(rows, p);
-    amclust::note_candidates(batch, block, work.norms.data(), out.candidates);
+    amclust::note_candidates(batch, block, energies, out.candidates);
   }
 
  private:

@@ -8,6 +8,7 @@ except ModuleNotFoundError as error:
     message = 'amclust.torch needs PyTorch: pip install "amclust[torch]"'
     raise ModuleNotFoundError(message, name="torch") from error
 
+from amclust._objectives import Objective, register_objective
 from amclust.torch import autoencoders, energies, functional
 from amclust.torch._training import register_torch_objective
 from amclust.torch.deep import DeepClAM
@@ -16,8 +17,10 @@ from amclust.torch.layer import AssociativeMemory
 __all__ = [
     "AssociativeMemory",
     "DeepClAM",
+    "Objective",
     "autoencoders",
     "energies",
     "functional",
+    "register_objective",
     "register_torch_objective",
 ]

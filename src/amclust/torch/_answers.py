@@ -60,9 +60,9 @@ class Asked:
     def __init__(self, network: Network, *, fill_from_observed: bool) -> None:
         assert isinstance(network.energy_function, Energy)
         self.energy = network.energy_function
-        self.memories = torch.from_numpy(network.memories)
-        self.fill = torch.from_numpy(network.geometry.fill)
-        self.beta, self.log_weights = network.beta, torch.from_numpy(network.log_weights)
+        self.memories = torch.tensor(network.memories)
+        self.fill = torch.tensor(network.geometry.fill)
+        self.beta, self.log_weights = network.beta, torch.tensor(network.log_weights)
         self.dynamics: dict[str, Any] = {
             "energy": self.energy,
             "log_weights": self.log_weights,

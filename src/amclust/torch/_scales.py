@@ -25,7 +25,7 @@ def measure(
     if len(indices) > MAX_ROWS:
         pick = np.random.default_rng(sample_seed).choice(len(indices), MAX_ROWS, replace=False)
         indices, weights = indices[np.sort(pick)], weights[np.sort(pick)]
-    patterns = energy.place(torch.from_numpy(memories))
+    patterns = energy.place(torch.tensor(memories))
     distances, embedded, squares = [], [], []
     for x, missing in blocks(data.rows, indices, energy, patterns):
         seen = None if missing is None else ~missing

@@ -44,7 +44,8 @@ HeldRows dense_rows(nb::object rows) {
   if (x.ndim() != 2) throw std::invalid_argument("rows must be a matrix");
   const bool is_double = x.dtype() == nb::dtype<double>();
   if (!is_double && x.dtype() != nb::dtype<float>()) throw std::invalid_argument("rows must be float32 or float64");
-  if (x.shape(0) > 0 && x.shape(1) > 1 && x.stride(1) != 1) throw std::invalid_argument("rows must be stored row by row");
+  if (x.shape(0) > 0 && x.shape(1) > 1 && x.stride(1) != 1)
+    throw std::invalid_argument("rows must be stored row by row");
   HeldRows out;
   out.data.rows = static_cast<std::int64_t>(x.shape(0));
   out.data.features = static_cast<int>(x.shape(1));
@@ -63,7 +64,8 @@ HeldRows csr_rows(nb::object values, nb::object indices, nb::object indptr, int 
   for (const AnyArray& array : {v, i, p})
     if (array.ndim() != 1 || (array.size() > 1 && array.stride(0) != 1))
       throw std::invalid_argument("values, indices and indptr must be stored one after the other");
-  if (p.size() < 1 || v.size() != i.size()) throw std::invalid_argument("the sparse X is damaged: its parts do not fit");
+  if (p.size() < 1 || v.size() != i.size())
+    throw std::invalid_argument("the sparse X is damaged: its parts do not fit");
   wide ? check_csr<std::int64_t>(i, p, features) : check_csr<std::int32_t>(i, p, features);
   HeldRows out;
   out.data.rows = static_cast<std::int64_t>(p.size()) - 1;

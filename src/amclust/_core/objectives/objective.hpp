@@ -46,7 +46,7 @@ struct Gradient {
 struct ObjectiveSettings {
   std::string name;
   std::uint64_t seed = 0;
-  double mask_prob = 0.0;  // the part of the observed coordinates to hide
+  double mask_prob = 0.0;   // the part of the observed coordinates to hide
   std::vector<float> fill;  // where hidden and missing coordinates start, in core units
   double anchor = 0.0;      // silhouette: weight of the scatter inside the soft clusters
   double tie = 0.0;         // silhouette: weight of the memories' squared distance from the soft centres

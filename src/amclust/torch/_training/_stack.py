@@ -359,10 +359,10 @@ class LearnedEnergy:
             best, last, moments = earlier.energy, earlier.last_energy, earlier.energy_moments
         if len(last):
             set_learned_values(energy, last)
-        found = torch.from_numpy(best).to(now) if len(best) else now
+        found = torch.tensor(best).to(now) if len(best) else now
         start = now.new_zeros(2, len(now))
         if moments.size:
-            start = torch.from_numpy(moments).to(now)
+            start = torch.tensor(moments).to(now)
         return cls(energy, found, start)
 
     def measure(self) -> None:
