@@ -70,7 +70,9 @@ def test_what_is_set_after_the_fit_does_not_change_it():
     assert_array_equal(model.recall(X), before[1])
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda n: pickle.loads(pickle.dumps(n))])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda n: pickle.loads(pickle.dumps(n))]
+)
 def test_a_copy_says_the_same(copied):
     network = fitted(MISSING).network_
     assert_array_equal(copied(network).memberships(MISSING), network.memberships(MISSING))
