@@ -243,7 +243,17 @@ def test_files_of_old_versions_are_read(path):
     found = load_model(path)
     rows = named(X)[::10]
     np.testing.assert_array_equal(found.model.predict(rows), found.extra["labels"])
+    assert found.model.network_.geometry.scaling == found.model.scale
     found.model.partial_fit(rows)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "mahalanobis"])
+def test_the_scaling_of_the_fit_comes_back(metric, tmp_path):
+    model = quick(metric=metric, scale="robust").fit(X).set_params(scale=None)
+    model.save(tmp_path / "model.amc")
+    loaded = amclust.load(tmp_path / "model.amc")
+    expected = "robust" if metric == "euclidean" else None
+    assert model.network_.geometry.scaling == loaded.network_.geometry.scaling == expected
 
 
 def test_an_existing_file_is_replaced_only_when_that_is_meant(fitted, tmp_path):
@@ -436,10 +446,12 @@ def setter(part, **values):
         setter("geometry", metric="mahalanobis"),
         setter("geometry", metric="chessboard"),
         setter("geometry", length=-1),
+        setter("geometry", scaling="other"),
+        setter("geometry", scaling=["robust"]),
         setter("optimizer", steps=-1),
         setter("optimizer", steps=2**63),
         setter("optimizer", seed=-1),
-        setter("optimizer", objective="dream"),
+        setter("optimizer", objective=3),
         setter("parameters", n_steps=10**9),
         setter("parameters", init={"array": True}),
         setter("parameters", init={"list": 3}),

@@ -119,6 +119,9 @@ class Geometry:
     feature_names : tuple of str or None
         Names of the columns, where they have names.
 
+    scaling : {"standard", "robust"} or None
+        What columns were divided by; None: nothing, as for directions and whitened rows.
+
     Examples
     --------
     >>> import numpy as np
@@ -139,6 +142,7 @@ class Geometry:
     length: float
     whitening: Whitening | None = None
     feature_names: tuple[str, ...] | None = None
+    scaling: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("offset", "scale", "fill"):
@@ -208,16 +212,17 @@ class Geometry:
             fill = np.ascontiguousarray(masks / length, dtype=np.float32)
             ones = np.ones(d, np.float32)
             return cls(metric, dtype, np.zeros(d), ones, fill, 1.0, None, feature_names)
+        scaling = scale if whitening is None else None
         factors = np.ones(d)
-        if whitening is None and scale is not None:
-            factors = _column_factors(scale, rows, stats, indices, weights)
+        if scaling is not None:
+            factors = _column_factors(scaling, rows, stats, indices, weights)
         offset = mean.astype(dtype).astype(np.float64)  # exact in the type of the table
         spread = float(np.sqrt(np.mean(variance * factors**2)))
         common = 1.0 / spread if spread > 0 else 1.0
         columns = (factors * common).astype(np.float32)
         fill = np.ascontiguousarray((masks - offset) * columns, dtype=np.float32)
         length = 1.0 / float(np.float32(common))
-        return cls(metric, dtype, offset, columns, fill, length, whitening, feature_names)
+        return cls(metric, dtype, offset, columns, fill, length, whitening, feature_names, scaling)
 
     @property
     def n_features(self) -> int:
@@ -239,6 +244,11 @@ class Geometry:
     def spherical(self) -> bool:
         """Whether rows and memories are directions, of unit length."""
         return find_metric(self.metric).spherical
+
+    @property
+    def by_column(self) -> bool:
+        """Whether columns have units of their own: rows are neither whitened nor directions."""
+        return self.whitening is None and not self.spherical
 
     @property
     def is_native(self) -> bool:

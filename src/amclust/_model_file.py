@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 import numpy as np
 import scipy
@@ -82,6 +82,7 @@ class GeometryHeader(TypedDict):
     metric: str
     dtype: str
     length: Number
+    scaling: NotRequired[str | None]  # files of earlier versions have none
 
 
 class OptimizerHeader(TypedDict):
@@ -197,6 +198,7 @@ def save_model(
             "metric": geometry.metric,
             "dtype": geometry.dtype,
             "length": _number(geometry.length),
+            "scaling": geometry.scaling,
         },
         "optimizer": {
             "steps": _number(optimizer.steps),
@@ -346,6 +348,13 @@ def _geometry(header: Header, found: dict[str, Array]) -> Geometry:
         isinstance(names, list) and len(names) == d and all(type(name) is str for name in names)
     )
     _require(fits, "feature_names do not fit")
+    whitens = METRICS[metric].whitens
+    whitening = Whitening(*(found[name] for name in WHITENING)) if whitens else None
+    by_column = whitening is None and not METRICS[metric].spherical
+    # Earlier versions did not say: then it is what the parameter says.
+    scaling = values.get("scaling", header["parameters"].get("scale") if by_column else None)
+    known = scaling is None or (by_column and scaling in ("standard", "robust"))
+    _require(known, f"scaling is {scaling!r}")
     return Geometry(
         metric,
         values["dtype"],
@@ -353,8 +362,9 @@ def _geometry(header: Header, found: dict[str, Array]) -> Geometry:
         found["geometry.scale"],
         found["geometry.fill"],
         length,
-        Whitening(*(found[name] for name in WHITENING)) if METRICS[metric].whitens else None,
+        whitening,
         None if names is None else tuple(names),
+        scaling,
     )
 
 

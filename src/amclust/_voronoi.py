@@ -2,7 +2,8 @@
 
 A squared distance to a memory is a square that all memories share plus something linear, and so is
 the cosine of an angle but for a factor: on any plane the nearest memory has the largest of k linear
-functions, and the lines where two of them are equal bound its cell.
+functions, and the lines where two of them are equal bound its cell. That is so of the core's
+metrics; the cells of others are no polygons, and have no borders here.
 """
 
 from __future__ import annotations
@@ -32,8 +33,11 @@ def voronoi_segments(plane: Plane, xs: Floats, ys: Floats) -> Floats:
     Returns
     -------
     segments : ndarray of shape (n_segments, 2, 2)
-        Ends of straight lines: segment, end, coordinate.
+        Ends of straight lines: segment, end, coordinate. None for a metric that the core does not
+        have.
     """
+    if not plane.network.geometry.is_native:
+        return np.empty((0, 2, 2))
     corner = np.array([xs[0], ys[0]])
     size = np.array([xs[-1] - xs[0], ys[-1] - ys[0]])
     level, slope = _linear_functions(plane, corner, size)

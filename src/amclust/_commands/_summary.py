@@ -27,8 +27,9 @@ class Description(TypedDict):
 
 
 def cluster_sizes(labels: Any, n_clusters: int) -> NDArray[np.int64]:
-    """Return the number of rows of every cluster."""
-    return np.bincount(labels, minlength=n_clusters)
+    """Return the number of rows of every cluster; noise (-1) is in none."""
+    labels = np.asarray(labels)
+    return np.bincount(labels[labels >= 0], minlength=n_clusters)
 
 
 def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> Description:

@@ -68,7 +68,7 @@ class Profiles:
     def typical(self) -> float:
         """The spread of a typical column, in scaled units: 1, unless nothing was scaled."""
         geometry = self.subject.geometry
-        return geometry.length if geometry.metric == "euclidean" else 1.0
+        return geometry.length if geometry.by_column else 1.0
 
     @cached_property
     def formats(self) -> Sequence[ColumnFormat]:
@@ -91,7 +91,7 @@ class Profiles:
         return self._departures(self.memories[cluster], self.usual)
 
     def of_row(self, values: FloatArray, cluster: int) -> list[Departure]:
-        """Return the features in which a row departs most from the memory it falls to."""
+        """Return the features in which a row departs most from the memory of a cluster."""
         if self.directions:
             length = np.sqrt(np.nansum(np.square(values, dtype=np.float64)))
             values = values / (length or 1.0)
@@ -113,10 +113,33 @@ class Profiles:
 def most_typical_rows(subject: Subject) -> dict[int, int]:
     """Return the row of least energy in every cluster that has rows."""
     order = np.argsort(subject.energy, kind="stable")
+    order = order[subject.clustered[order]]
     labels, first = np.unique(subject.labels[order], return_index=True)
     return {int(m): int(order[i]) for m, i in zip(labels, first, strict=True)}
 
 
 def least_typical_rows(subject: Subject, count: int) -> NDArray[np.int64]:
-    """Return the rows of most energy, the least typical first."""
-    return np.argsort(-subject.energy, kind="stable")[:count]
+    """Return the rows of most energy in clusters, the least typical first."""
+    order = np.argsort(-subject.energy, kind="stable")
+    return order[subject.clustered[order]][:count]
+
+
+class NoiseRow(NamedTuple):
+    """A row out of reach of all memories."""
+
+    row: int
+    nearest: int  # cluster of the nearest memory
+    distance: float
+
+
+def farthest_noise(subject: Subject, count: int) -> list[NoiseRow]:
+    """Return the rows of noise, those farthest from all memories first."""
+    rows = np.flatnonzero(~subject.clustered)
+    if not len(rows):
+        return []
+    distances = subject.network.distances(subject.rows[rows], n_jobs=subject.n_jobs)
+    nearest, least = distances.argmin(axis=1), distances.min(axis=1)
+    return [
+        NoiseRow(int(rows[i]), int(nearest[i]), float(least[i]))
+        for i in np.argsort(-least, kind="stable")[:count]
+    ]

@@ -31,17 +31,19 @@ def compare_with_k_means(subject: Subject) -> Comparison | None:
     """Run k-means on the rows as the model measures them; None where there is nothing to compare.
 
     Both partitions are judged by the silhouette that ranks the model's own runs: where values are
-    missing, distances are taken over the features that two rows have in common.
+    missing, distances are taken over the features that two rows have in common. k-means knows no
+    noise: both partitions are of the rows in clusters only.
     """
-    n_clusters, rows = subject.n_clusters, subject.scaled
+    n_clusters, kept = subject.n_clusters, subject.clustered[subject.sample]
+    rows, sample = subject.scaled[kept], subject.sample[kept]
     if n_clusters < 2 or len(rows) < n_clusters:
         return None
     restarts = min(len(subject.model.runs_), MAX_RESTARTS)
     fitted = k_means_restarts(rows, n_clusters, restarts, subject.random_state)
-    labels = subject.labels[subject.sample]
+    labels = subject.labels[sample]
     candidates = np.stack([labels, *(run.labels_ for run in fitted)])
     silhouettes = subject.network.silhouettes(
-        subject.rows[subject.sample], candidates, n_jobs=subject.n_jobs
+        subject.rows[sample], candidates, n_jobs=subject.n_jobs
     )
     if subject.model.selection == "silhouette":
         best = int(np.argmax(np.nan_to_num(silhouettes[1:], nan=-1.0)))

@@ -17,7 +17,7 @@ class FilledCell(NamedTuple):
     column: int
     value: float
     cluster: int
-    memory: float  # what the memory of the cluster has there
+    memory: float  # what the memory of the cluster has there; NaN for noise
 
 
 def first_filled_cells(subject: Subject, count: int) -> list[FilledCell]:
@@ -39,8 +39,12 @@ def first_filled_cells(subject: Subject, count: int) -> list[FilledCell]:
 def memories_of(
     subject: Subject, rows: NDArray[np.int64], completed: FloatArray
 ) -> NDArray[np.float64]:
-    """Return the memory that each row falls to; for "cosine", at the length of the row."""
+    """Return the memory that each row falls to; for "cosine", at the length of the row.
+
+    Noise falls to none: NaN.
+    """
     memories = np.asarray(subject.network.centers[subject.labels[rows]], dtype=np.float64)
+    memories[~subject.clustered[rows]] = np.nan
     if subject.geometry.spherical:
         memories = memories * np.linalg.norm(completed, axis=1, keepdims=True)
     return memories

@@ -21,6 +21,7 @@ FINEST_GRID, COARSEST_GRID, GRID_CELLS = 220, 48, 40_000_000
 FEW_CLUSTERS = 200
 FINEST_GRID_OF_MANY = 120
 VALUES_IN_HOVER = 3
+INFINITE = "∞"
 LONGEST_IN_HOVER = 32
 ENTROPY_BINS = 30
 # Up and down in a plane whose second axis means nothing: steps that never fall together.
@@ -32,7 +33,7 @@ class Projection(TypedDict):
 
     x: list[float]
     y: list[float]
-    cluster: list[int]
+    cluster: list[int]  # -1 for noise
     row: list[str]
     energy: list[str]
     entropy: list[str]
@@ -54,7 +55,7 @@ class Basins(TypedDict):
     y: list[float]
     labels: list[list[int]]
     memories: Points
-    borders: list[list[float]]  # x, y, x, y
+    borders: list[list[float]]  # x, y, x, y; none where they are not straight
 
 
 class Knife(TypedDict):
@@ -98,7 +99,7 @@ def rounded(values: NDArray[Any], digits: int = 4) -> list[Any]:
 
 
 def silhouettes(subject: Subject) -> NDArray[np.float64]:
-    """Return the silhouettes of the sampled rows, by the distances of the model."""
+    """Return the silhouettes of the sampled rows, by the distances of the model; NaN for noise."""
     rows, labels = subject.rows[subject.sample], subject.labels[subject.sample]
     return subject.network.silhouette_values(
         rows, labels, max_rows=len(rows), n_jobs=subject.n_jobs
@@ -122,20 +123,25 @@ def projection(subject: Subject, profiles: Profiles, plane: Plane) -> Projection
     if subject.rows.shape[1] == 1:  # a line of dots would hide how many there are
         points[:, 1] = JITTER * (np.arange(len(points)) * GOLDEN_RATIO % 1 - 0.5)
     few = subject.n_clusters <= FEW_CLUSTERS
-    told = [
+    told: list[list[int]] = [
         [departure.column for departure in profiles.of_cluster(m)[:VALUES_IN_HOVER]] if few else []
         for m in range(subject.n_clusters)
     ]
     formats = profiles.table_formats
     values = [
-        [formats[j](float(subject.rows[i, j])) for j in told[subject.labels[i]]] for i in rows
+        [formats[j](float(subject.rows[i, j])) for j in told[subject.labels[i]]]
+        if subject.clustered[i]
+        else []
+        for i in rows
     ]
     return {
         "x": rounded(points[:, 0]),
         "y": rounded(points[:, 1]),
         "cluster": subject.labels[rows].tolist(),
         "row": [shorten(subject.row_name(int(i)), LONGEST_IN_HOVER) for i in rows],
-        "energy": [number(value) for value in subject.energy[rows]],
+        "energy": [
+            INFINITE if np.isinf(value) else number(value) for value in subject.energy[rows]
+        ],
         "entropy": [number(value, 2) for value in subject.entropy[rows]],
         "features": [[shorten(subject.names[j], LONGEST_IN_HOVER) for j in of] for of in told],
         "values": values,
@@ -166,7 +172,7 @@ def knives(subject: Subject, values: NDArray[np.float64]) -> list[Knife]:
     values = values[subject.drawn]
     labels = subject.labels[subject.sample[subject.drawn]]
     order = np.argsort(-values, kind="stable")
-    members = [(int(m), order[labels[order] == m]) for m in np.unique(labels)]
+    members = [(int(m), order[labels[order] == m]) for m in np.unique(labels[labels >= 0])]
     return [
         {"cluster": m, "values": rounded(values[rows], 3), "rows": rows.tolist()}
         for m, rows in members
@@ -174,9 +180,11 @@ def knives(subject: Subject, values: NDArray[np.float64]) -> list[Knife]:
 
 
 def entropy_histogram(subject: Subject) -> Histogram:
-    """Return how many rows have which entropy of their memberships."""
+    """Return how many rows have which entropy of their memberships, without noise."""
     largest = np.log(subject.n_clusters)
     counts, edges = np.histogram(
-        np.clip(subject.entropy, 0, largest), bins=ENTROPY_BINS, range=(0, largest)
+        np.clip(subject.entropy[subject.clustered], 0, largest),
+        bins=ENTROPY_BINS,
+        range=(0, largest),
     )
     return {"counts": counts.tolist(), "edges": rounded(edges, 6)}

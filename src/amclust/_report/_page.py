@@ -35,7 +35,8 @@ def build_page(subject: Subject, *, title: str | None, source: str | None) -> st
     from plotly.offline import get_plotlyjs
 
     profiles = Profiles(subject)
-    judged = subject.n_clusters > 1 and len(np.unique(subject.labels[subject.sample])) > 1
+    labels = subject.labels[subject.sample]
+    judged = len(np.unique(labels[labels >= 0])) > 1
     silhouettes = _figures.silhouettes(subject) if judged else None
     comparison = compare_with_k_means(subject)
     plane = _figures.plane_of(subject)
@@ -48,14 +49,16 @@ def build_page(subject: Subject, *, title: str | None, source: str | None) -> st
         "projection": _figures.projection(subject, profiles, plane),
         "basins": _figures.basins(subject, plane),
         "knives": None if silhouettes is None else _figures.knives(subject, silhouettes),
-        "silhouette": None if silhouettes is None else round(float(silhouettes.mean()), 4),
-        "entropy": _figures.entropy_histogram(subject) if subject.n_clusters > 1 else None,
+        "silhouette": None if silhouettes is None else round(float(np.nanmean(silhouettes)), 4),
+        "entropy": _figures.entropy_histogram(subject)
+        if subject.n_clusters > 1 and subject.clustered.any()
+        else None,
     }
     title = title or (f"Clusters in {source}" if source else "A clustering")
     title = shorten(title, LONGEST_TITLE)
     parts = {
         "title": escape(title),
-        "lede": _lede(subject, silhouettes),
+        "lede": _lede(subject),
         "figures": _key_figures(subject, silhouettes, comparison),
         "data": data_section(subject, profiles, source),
         "clusters": clusters_section(subject, profiles, silhouettes),
@@ -85,22 +88,33 @@ def _today() -> str:
     return f"{today.day} {today:%B %Y}"
 
 
-def _lede(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
+def _lede(subject: Subject) -> str:
     rows, columns = counted(subject.n_rows, "row"), counted(len(subject.names), "column")
+    if not subject.noise:
+        return f"{rows} of {columns}{_placed(subject, subject.n_rows)}."
+    noise = f"{count(subject.noise)} {'is' if subject.noise == 1 else 'are'} noise"
+    if subject.noise == subject.n_rows:
+        return f"{rows} of {columns}: {noise}, out of reach of all memories."
+    clustered = subject.n_rows - subject.noise
+    return f"{rows} of {columns}: {count(clustered)}{_placed(subject, clustered)}; {noise}."
+
+
+def _placed(subject: Subject, clustered: int) -> str:
+    """Say into which clusters so many rows fall, to go on after their number."""
     if subject.n_clusters == 1:
-        return f"{rows} of {columns}, around a single memory."
-    verb = "falls" if subject.n_rows == 1 else "fall"
+        return " around a single memory" if subject.noise else ", around a single memory"
+    verb = "falls" if clustered == 1 else "fall"
     filled = np.flatnonzero(subject.sizes)
     if len(filled) == 1:
-        together = "all " if subject.n_rows > 1 else ""
-        return f"{rows} of {columns} {together}{verb} into cluster {filled[0]}."
+        together = "all " if clustered > 1 and not subject.noise else ""
+        return f" {together}{verb} into cluster {filled[0]}"
     sizes = subject.sizes[filled]
     spread = (
         f"of {counted(int(sizes[0]), 'row')} each"
         if sizes.min() == sizes.max()
         else f"of {count(int(sizes.min()))} to {counted(int(sizes.max()), 'row')}"
     )
-    return f"{rows} of {columns} {verb} into {counted(len(sizes), 'cluster')} {spread}."
+    return f" {verb} into {counted(len(sizes), 'cluster')} {spread}"
 
 
 def _key_figures(
@@ -108,7 +122,7 @@ def _key_figures(
     silhouettes: NDArray[np.float64] | None,
     comparison: Comparison | None,
 ) -> str:
-    own = NOTHING if silhouettes is None else fixed(float(silhouettes.mean()), 3)
+    own = NOTHING if silhouettes is None else fixed(float(np.nanmean(silhouettes)), 3)
     other = NOTHING if comparison is None else fixed(comparison.k_means_silhouette, 3)
     missing = int(subject.missing.sum())
     facts = [
@@ -119,12 +133,15 @@ def _key_figures(
         ("Silhouette", own),
         ("of k-means", other),
     ]
+    if subject.noise:
+        facts.insert(4, ("Noise", count(subject.noise)))
     cells = "".join(f"<div><dt>{term}</dt><dd>{fact}</dd></div>" for term, fact in facts)
     return f'<dl class="key">{cells}</dl>'
 
 
-def _part_of_rows(part: float) -> str:
-    return f"{share(part, 1)} of the rows are" if part else "None of the rows is"
+def _part_of_rows(subject: Subject, part: float) -> str:
+    rows = "the rows in clusters" if subject.noise else "the rows"
+    return f"{share(part, 1)} of {rows} are" if part else f"None of {rows} is"
 
 
 def _sampling(subject: Subject, drawn: int) -> str:
@@ -154,13 +171,18 @@ def _maps(subject: Subject, data: _figures.PageData) -> str:
         if k > len(LIGHT)
         else ""
     )
+    grey = (
+        "Grey dots are noise: rows out of reach of all memories, in no cluster. "
+        if subject.noise
+        else ""
+    )
     rows = figure(
         "projection",
         "The rows",
         f"Scatter plot of {counted(drawn, 'row')} in the plane, coloured by cluster, with the "
         f"{counted(k, 'memory', 'memories')} as {circles}s.",
         f"Every dot is a row, every {circles} the memory of a cluster. Point at {pointed}, or tap "
-        f"it, to see which {seen} it is. {repeated}{view}{_sampling(subject, drawn)}",
+        f"it, to see which {seen} it is. {grey}{repeated}{view}{_sampling(subject, drawn)}",
     )
     section = (
         ""
@@ -168,14 +190,27 @@ def _maps(subject: Subject, data: _figures.PageData) -> str:
         else " This is a cut through the mean of the rows: memories that lie off this plane are "
         "shown at their nearest point, which can be in another basin."
     )
+    # Of other metrics the nearest memory does not change along straight lines.
+    straight = subject.geometry.is_native
+    dashed = "; dashed lines are where the nearest memory changes" if straight else ""
+    differing = (
+        " Dashed lines mark where the nearest memory changes: where they differ from the borders "
+        "of the colours, several memories attract together."
+        if straight
+        else ""
+    )
+    unreached = (
+        " From grey regions no memory is reached: what lies there is noise."
+        if any(-1 in line for line in data["basins"]["labels"])
+        else ""
+    )
     basins = figure(
         "basins",
         "Basins of attraction",
         f"Map of the plane, coloured by which of {counted(k, 'memory', 'memories')} a point is "
-        "drawn to; dashed lines are where the nearest memory changes.",
+        f"drawn to{dashed}.",
         "A point in a coloured region is carried by the dynamics of the network to the memory of "
-        "that colour. Dashed lines mark where the nearest memory changes: where they differ from "
-        f"the borders of the colours, several memories attract together.{section}",
+        f"that colour.{differing}{unreached}{section}",
     )
     return rows + basins
 
@@ -183,14 +218,23 @@ def _maps(subject: Subject, data: _figures.PageData) -> str:
 def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
     if subject.n_clusters == 1:
         return "<p>With a single cluster, no row lies between clusters.</p>"
+    if subject.noise == subject.n_rows:
+        return "<p>All rows are noise: none is in a cluster.</p>"
     parts = []
+    left_out = " Noise is left out." if subject.noise else ""
     if silhouettes is None:
-        parts.append("<p>All rows fall to one memory: there are no silhouettes.</p>")
+        which = "All rows in clusters" if subject.noise else "All rows"
+        parts.append(f"<p>{which} fall to one memory: there are no silhouettes.</p>")
     else:
-        mean, low = float(silhouettes.mean()), float(np.mean(silhouettes < 0))
-        wrong = f" {_part_of_rows(low)} below 0: they are closer to another cluster." if low else ""
+        known = silhouettes[np.isfinite(silhouettes)]
+        mean, low = float(known.mean()), float(np.mean(known < 0))
+        wrong = (
+            f" {_part_of_rows(subject, low)} below 0: they are closer to another cluster."
+            if low
+            else ""
+        )
         part = (
-            f" Measured on a random sample of {counted(len(silhouettes), 'row')}."
+            f" Measured on a random sample of {counted(len(known), 'row')}."
             if subject.sampled
             else ""
         ) + _sampling(subject, len(subject.drawn))
@@ -203,18 +247,19 @@ def _fit(subject: Subject, silhouettes: NDArray[np.float64] | None) -> str:
                 "much closer to its own cluster than to the next one. Clusters with a broad, even "
                 "edge are compact and apart from others. Clusters are numbered on the left, where "
                 "there is room. The dashed line is the mean, "
-                f"{fixed(mean, 3)}.{wrong}{part}",
+                f"{fixed(mean, 3)}.{wrong}{left_out}{part}",
             )
         )
-    undecided = float(np.mean(subject.entropy > np.log(2)))
+    undecided = float(np.mean(subject.entropy[subject.clustered] > np.log(2)))
+    above = _part_of_rows(subject, undecided)
     parts.append(
         figure(
             "entropy",
             "How undecided rows are",
-            f"Histogram of the entropy of memberships. {_part_of_rows(undecided)} above log 2.",
+            f"Histogram of the entropy of memberships. {above} above log 2.",
             "The entropy of a row is 0 where a single memory attracts it, 0.69 (log 2) where two "
             f"do so equally, and {fixed(float(np.log(subject.n_clusters)), 2)} where all "
-            f"{subject.n_clusters} do. {_part_of_rows(undecided)} above 0.69.",
+            f"{subject.n_clusters} do. {above} above 0.69.{left_out}",
         )
     )
     return "".join(parts)

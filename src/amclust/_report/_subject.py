@@ -38,7 +38,7 @@ class Subject:
     rows: FloatArray  # validated; NaN where a value is missing
     names: list[str]  # of the columns
     ids: Sequence[str] | None  # of the rows
-    labels: NDArray[np.int32]
+    labels: NDArray[np.int32]  # -1 for noise
     energy: NDArray[np.float64]
     entropy: NDArray[np.float64]
     random_state: int
@@ -84,7 +84,17 @@ class Subject:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """How many rows fall to each memory."""
-        return np.bincount(self.labels, minlength=self.n_clusters)
+        return np.bincount(self.labels[self.clustered], minlength=self.n_clusters)
+
+    @cached_property
+    def clustered(self) -> NDArray[np.bool_]:
+        """Which rows are in a cluster; the others are noise, out of reach of all memories."""
+        return self.labels >= 0
+
+    @property
+    def noise(self) -> int:
+        """How many rows are in no cluster."""
+        return int(np.count_nonzero(~self.clustered))
 
     @cached_property
     def missing(self) -> NDArray[np.int64]:
@@ -157,9 +167,9 @@ class Columns:
         )
         spread = np.where(seen, np.sqrt(stats.variance), np.nan)
         constant = seen & (least == greatest)
-        if subject.geometry.metric == "euclidean":
+        if subject.geometry.by_column:
             factor = subject.geometry.column_scale
-        else:  # the metric has no scale of a single column
+        else:  # there is no scale of a single column
             factor = 1 / np.where(spread > 0, spread, 1.0)
         return cls(mean, spread, least, greatest, constant, factor)
 

@@ -9,10 +9,10 @@ from amclust._report._subject import Subject
 
 
 def swatch(cluster: int) -> str:
-    """Show a cluster by its number, beside its colour."""
+    """Show a cluster by its number, beside its colour; -1 is noise."""
     return (
         f'<span class="cluster"><i class="swatch" data-cluster="{cluster}" aria-hidden="true"></i>'
-        f"{cluster}</span>"
+        f"{cluster if cluster >= 0 else 'noise'}</span>"
     )
 
 
@@ -23,8 +23,8 @@ def more(hidden: int, noun: str, *, rest: str = "") -> str:
 
 def unit_of(subject: Subject) -> str:
     """Name the unit of scaled differences, as it is written behind a number."""
-    plain = subject.geometry.metric == "euclidean" and subject.model.scale is None
-    return "" if plain else " sd"
+    geometry = subject.geometry
+    return "" if geometry.by_column and geometry.scaling is None else " sd"
 
 
 def departures_list(

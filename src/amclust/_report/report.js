@@ -17,8 +17,12 @@
     print: { paper: "#ffffff", ink: "#000000", soft: "#444444", rule: "#cccccc", wash: 0.3 },
   };
   const paletteOf = (theme) => data.colours[theme === "dark" ? "dark" : "light"];
-  const colourOf = (theme, cluster) => paletteOf(theme)[cluster % paletteOf(theme).length];
-  const symbolOf = (cluster) => SYMBOLS[Math.floor(cluster / FEW) % SYMBOLS.length];
+  // Rows of cluster -1 are noise: in no cluster.
+  const NOISE = "#999999";
+  const colourOf = (theme, cluster) =>
+    cluster < 0 ? NOISE : paletteOf(theme)[cluster % paletteOf(theme).length];
+  const symbolOf = (cluster) =>
+    cluster < 0 ? SYMBOLS[0] : SYMBOLS[Math.floor(cluster / FEW) % SYMBOLS.length];
 
   /** Mix a share of a colour into a background. */
   function mixed(colour, background, share) {
@@ -91,9 +95,11 @@
 
   function rowText(index) {
     const { row, cluster, energy, entropy, features, values } = data.projection;
-    const told = features[cluster[index]].map((name, i) => `${text(name)}: ${text(values[index][i])}`);
+    const noise = cluster[index] < 0;
+    const names = noise ? [] : features[cluster[index]];
+    const told = names.map((name, i) => `${text(name)}: ${text(values[index][i])}`);
     return [
-      `<b>row ${text(row[index])}</b>`, `cluster ${cluster[index]}`, ...told,
+      `<b>row ${text(row[index])}</b>`, noise ? "noise" : `cluster ${cluster[index]}`, ...told,
       `energy ${energy[index]}, entropy ${entropy[index]}`,
     ].join("<br>");
   }
@@ -116,13 +122,15 @@
     const { x, y, labels, borders } = data.basins;
     const k = data.clusters;
     const { paper, ink, wash } = THEMES[theme];
-    const colourscale = Array.from({ length: k }, (_, m) => {
-      const colour = mixed(colourOf(theme, m), paper, wash);
-      return [[m / k, colour], [(m + 1) / k, colour]];
+    // The first colour is that of noise, -1.
+    const colourscale = Array.from({ length: k + 1 }, (_, i) => {
+      const colour = mixed(colourOf(theme, i - 1), paper, wash);
+      return [[i / (k + 1), colour], [(i + 1) / (k + 1), colour]];
     }).flat();
+    const told = (m) => (m < 0 ? "noise: out of reach of all memories" : `falls to memory ${m}`);
     const regions = {
-      type: "heatmap", x, y, z: labels, zmin: -0.5, zmax: k - 0.5, colorscale: colourscale,
-      showscale: false, hovertemplate: "falls to memory %{z}<extra></extra>",
+      type: "heatmap", x, y, z: labels, zmin: -1.5, zmax: k - 0.5, colorscale: colourscale,
+      showscale: false, hoverinfo: "text", hovertext: labels.map((line) => line.map(told)),
     };
     const lines = {
       type: "scatter", mode: "lines", hoverinfo: "skip",

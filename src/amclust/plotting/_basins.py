@@ -23,14 +23,17 @@ from amclust.plotting._base import (
     pyplot,
     usual_resolution,
 )
+from amclust.plotting._labels import NOISE_COLOUR, is_noise, legend_above, noise_mark
 
 
 class BasinsDisplay:
     """Basins of attraction, with the cells of the nearest memories dashed over them.
 
     Where the two differ, memories attract together: a row falls to another memory than the
-    nearest one. It is recommended to use `from_estimator` to make one. All parameters are stored
-    as attributes.
+    nearest one. Cells have straight borders in the metrics of the core ("euclidean", "cosine",
+    "mahalanobis"); those of others are not drawn. What no memory reaches is noise, and grey.
+
+    It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.
 
     Parameters
     ----------
@@ -38,10 +41,11 @@ class BasinsDisplay:
         Coordinates of a grid on a plane.
 
     basins : ndarray of shape (n_rows, n_columns)
-        Memory that each point of the grid falls to.
+        Memory that each point of the grid falls to; -1 for noise.
 
     borders : ndarray of shape (n_borders, 2, 2)
-        Lines on which the nearest memory changes: line, end, coordinate.
+        Lines on which the nearest memory changes: line, end, coordinate; none where they are not
+        straight.
 
     memories : ndarray of shape (n_clusters, 2)
         The memories on the plane.
@@ -50,7 +54,7 @@ class BasinsDisplay:
         Rows on the plane.
 
     labels : ndarray of shape (n_samples,), default=None
-        Clusters of the rows.
+        Clusters of the rows; -1 for noise.
 
     axis_names : tuple of two str, default=("", "")
         What the axes of the plane are.
@@ -79,7 +83,10 @@ class BasinsDisplay:
         The numbers in them.
 
     rows_ : list of matplotlib PathCollection
-        The dots of the rows, a collection for each cluster that has some.
+        The dots of the rows, a collection for each cluster that has some; that of noise first.
+
+    legend_ : matplotlib Legend or None
+        Says what is noise, where there is some.
 
     See Also
     --------
@@ -225,7 +232,9 @@ class BasinsDisplay:
             *(self.ys[0] - half[1], self.ys[-1] + half[1]),
         )
         regions = {
-            "cmap": ListedColormap([style.colour for style in styles]),
+            "cmap": ListedColormap([style.colour for style in styles]).with_extremes(
+                under=NOISE_COLOUR
+            ),
             "vmin": -0.5,
             "vmax": len(styles) - 0.5,
             "alpha": 0.4,
@@ -254,10 +263,18 @@ class BasinsDisplay:
         self.ax_.set_xlim(self.xs[0], self.xs[-1])
         self.ax_.set_ylim(self.ys[0], self.ys[-1])
         name_axes(self.ax_, self.axis_names)
+        self.legend_ = self._explain(self.rows_)
         return self
 
+    def _explain(self, drawn: list[Any]) -> Any:
+        noise = int(is_noise(self.labels).sum()) if drawn and self.labels is not None else 0
+        if noise or (self.basins < 0).any():
+            return legend_above(self.ax_, [noise_mark(noise)])
+        return None
+
     def _hatch(self, styles: list[Style], hatch: str) -> Any:
-        inside = np.array([float(style.hatch == hatch) for style in styles])[self.basins]
+        # The last is for noise, -1.
+        inside = np.array([*(float(style.hatch == hatch) for style in styles), 0.0])[self.basins]
         drawn = self.ax_.contourf(
             self.xs, self.ys, inside, levels=[0.5, 1.5], colors="none", hatches=[hatch]
         )
@@ -271,10 +288,11 @@ class BasinsDisplay:
         size = float(np.clip(4000 / len(rows), 2, 16))
         drawn = []
         for label in np.unique(labels):
+            style = styles[label] if label >= 0 else Style(NOISE_COLOUR, "o", "")
             look = {
                 "s": size,
-                "c": styles[label].colour,
-                "marker": styles[label].marker,
+                "c": style.colour,
+                "marker": style.marker,
                 "edgecolors": "black",
                 "linewidths": 0.3 if size > 4 else 0.0,
                 "zorder": 2,

@@ -28,10 +28,15 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 MAX_TICKS = 8  # beside the colour bar
+# What it says where some energies are infinite.
+CLIPPED = "energy (at the top also: infinite)"
 
 
 class EnergyDisplay:
     """The energy landscape, as contours or as a surface: every memory sits in a hollow.
+
+    Energies that are infinite, out of reach of all memories, are drawn as high as the highest that
+    is not; the colour bar, or the axis of a surface, says so.
 
     It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.
 
@@ -206,15 +211,18 @@ class EnergyDisplay:
             raise InvalidParameterError(msg)
         from matplotlib.colors import PowerNorm
 
-        low, high = float(self.energy.min()), float(self.energy.max())
+        finite = self.energy[np.isfinite(self.energy)]
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+        energy, tops = np.minimum(self.energy, high), np.minimum(self.memories[:, 2], high)
+        self._name = "energy" if finite.size == self.energy.size else CLIPPED
         high = high if high > low else low + 1.0
         colours = {"cmap": SEQUENTIAL, "norm": PowerNorm(0.5, low, high)}
         if surface:
-            self._draw_surface({**colours, **kwargs})
-            marks = self.memories
+            self._draw_surface(energy, {**colours, **kwargs})
+            marks = np.column_stack([self.memories[:, :2], tops])
         else:
             heights = low + (high - low) * np.linspace(0, 1, levels + 1) ** 2
-            self._draw_contours({**colours, "levels": heights, **kwargs})
+            self._draw_contours(energy, {**colours, "levels": heights, **kwargs})
             marks = self.memories[:, :2]
         self.memories_, self.numbers_ = mark_memories(
             self.ax_, marks, range(len(marks)), memories_kw
@@ -224,25 +232,25 @@ class EnergyDisplay:
         name_axes(self.ax_, self.axis_names)
         return self
 
-    def _draw_contours(self, keywords: Keywords) -> None:
-        self.energy_ = self.ax_.contourf(self.xs, self.ys, self.energy, **keywords)
+    def _draw_contours(self, energy: NDArray[Any], keywords: Keywords) -> None:
+        self.energy_ = self.ax_.contourf(self.xs, self.ys, energy, **keywords)
         self.lines_ = self.ax_.contour(
             self.energy_, colors="black", linewidths=0.4, linestyles="solid", alpha=0.6
         )
         ticks = _round_ticks(self.energy_.levels)
-        self.colorbar_ = self.figure_.colorbar(self.energy_, ax=self.ax_, label="energy")
+        self.colorbar_ = self.figure_.colorbar(self.energy_, ax=self.ax_, label=self._name)
         names = [f"{tick:.12g}".replace("-", "\N{MINUS SIGN}") for tick in ticks]
         self.colorbar_.set_ticks(ticks, labels=names)
         self.colorbar_.ax.minorticks_off()
 
-    def _draw_surface(self, keywords: Keywords) -> None:
+    def _draw_surface(self, energy: NDArray[Any], keywords: Keywords) -> None:
         xs, ys = np.meshgrid(self.xs, self.ys)
         fine = {"rcount": 60, "ccount": 60, "linewidth": 0.1, "edgecolor": "black", "alpha": 0.9}
-        self.energy_ = self.ax_.plot_surface(xs, ys, self.energy, **{**fine, **keywords})
+        self.energy_ = self.ax_.plot_surface(xs, ys, energy, **{**fine, **keywords})
         self.lines_ = self.colorbar_ = None
         # Dots lie on the surface, never below it.
         self.ax_.computed_zorder = False
-        self.ax_.set_zlabel("energy")
+        self.ax_.set_zlabel(self._name)
         self.ax_.view_init(elev=45, azim=-60)
         # The names of the axes need room.
         self.ax_.set_box_aspect((4, 4, 3), zoom=0.85)

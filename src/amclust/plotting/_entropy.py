@@ -11,7 +11,9 @@ from sklearn.utils._param_validation import Interval
 
 from amclust._colours import cluster_colours
 from amclust._fitted import fitted_clam
+from amclust._validation import validate_rows
 from amclust.plotting._base import Keywords, axes_to_draw_on, check, ink, is_dark, pyplot
+from amclust.plotting._labels import is_noise, legend_above, noise_mark
 
 # A bar so many times as high as others hides them.
 HIGH = 30
@@ -24,14 +26,15 @@ CONSTRAINTS: dict[str, list[Any]] = {
 class EntropyDisplay:
     """How sharply rows belong to their clusters: a histogram of the entropy of memberships.
 
-    At 0 the nearest memory decides alone, at ``log(n_clusters)`` all memories attract alike. It is
+    At 0 the nearest memory decides alone, at ``log(n_clusters)`` all memories attract alike. Noise,
+    which no memory attracts, is left out, and the legend says how many rows it is. It is
     recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
     stored as attributes.
 
     Parameters
     ----------
     entropy : ndarray of shape (n_samples,)
-        Entropy of each row's memberships.
+        Entropy of each row's memberships; NaN for noise.
 
     n_clusters : int
         Number of clusters.
@@ -51,7 +54,7 @@ class EntropyDisplay:
         The mean.
 
     legend_ : matplotlib Legend
-        Says what the mean is.
+        Says what the mean is, and how many rows are noise.
 
     Examples
     --------
@@ -68,6 +71,9 @@ class EntropyDisplay:
     def __init__(self, *, entropy: NDArray[Any], n_clusters: int) -> None:
         self.entropy = entropy
         self.n_clusters = n_clusters
+        if np.isnan(entropy).all():
+            msg = "entropy must have rows in clusters, but all of them are noise."
+            raise ValueError(msg)
 
     @classmethod
     def from_estimator(
@@ -96,7 +102,10 @@ class EntropyDisplay:
         """
         pyplot(f"{cls.__name__}.from_estimator")
         model = fitted_clam(estimator)
-        display = cls(entropy=model.entropy(X), n_clusters=model.network_.n_clusters)
+        network = model.network_
+        labels, _, entropy = network.answers(validate_rows(model, X), n_jobs=model.n_jobs)
+        entropy = np.where(is_noise(labels), np.nan, entropy)
+        display = cls(entropy=entropy, n_clusters=network.n_clusters)
         return display.plot(ax=ax, **kwargs)
 
     @classmethod
@@ -106,7 +115,8 @@ class EntropyDisplay:
         Parameters
         ----------
         memberships : array-like of shape (n_samples, n_clusters)
-            What `predict_proba` returns: rows of numbers from 0 to 1 that sum to 1.
+            What `predict_proba` returns: rows of numbers from 0 to 1 that sum to 1, or all 0 for
+            noise.
 
         ax : matplotlib Axes, default=None
             Axes to draw on; None: new ones.
@@ -121,13 +131,17 @@ class EntropyDisplay:
         """
         pyplot(f"{cls.__name__}.from_predictions")
         p = np.asarray(memberships, dtype=np.float64)
-        if p.ndim != 2 or (p < 0).any() or not np.allclose(p.sum(axis=-1), 1, atol=1e-3):
+        noise = (p == 0).all(axis=-1)
+        sums = p.sum(axis=-1) + noise
+        if p.ndim != 2 or (p < 0).any() or not np.allclose(sums, 1, atol=1e-3):
             msg = (
                 "memberships must have shape (n_samples, n_clusters), with rows of numbers from 0 "
-                f"to 1 that sum to 1, got an array of shape {p.shape} that is not so."
+                "to 1 that sum to 1 (or are all 0, for noise), got an array of shape "
+                f"{p.shape} that is not so."
             )
             raise ValueError(msg)
         entropy = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=1)
+        entropy[noise] = np.nan
         return cls(entropy=entropy, n_clusters=p.shape[1]).plot(ax=ax, **kwargs)
 
     def plot(
@@ -168,7 +182,8 @@ class EntropyDisplay:
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         most = float(np.log(self.n_clusters)) if self.n_clusters > 1 else 1.0
         # Rounding may leave a row a little outside.
-        values = np.clip(self.entropy, 0.0, most)
+        noise = np.isnan(self.entropy)
+        values = np.clip(self.entropy[~noise], 0.0, most)
         (colour,) = cluster_colours(1, dark=is_dark(self.ax_))
         bars = {"color": colour, "edgecolor": self.ax_.get_facecolor(), "linewidth": 0.5}
         counts, _ = np.histogram(values, bins=bins, range=(0.0, most))
@@ -189,7 +204,8 @@ class EntropyDisplay:
         bound = f"at most log {self.n_clusters} = {np.log(self.n_clusters):.2f}"
         self.ax_.set_xlabel(f"entropy of the memberships ({bound})")
         self.ax_.set_ylabel("rows")
-        self.legend_ = self.ax_.legend(
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False, borderaxespad=0.2
-        )
+        marks = [self.mean_line_]
+        if noise.any():
+            marks.append(noise_mark(int(noise.sum()), left_out=True))
+        self.legend_ = legend_above(self.ax_, marks)
         return self

@@ -14,7 +14,7 @@ from amclust._colours import Style, cluster_styles
 from amclust._fitted import fitted_clam
 from amclust._validation import validate_rows
 from amclust.plotting._base import Keywords, axes_to_draw_on, ink, is_dark, plain_texts, pyplot
-from amclust.plotting._labels import NOISE_COLOUR, as_labels, is_noise
+from amclust.plotting._labels import as_labels, is_noise, legend_above, noise_mark
 
 # Space between blades, and between their numbers where these can be read, as parts of the whole.
 GAP, READABLE = 0.012, 0.034
@@ -244,23 +244,11 @@ class SilhouetteDisplay:
         self._explain()
 
     def _explain(self) -> None:
-        from matplotlib.patches import Patch
-
         marks = [] if self.mean_line_ is None else [self.mean_line_]
         noise = int(is_noise(self.labels).sum())
         if noise:
-            rows = "row" if noise == 1 else "rows"
-            marks.append(Patch(color=NOISE_COLOUR, label=f"noise: {noise:,} {rows} left out"))
-        self.legend_: Any = None
-        if marks:
-            self.legend_ = self.ax_.legend(
-                handles=marks,
-                ncols=len(marks),
-                loc="lower right",
-                bbox_to_anchor=(1.0, 1.0),
-                frameon=False,
-                borderaxespad=0.2,
-            )
+            marks.append(noise_mark(noise, left_out=True))
+        self.legend_ = legend_above(self.ax_, marks)
 
 
 def _of_clusters(labels: NDArray[Any], n_rows: int, judge: Callable[[Any], Any]) -> NDArray[Any]:

@@ -24,6 +24,7 @@ from amclust.plotting._base import (
     options,
     pyplot,
 )
+from amclust.plotting._labels import NOISE_COLOUR, is_noise, legend_above, noise_mark
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "n_points": [Interval(Integral, 1, None, closed="left")],
@@ -44,7 +45,7 @@ class TrajectoryDisplay:
         States on a plane, the start first.
 
     labels : ndarray of shape (n_paths,)
-        Memory that each path ends at.
+        Memory that each path ends at; -1 for noise, which stays where it is and is grey.
 
     memories : ndarray of shape (n_clusters, 2)
         The memories on the plane.
@@ -74,6 +75,9 @@ class TrajectoryDisplay:
 
     numbers_ : list of matplotlib Text
         The numbers in them.
+
+    legend_ : matplotlib Legend or None
+        Says what is noise, where there is some; none on axes that have a legend.
 
     See Also
     --------
@@ -208,7 +212,8 @@ class TrajectoryDisplay:
         """
         check(f"{type(self).__name__}.plot", CONSTRAINTS, show_memories=show_memories)
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
-        colours = np.array(cluster_colours(len(self.memories), dark=is_dark(self.ax_)))
+        known = cluster_colours(len(self.memories), dark=is_dark(self.ax_))
+        colours = np.array([*known, NOISE_COLOUR])  # the last is for -1
         # An edge lets them be seen on any background.
         edges = [self.paths[..., 0], self.paths[..., 1]]
         self.edges_ = self.ax_.plot(
@@ -234,4 +239,8 @@ class TrajectoryDisplay:
             )
         if not self.ax_.get_xlabel():
             name_axes(self.ax_, self.axis_names)
+        self.legend_ = None
+        noise = int(is_noise(self.labels).sum())
+        if noise and self.ax_.get_legend() is None:
+            self.legend_ = legend_above(self.ax_, [noise_mark(noise)])
         return self

@@ -35,6 +35,9 @@ def clusters_section(
         )
         for m in shown
     ]
+    if subject.noise:
+        text = "out of reach of all memories: in no cluster"
+        rows.append((swatch(-1), _size(subject, -1), NOTHING, text, NOTHING))
     listing = table(
         "The clusters" if not len(hidden) else f"The {CLUSTERS_SHOWN} largest clusters",
         ("Cluster", "Rows", "Silhouette", "What distinguishes it", "Most typical row"),
@@ -70,8 +73,8 @@ def _explanation(subject: Subject, profiles: Profiles) -> str:
 
 
 def _size(subject: Subject, cluster: int) -> str:
-    size, n = int(subject.sizes[cluster]), subject.n_rows
-    width = 100 * size / max(1, int(subject.sizes.max()))
+    size, n = int(subject.sizes[cluster]) if cluster >= 0 else subject.noise, subject.n_rows
+    width = 100 * size / max(1, int(subject.sizes.max()), subject.noise)
     return (
         f'<span class="size">{count(size)} <span class="share">{share(size, n)}</span></span>'
         f'<i class="bar" data-cluster="{cluster}" style="width:{width:.0f}%" '
@@ -83,7 +86,8 @@ def _mean_silhouettes(subject: Subject, silhouettes: NDArray[np.float64] | None)
     """Write the mean silhouette of each cluster's (sampled) rows."""
     if silhouettes is None:
         return [NOTHING] * subject.n_clusters
-    labels = subject.labels[subject.sample]
-    totals = np.bincount(labels, silhouettes, minlength=subject.n_clusters)
+    kept = subject.clustered[subject.sample]
+    labels = subject.labels[subject.sample][kept]
+    totals = np.bincount(labels, silhouettes[kept], minlength=subject.n_clusters)
     counts = np.bincount(labels, minlength=subject.n_clusters)
     return [fixed(a / b, 2) if b else NOTHING for a, b in zip(totals, counts, strict=True)]

@@ -21,7 +21,8 @@ def comparison_section(subject: Subject, comparison: Comparison | None) -> str:
         return paragraphs(
             "With a single cluster there is nothing to compare."
             if subject.n_clusters < 2
-            else "There are fewer rows than clusters: k-means cannot be run on them."
+            else f"There are fewer rows{' in clusters' if subject.noise else ''} than clusters: "
+            "k-means cannot be run on them."
         )
     listing = table(
         "Two partitions of the same rows",
@@ -48,6 +49,8 @@ def _setting(subject: Subject, comparison: Comparison) -> str:
         f"scaling, and the run with the {rule} was kept, as for the model."
     )
     texts = [setting]
+    if subject.noise:
+        texts.append("k-means knows no noise: it had the rows in clusters only.")
     if subject.missing.any():
         texts.append(
             "k-means takes no missing values: it had the rows as the model completes them. Both "
@@ -55,7 +58,8 @@ def _setting(subject: Subject, comparison: Comparison) -> str:
         )
     if subject.sampled:
         texts.append(
-            f"All numbers here are of a random sample of {counted(len(subject.sample), 'row')}."
+            "All numbers here are of a random sample of "
+            f"{counted(int(comparison.sizes.sum()), 'row')}."
         )
     if not subject.is_training_data:
         texts.append(

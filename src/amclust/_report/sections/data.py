@@ -24,17 +24,19 @@ SCALINGS = {
     "units nor its outliers make it count more",
     None: "none: columns are taken as they are, as if they shared their units",
 }
-METRICS = {
-    "cosine": "rows are scaled to length 1, so that only their direction counts",
-    "mahalanobis": "rows are whitened by the covariance of the columns, so that columns that move "
-    "together do not count twice",
-}
+DIRECTIONS = "rows are scaled to length 1, so that only their direction counts"
+WHITENED = (
+    "rows are whitened by the covariance of the columns, so that columns that move together do not "
+    "count twice"
+)
 
 
 def scaling_of(subject: Subject) -> str:
     """Say in words how the model measures distances."""
-    metric = subject.geometry.metric
-    return METRICS[metric] if metric in METRICS else SCALINGS[subject.model.scale]
+    geometry = subject.geometry
+    if geometry.spherical:
+        return DIRECTIONS
+    return SCALINGS[geometry.scaling] if geometry.whitening is None else WHITENED
 
 
 def data_section(subject: Subject, profiles: Profiles, source: str | None) -> str:

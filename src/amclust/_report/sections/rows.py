@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from amclust._report._clusters import Profiles, least_typical_rows
+from amclust._report._clusters import Profiles, farthest_noise, least_typical_rows
 from amclust._report._completed import first_filled_cells
 from amclust._report._html import name, paragraphs, table
 from amclust._report._numbers import count, counted, number, share
@@ -18,9 +18,11 @@ COLUMNS_SHOWN = 15
 
 
 def unusual_section(subject: Subject, profiles: Profiles) -> str:
-    """List the rows of most energy."""
-    median = number(float(np.median(subject.energy)))
-    usual = f" Half of the rows have less than {median}." if subject.n_rows > 1 else ""
+    """List the rows of most energy, and those that are noise."""
+    energy, usual = subject.energy[subject.clustered], ""
+    if len(energy) > 1:
+        inside = " in clusters" if subject.noise else ""
+        usual = f" Half of the rows{inside} have less than {number(float(np.median(energy)))}."
     listing = table(
         "The least typical rows",
         ("Row", "Cluster", "Energy", "Most unusual features"),
@@ -53,7 +55,42 @@ def unusual_section(subject: Subject, profiles: Profiles) -> str:
         "all. Beside each are the features in which it differs most from the memory of its "
         f"cluster.{missing}"
     )
-    return paragraphs(explanation) + listing
+    return paragraphs(explanation) + listing + _noise(subject, profiles)
+
+
+def _noise(subject: Subject, profiles: Profiles) -> str:
+    """List the rows that no memory reaches."""
+    if not subject.noise:
+        return ""
+    listing = table(
+        "The noise",
+        ("Row", "Nearest memory", "Distance", "Most unusual features"),
+        [
+            (
+                name(subject.row_name(found.row)),
+                swatch(found.nearest),
+                number(found.distance),
+                departures_list(
+                    subject,
+                    profiles,
+                    profiles.of_row(subject.rows[found.row], found.nearest)[:FEATURES_OF_A_ROW],
+                    "memory",
+                ),
+            )
+            for found in farthest_noise(subject, ROWS_SHOWN)
+        ],
+        numeric=(2,),
+        classes="stack",
+    )
+    rows, are = counted(subject.noise, "row"), "is" if subject.noise == 1 else "are"
+    return (
+        paragraphs(
+            f"{rows} {are} noise: out of reach of all memories, in no cluster, of infinite energy. "
+            "Listed first is what is farthest from its nearest memory."
+        )
+        + listing
+        + more(subject.noise - ROWS_SHOWN, "row")
+    )
 
 
 def completed_section(subject: Subject, profiles: Profiles) -> str:
