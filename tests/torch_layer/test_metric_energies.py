@@ -237,9 +237,9 @@ def test_answers_are_those_of_the_functions(metric, monkeypatch):
     model = make(metric).fit(X)
     network = model.network_
     monkeypatch.setattr(_answers, "MAX_CELLS", 512 * 3 * 50)  # in several blocks
-    energy, memories = network.energy_function, torch.from_numpy(network.memories)
+    energy, memories = network.energy_function, torch.tensor(network.memories)
     x = torch.from_numpy(network.geometry.to_core(X))
-    given = {"energy": energy, "log_weights": torch.from_numpy(network.log_weights)}
+    given = {"energy": energy, "log_weights": torch.tensor(network.log_weights)}
     unit = network.geometry.distance_unit
     with torch.no_grad():
         p = F.memberships(x, memories, network.beta, **given).numpy()

@@ -28,7 +28,7 @@ class Description(TypedDict):
 
 def cluster_sizes(labels: Any, n_clusters: int) -> NDArray[np.int64]:
     """Return the number of rows of every cluster; noise (-1) is in none."""
-    labels = np.asarray(labels)
+    labels = np.asarray(labels, dtype=np.int64)
     return np.bincount(labels[labels >= 0], minlength=n_clusters)
 
 
