@@ -24,7 +24,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from amclust import ClAM, ClAMSearch, _checkpoint, _halving, _native, load
-from amclust._halving import TABLE_DTYPE, make_rungs, most_epochs, plan_rungs, ranked
+from amclust._halving import TABLE_DTYPE, make_rungs, max_run_epochs, plan_rungs, ranked
 from amclust._space import PRESETS, Space
 from amclust._training import order_runs
 
@@ -187,7 +187,7 @@ def test_a_plan_keeps_to_the_budget_and_uses_it(
 ):
     budget = n_init * max_epochs + more
     rungs = plan_rungs(n_configs, n_init, budget, 1, max_epochs, min_epochs, eta)
-    assert most_epochs(rungs) <= budget
+    assert max_run_epochs(rungs) <= budget
     assert rungs[-1].epochs == max_epochs
     assert len(rungs) == 1 or rungs[0].epochs >= min(min_epochs, max_epochs) - 0.5
     for before, after in itertools.pairwise(rungs):
@@ -197,10 +197,12 @@ def test_a_plan_keeps_to_the_budget_and_uses_it(
     assert begun * n_init == rungs[0].n_runs
     if begun == n_configs:  # no plan with less halving was affordable
         assert len(rungs) == 1 or (
-            most_epochs(make_rungs(begun * n_init, len(rungs) - 1, max_epochs, eta)) > budget
+            max_run_epochs(make_rungs(begun * n_init, len(rungs) - 1, max_epochs, eta)) > budget
         )
     else:  # one configuration more was not
-        assert most_epochs(make_rungs((begun + 1) * n_init, len(rungs), max_epochs, eta)) > budget
+        assert (
+            max_run_epochs(make_rungs((begun + 1) * n_init, len(rungs), max_epochs, eta)) > budget
+        )
 
 
 def test_a_budget_that_is_too_small_says_what_is_needed():

@@ -72,7 +72,7 @@ def make_rungs(n_runs: int, n_rungs: int, max_epochs: int, eta: int) -> list[Run
     ]
 
 
-def most_epochs(rungs: list[Rung]) -> int:
+def max_run_epochs(rungs: list[Rung]) -> int:
     """Return the run-epochs that rungs take if no run stops early."""
     before = [0, *(rung.epochs for rung in rungs)]
     return sum(
@@ -104,13 +104,13 @@ def plan_rungs(
 
     if n_configs is not None:
         for n_rungs in range(1, most + 1):
-            if most_epochs(rungs(n_configs, n_rungs)) <= budget:
+            if max_run_epochs(rungs(n_configs, n_rungs)) <= budget:
                 return rungs(n_configs, n_rungs)
     affordable = bisect_right(
-        range(1, budget + 1), budget, key=lambda n: most_epochs(rungs(n, most))
+        range(1, budget + 1), budget, key=lambda n: max_run_epochs(rungs(n, most))
     )
     if not affordable:
-        least = parts * most_epochs(rungs(1, most))
+        least = parts * max_run_epochs(rungs(1, most))
         numbers = f"each of {parts} numbers of clusters, " if parts > 1 else ""
         msg = (
             f"budget must be at least {least} run-epochs (one configuration for {numbers}"

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from amclust import _checkpoint
 from amclust._estimator import ClAM
-from amclust._halving import Rung, Search, State, make_rungs, most_epochs, plan_rungs
+from amclust._halving import Rung, Search, State, make_rungs, max_run_epochs, plan_rungs
 from amclust._objectives import AUTO, find_objective
 from amclust._parameters import MAX_INT, PARAMETERS, Constraints, check_parameters
 from amclust._progress import SearchBar, finish
@@ -437,11 +437,11 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         finish(
             self.verbose,
             f"ClAMSearch: {len(configs)} configurations{drawn}, {parts * rungs[0].n_runs} runs in "
-            f"{len(rungs)} rung(s), at most {parts * most_epochs(rungs)} run-epochs",
+            f"{len(rungs)} rung(s), at most {parts * max_run_epochs(rungs)} run-epochs",
         )
 
     def _run(self, search: Search, fingerprint: dict[str, str], parts: int) -> None:
-        bar = SearchBar(parts * most_epochs(search.rungs)) if self.verbose else None
+        bar = SearchBar(parts * max_run_epochs(search.rungs)) if self.verbose else None
         saved = time.monotonic()
 
         def save() -> None:
@@ -455,7 +455,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
                 save()
             if bar is not None and rung_ended:
                 # Runs that stopped early leave a part of the plan unused.
-                bar.done = parts * most_epochs(search.rungs[: search.state.rung])
+                bar.done = parts * max_run_epochs(search.rungs[: search.state.rung])
             if rung_ended and self.verbose > 1:
                 self._tell(search)
 

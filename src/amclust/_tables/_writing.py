@@ -79,7 +79,7 @@ def write_table(
 class TableWriter:
     r"""Write a table in chunks: a context manager with `write`.
 
-    The file appears at the end of the ``with`` block, if no exception ended it. Pieces must have
+    The file appears at the end of the ``with`` block, if no exception ended it. Chunks must have
     the same columns. Text tables, Parquet, Arrow and Excel are written in constant memory; NumPy
     arrays are kept until the end, since their first bytes tell the number of rows. Cells of a text
     table stay text in every format, since the chunks to come are not known.

@@ -57,16 +57,16 @@ class DeepNetwork(nn.Module):
     def ask(
         self, answer: Callable[[DeepNetwork, Tensor], Tensor], rows: NDArray[Any]
     ) -> NDArray[Any]:
-        """Return the answers for rows, in pieces, without gradients."""
+        """Return the answers for rows, in chunks, without gradients."""
         self.eval()
-        pieces = []
+        chunks = []
         with torch.no_grad():
             for start in range(0, len(rows), INFERENCE_ROWS):
-                piece = rows[start : start + INFERENCE_ROWS]
-                batch = torch.tensor(piece, dtype=torch.float32, device=self.device)
+                chunk = rows[start : start + INFERENCE_ROWS]
+                batch = torch.tensor(chunk, dtype=torch.float32, device=self.device)
                 padding = batch[-1:].expand(-len(batch) % GROUP_ROWS, -1)
-                pieces.append(answer(self, torch.cat([batch, padding]))[: len(batch)].cpu())
-        found: NDArray[Any] = torch.cat(pieces).numpy()
+                chunks.append(answer(self, torch.cat([batch, padding]))[: len(batch)].cpu())
+        found: NDArray[Any] = torch.cat(chunks).numpy()
         # A label of -1 is a latent row with NaN.
         bad = ~np.isfinite(found) | ((found < 0) & (found.dtype.kind == "i"))
         if bad.any():

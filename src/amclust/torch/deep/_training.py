@@ -172,7 +172,7 @@ class Training:
         )
 
     def _conclude(self, epoch: int, n_steps: int, loss: float) -> None:
-        """Judge the network as it is now, keep it if it is the best, revive dead memories."""
+        """Judge the network as it is now, keep it if it is the best, begin anew where clusters are empty."""
         found = self.network.evaluate(self.rows)
         if not math.isfinite(found.reconstruction + found.recalled_reconstruction):
             msg = (
@@ -206,17 +206,17 @@ class Training:
     def _revive(self, found: Evaluation) -> None:
         """Put memories that no row falls to where rows are far from their own."""
         memories = self.network.memory.memories
-        dead = (found.counts(len(memories)) == 0).nonzero().flatten()
+        empty = (found.counts(len(memories)) == 0).nonzero().flatten()
         with torch.no_grad():
             far = (found.latents - memories[found.labels]).square().sum(dim=1).cpu()
-            if torch.count_nonzero(far) < len(dead):
+            if torch.count_nonzero(far) < len(empty):
                 return
-            drawn = torch.multinomial(far, len(dead), generator=self.generator)
-            memories[dead] = found.latents[drawn.to(dead.device)]
+            drawn = torch.multinomial(far, len(empty), generator=self.generator)
+            memories[empty] = found.latents[drawn.to(empty.device)]
             moments = self.optimizer.state[memories]
             for name in ("exp_avg", "exp_avg_sq"):
                 if name in moments:
-                    moments[name][dead] = 0.0
+                    moments[name][empty] = 0.0
 
     # --- state ----------------------------------------------------------------------------------
 
