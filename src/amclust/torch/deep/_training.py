@@ -172,7 +172,7 @@ class Training:
         )
 
     def _conclude(self, epoch: int, n_steps: int, loss: float) -> None:
-        """Judge the network as it is now, keep it if it is the best, begin anew where clusters are empty."""
+        """Judge the network as it is now, keep it if it is the best, fill empty clusters anew."""
         found = self.network.evaluate(self.rows)
         if not math.isfinite(found.reconstruction + found.recalled_reconstruction):
             msg = (
