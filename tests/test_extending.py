@@ -6,13 +6,13 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from amclust import ClAM
+from amclust import ClAM, load
 from amclust._objectives import OBJECTIVES, Objective, register_objective
 
 X, y = make_blobs(300, 4, centers=3, random_state=0)
 
 
-def test_an_objective_of_ones_own():
+def test_an_objective_of_ones_own(tmp_path):
     pytest.importorskip("torch")
     # An example begins, of its own objective.
     from amclust.torch import Objective, register_objective, register_torch_objective
@@ -30,6 +30,13 @@ def test_an_objective_of_ones_own():
     # The example ends.
     try:
         assert adjusted_rand_score(model.labels_, y) > 0.95
+        model.save(tmp_path / "own.amc")
+        del OBJECTIVES["energy"]  # as in another process, which does not know it
+        loaded = load(tmp_path / "own.amc")
+        assert_array_equal(loaded.predict(X), model.labels_)
+        with pytest.raises(ValueError, match="'objective' parameter"):
+            loaded.partial_fit(X)
+        register_objective(Objective("energy", "the mean energy of the rows"))
         assert np.isclose(model.loss_, model.energy(X).mean() / model.network_.geometry.length**2)
         for metric in ("cosine", "manhattan"):
             other = ClAM(3, objective="energy", backend="torch", metric=metric, random_state=0)

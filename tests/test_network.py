@@ -100,6 +100,35 @@ def test_rows_that_do_not_fit_are_refused():
     assert_array_equal(network.labels(X.tolist()), network.labels(X))
 
 
+def test_frames_are_checked_by_their_names():
+    pd = pytest.importorskip("pandas")
+    frame = load_iris(as_frame=True).data
+    network = fitted(frame).network_
+    assert_array_equal(network.labels(frame), network.labels(frame.to_numpy()))
+    with pytest.raises(ValueError, match="columns of the fit, .*in this order"):
+        network.labels(frame[frame.columns[::-1]])
+    absent = frame.astype("Float64")
+    absent.iloc[0, 0] = pd.NA
+    assert network.labels(absent).shape == (150,)
+    masked = np.ma.masked_greater(X, 6.5)
+    model = fitted()
+    assert_array_equal(model.network_.labels(masked), model.predict(masked))
+    with pytest.raises(ValueError, match="real numbers"):
+        model.network_.labels(X + 1j)
+
+
+def test_bad_arguments_are_named():
+    network = fitted().network_
+    with pytest.raises(ValueError, match="n_jobs must be .*got 0"):
+        network.labels(X, n_jobs=0)
+    with pytest.raises(ValueError, match="sample_weight"):
+        network.silhouette(X, sample_weight=[1.0, 2.0])
+    for wrong in ({"beta": -1.0}, {"n_steps": 0}):
+        with pytest.raises(ValueError, match="beta must be positive and n_steps at least 1"):
+            dataclasses.replace(network, **wrong)
+    assert dataclasses.replace(network, assembly=[0, 0, 1]).labels(X).dtype == np.int32
+
+
 def test_points_come_back_from_the_core():
     for metric in ("euclidean", "mahalanobis"):
         geometry = fitted(metric=metric).network_.geometry

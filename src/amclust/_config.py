@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from numbers import Integral
 
 from amclust import _native
 from amclust._version import __version__
@@ -20,7 +21,10 @@ def n_threads(n_jobs: int | None) -> int:
     cores = available_cores()
     if n_jobs is None:
         return cores
-    wanted = cores + 1 + n_jobs if n_jobs < 0 else n_jobs
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        msg = f"n_jobs must be None or an int other than 0, got {n_jobs!r}."
+        raise ValueError(msg)
+    wanted = int(cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
     # More threads than this only stand in each other's way.
     return max(1, min(wanted, max(8, 2 * cores)))
 

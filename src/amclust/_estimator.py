@@ -857,6 +857,14 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 ConvergenceWarning,
                 stacklevel=4,
             )
+        noise = np.count_nonzero(found.labels < 0)
+        if 2 * noise > len(found.labels):
+            warnings.warn(
+                f"{noise} of {len(found.labels)} rows are noise (label -1): out of reach of all "
+                "memories, and left out of the silhouette. Consider a smaller beta.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         if best.living < self.n_clusters_:
             warnings.warn(
                 f"Only {best.living} of n_clusters={self.n_clusters_} clusters are living in the "

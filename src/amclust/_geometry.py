@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from amclust import _native
 from amclust._metrics import METRICS, find_metric
@@ -364,6 +365,9 @@ class Geometry:
         points : float32 ndarray of shape (n_samples, n_features)
             The same in core units.
         """
+        if not sparse.issparse(X):
+            X = np.asarray(X)
+            X = np.ascontiguousarray(X, dtype=X.dtype if X.dtype.kind == "f" else np.float64)
         return _native.load_rows(self.read(TableRows(X), has_missing=False), None)
 
 

@@ -25,6 +25,7 @@ from amclust._metrics import METRICS, NATIVE_METRICS, name_metric
 from amclust._model_zip import Array, ModelFileError, damaged, read_sealed, sealed_bytes
 from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._network import Network
+from amclust._objectives import AUTO
 from amclust._parameters import PARAMETERS, Parameters, check_parameters
 from amclust._training import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
@@ -283,7 +284,9 @@ def _check_version(header: Any, path: str | os.PathLike[str]) -> None:
 def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     """Return the model; everything is checked, since the core trusts what it is given."""
     parameters = _decode_parameters(header["parameters"], arrays)
-    check_parameters(parameters)
+    # An objective of one's own need not be known here: to predict, a model needs none.
+    _word("objective", parameters.get("objective", AUTO))
+    check_parameters({name: parameters[name] for name in parameters if name != "objective"})
     energy = {name: arrays.pop(name) for name in list(arrays) if name.startswith("energy.")}
     found = _checked_arrays(header, arrays)
     geometry = _geometry(header, found)

@@ -12,9 +12,9 @@ from scipy import sparse
 from amclust import _native
 from amclust._config import n_threads
 from amclust._geometry import Geometry, read_only
-from amclust._rows import Indices, TableRows, Weights
+from amclust._rows import Indices, TableRows
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
-from amclust._validation import check_rows
+from amclust._validation import check_rows, check_sample_weight
 from amclust.backends.base import Answers, Backend, EnergyFunction
 from amclust.backends.native import NativeBackend
 
@@ -85,8 +85,21 @@ class Network:
 
     def __post_init__(self) -> None:
         k = len(self.memories)
-        clusters = np.unique(self.assembly)
-        if self.assembly.shape != (k,) or not np.array_equal(clusters, np.arange(len(clusters))):
+        assembly = np.asarray(self.assembly)
+        if assembly.dtype.kind in "iu":
+            object.__setattr__(self, "assembly", assembly.astype(np.int32))
+        if not (np.isfinite(self.beta) and self.beta > 0 and self.n_steps >= 1):
+            msg = (
+                "beta must be positive and n_steps at least 1, got "
+                f"beta={self.beta} and n_steps={self.n_steps}."
+            )
+            raise ValueError(msg)
+        clusters = np.unique(assembly)
+        if (
+            assembly.shape != (k,)
+            or assembly.dtype.kind not in "iu"
+            or not np.array_equal(clusters, np.arange(len(clusters)))
+        ):
             msg = (
                 f"assembly must have a cluster for each of {k} memories, numbered from 0 without a "
                 f"gap, got {self.assembly}."
@@ -325,9 +338,7 @@ class Network:
 
     # --- silhouettes ----------------------------------------------------------------------------
 
-    def silhouette(
-        self, X: Any, *, sample_weight: Weights | None = None, n_jobs: int | None = None
-    ) -> float:
+    def silhouette(self, X: Any, *, sample_weight: Any = None, n_jobs: int | None = None) -> float:
         """Return the silhouette of the partition of rows; NaN where all fall to one cluster.
 
         Parameters
@@ -335,7 +346,7 @@ class Network:
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
             Rows; NaN where a value is missing.
 
-        sample_weight : float32 ndarray of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,), default=None
             How many rows each stands for.
 
         n_jobs : int, default=None
@@ -348,7 +359,7 @@ class Network:
         """
         table = self._table(X)
         rows = self.read(table, n_jobs=n_jobs)
-        judged = judged_rows(table, sample_weight)
+        judged = judged_rows(table, check_sample_weight(sample_weight, table.X))
         labels = self.core_labels(rows, indices=judged.indices, n_jobs=n_jobs)
         (value,) = silhouettes(rows, judged, labels[None], n_threads(n_jobs))
         return float(value)
@@ -534,6 +545,10 @@ class Network:
         return TorchBackend("cpu")
 
     def _table(self, X: Any) -> TableRows:
+        if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+            self._check_names([str(name) for name in X.columns])
+        if hasattr(X, "isetitem"):  # pandas, which has missing values of its own
+            X = X.to_numpy(dtype=np.float64, na_value=np.nan)
         if isinstance(X, np.ma.MaskedArray):
             X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
         X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
@@ -541,8 +556,18 @@ class Network:
             msg = f"X must have {self.n_features} columns, got an array of shape {X.shape}."
             raise ValueError(msg)
         if X.dtype not in (np.float32, np.float64):
+            if X.dtype.kind not in "biufO":
+                msg = f"X must contain real numbers, got {X.dtype}."
+                raise ValueError(msg)
             X = X.astype(np.float64)
         return TableRows(X if sparse.issparse(X) else np.ascontiguousarray(X))
+
+    def _check_names(self, names: list[str]) -> None:
+        """Refuse a frame whose columns are not those of the fit, in their order."""
+        known = self.geometry.feature_names
+        if known is not None and len(names) == len(known) and names != list(known):
+            msg = f"X must have the columns of the fit, {list(known)}, in this order, got {names}."
+            raise ValueError(msg)
 
     def _ask(self, rows: TableRows, want: _native.Want, n_jobs: int | None) -> Answers:
         return self.infer(self.read(rows, n_jobs=n_jobs), want, n_jobs=n_jobs)
