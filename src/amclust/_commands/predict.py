@@ -71,13 +71,14 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     if arguments.json and arguments.output == "-":
         parser.error("--json and -o - would both go to standard output")
     saved = load(arguments.model)
-    sizes = cluster_sizes([], saved.model.n_clusters_)
+    sizes, rows = cluster_sizes([], saved.model.n_clusters_), 0
 
     def frames() -> Iterator[Any]:
-        nonlocal sizes
+        nonlocal sizes, rows
         for columns, frame, X in chunks_of(arguments, saved):
             answers = ask(saved.model, as_fitted(saved.model, X), arguments)
-            sizes = sizes + cluster_sizes(answers[f"{arguments.prefix}label"], len(sizes))
+            labels = answers[f"{arguments.prefix}label"]
+            sizes, rows = sizes + cluster_sizes(labels, len(sizes)), rows + len(labels)
             yield answer_frame(columns, frame, answers, append=arguments.append)
 
     shown = {}
@@ -93,7 +94,6 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
             overwrite=arguments.force,
             in_chunks=arguments.stream,
         )
-    rows = int(sizes.sum())
     if arguments.json:
         say_json(
             {
