@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -572,10 +573,10 @@ class Network:
     def _ask(self, rows: TableRows, want: _native.Want, n_jobs: int | None) -> Answers:
         return self.infer(self.read(rows, n_jobs=n_jobs), want, n_jobs=n_jobs)
 
-    @property
+    @cached_property
     def _is_plain(self) -> bool:
         """Whether every memory is a cluster of its own."""
-        return np.array_equal(self.assembly, np.arange(self.n_memories))
+        return bool(np.array_equal(self.assembly, np.arange(self.n_memories)))
 
     def _clusters(self, memory_labels: NDArray[np.int32]) -> NDArray[np.int32]:
         if self._is_plain:
