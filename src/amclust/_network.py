@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -573,10 +572,10 @@ class Network:
     def _ask(self, rows: TableRows, want: _native.Want, n_jobs: int | None) -> Answers:
         return self.infer(self.read(rows, n_jobs=n_jobs), want, n_jobs=n_jobs)
 
-    @cached_property
+    @property
     def _is_plain(self) -> bool:
         """Whether every memory is a cluster of its own."""
-        return bool(np.array_equal(self.assembly, np.arange(self.n_memories)))
+        return np.array_equal(self.assembly, np.arange(self.n_memories))
 
     def _clusters(self, memory_labels: NDArray[np.int32]) -> NDArray[np.int32]:
         if self._is_plain:
