@@ -15,6 +15,7 @@ from amclust import ClAM, Geometry, Network, _native
 from amclust._metrics import METRICS, NATIVE_METRICS
 from amclust._objectives import OBJECTIVES
 from amclust._rows import TableRows
+from amclust._silhouettes import sample_rows
 
 X = load_iris().data
 MISSING = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
@@ -202,8 +203,9 @@ def test_partitions_may_have_any_numbers():
 def test_clusters_that_the_sample_misses_are_there():
     rng = np.random.default_rng(0)
     rows = np.round(rng.normal(size=(15_000, 2)), 1)
-    rows[:3] += 100  # one cluster of three rows: the sample of 2,048 need not have any
-    rows[3:7_000] += 10
+    rows[:7_000] += 10
+    missed = np.setdiff1d(np.arange(len(rows)), sample_rows(len(rows)))[:3]
+    rows[missed] += 100  # one cluster of three rows, none of them in the sample
     model = ClAM(3, n_init=1, batch_size=20_000, max_epochs=30, random_state=0).fit(rows)
     assert len(np.unique(model.labels_)) == 3
     assert model.runs_["living_clusters"][0] == 3
