@@ -206,8 +206,11 @@ def test_clusters_that_the_sample_misses_are_there():
     rows[:7_000] += 10
     missed = np.setdiff1d(np.arange(len(rows)), sample_rows(len(rows)))[:3]
     rows[missed] += 100  # one cluster of three rows, none of them in the sample
-    model = ClAM(3, n_init=1, batch_size=20_000, max_epochs=30, random_state=0).fit(rows)
+    start = [[0.0, 0.0], [10.0, 10.0], [110.0, 110.0]]
+    model = ClAM(3, init=start, objective="reconstruction", batch_size=20_000, random_state=0)
+    model.fit(rows)
     assert len(np.unique(model.labels_)) == 3
+    assert not np.isin(model.labels_[missed[0]], model.labels_[sample_rows(len(rows))])
     assert model.runs_["living_clusters"][0] == 3
 
 
