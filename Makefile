@@ -71,10 +71,10 @@ bench-deep: $(STAMPS)/bench ## compare deep clustering with the peers' (data: AM
 	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.deep
 
 paper: $(STAMPS)/bench ## the paper's tables and figures: runs what is missing (data: AMCLUST_DATA)
-	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.paper --jobs 2 $(PAPER_ARGS)
+	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m paper --jobs 2 $(PAPER_ARGS)
 
 paper-quick: $(STAMPS)/bench ## the same on small budgets, to see that it works
-	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.paper --quick --jobs 2 $(PAPER_ARGS)
+	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m paper --quick --jobs 2 $(PAPER_ARGS)
 
 docs: $(STAMPS)/docs ## build the documentation into docs/_build/html, warnings are errors
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

@@ -17,7 +17,7 @@ from statistics import median
 import numpy as np
 
 from amclust import ClAM
-from amclust._report import write_report
+from amclust.report import write_report
 from benchmarks.printing import say
 from benchmarks.timing import timed
 

@@ -9,6 +9,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from numpy.testing import assert_array_equal  # noqa: E402
+from sklearn.datasets import make_blobs  # noqa: E402
+from sklearn.metrics import adjusted_rand_score, silhouette_score  # noqa: E402
+
+from amclust.torch.autoencoders import mlp  # noqa: E402
+from amclust.torch.deep._pretraining import pretrain  # noqa: E402
 from benchmarks.availability import UnavailableError  # noqa: E402
 from benchmarks.data import standardise  # noqa: E402
 from benchmarks.deep import cli  # noqa: E402
@@ -34,12 +40,6 @@ from benchmarks.deep.settings import AUTOENCODERS, QUICK, Settings  # noqa: E402
 from benchmarks.deep.summary import Summary  # noqa: E402
 from benchmarks.deep.targets import target_lines  # noqa: E402
 from benchmarks.folders import DATA  # noqa: E402
-from numpy.testing import assert_array_equal  # noqa: E402
-from sklearn.datasets import make_blobs  # noqa: E402
-from sklearn.metrics import adjusted_rand_score, silhouette_score  # noqa: E402
-
-from amclust.torch.autoencoders import mlp  # noqa: E402
-from amclust.torch.deep._pretraining import pretrain  # noqa: E402
 
 SHORT = Settings(
     rows=200, epochs=dict.fromkeys(AUTOENCODERS, 2), batch_size=50, updates=8, update_interval=4

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+
 from benchmarks.availability import UnavailableError
 from benchmarks.mlbench import load_mlbench
-from numpy.testing import assert_array_equal
 
 
 def test_a_table_is_read(tmp_path):

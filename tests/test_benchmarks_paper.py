@@ -10,24 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.availability import UnavailableError
-from benchmarks.paper import cli, networks, sets, toys
-from benchmarks.paper.cli import PAGE
-from benchmarks.paper.execute import execute, missing
-from benchmarks.paper.experiments import EXPERIMENTS
-from benchmarks.paper.experiments.base import Unfinished
-from benchmarks.paper.experiments.toys import TOY_METHODS
-from benchmarks.paper.figures import FIGURES
-from benchmarks.paper.findings import UNEXPLAINED
-from benchmarks.paper.methods import METHODS
-from benchmarks.paper.methods.base import draw_configs
-from benchmarks.paper.packing import pack_array, unpack_array
-from benchmarks.paper.runs import Record, Records, Run
-from benchmarks.paper.settings import FULL, QUICK
-from benchmarks.paper.tables import ablations
-from benchmarks.paper.view import NOT_RUN, View
-from benchmarks.quality.cells import unpack_labels
-from benchmarks.store import write_text
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_1samp
 from sklearn.cluster import SpectralClustering
@@ -35,6 +17,24 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import scale
 
 from amclust.datasets._table import make_table, write_csv
+from benchmarks.availability import UnavailableError
+from benchmarks.quality.cells import unpack_labels
+from benchmarks.store import write_text
+from paper import cli, networks, sets, toys
+from paper.cli import PAGE
+from paper.execute import execute, missing
+from paper.experiments import EXPERIMENTS
+from paper.experiments.base import Unfinished
+from paper.experiments.toys import TOY_METHODS
+from paper.figures import FIGURES
+from paper.findings import UNEXPLAINED
+from paper.methods import METHODS
+from paper.methods.base import draw_configs
+from paper.packing import pack_array, unpack_array
+from paper.runs import Record, Records, Run
+from paper.settings import FULL, QUICK
+from paper.tables import ablations
+from paper.view import NOT_RUN, View
 
 # Of the made set in the place of zoo.
 pytestmark = pytest.mark.filterwarnings("ignore:.*not the published data:UserWarning")
@@ -104,7 +104,7 @@ def test_records_hold_what_was_run_and_found(done, data_dir):
 def test_an_interrupted_run_goes_on_to_the_same_result(done, tmp_path, monkeypatch):
     settings = replace(done, folder=tmp_path)
     run = Run("partitions", "zoo", "clam", "paper")
-    monkeypatch.setattr("benchmarks.paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
+    monkeypatch.setattr("paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
     fit, fits = METHODS["clam"].__class__.fit, []
 
     def interrupted(*arguments):
@@ -216,7 +216,7 @@ def test_a_file_that_is_no_record_counts_as_missing(done, tmp_path, capsys, cont
 
 
 def test_a_damaged_state_of_a_run_is_left_behind(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("benchmarks.paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
+    monkeypatch.setattr("paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
     path = tmp_path / "state.json"
     Unfinished(path, "abc").keep({"found": [1]})
     assert Unfinished(path, "abc").state == {"found": [1]}
@@ -236,7 +236,7 @@ def test_other_data_are_run_anew(done, tmp_path, monkeypatch):
     records, run = Records(tmp_path / "old"), runs[0]
     records.put(replace(Records(done.folder).get(run), data=None))
     assert missing([run], replace(other, folder=records.folder)) == []
-    monkeypatch.setattr("benchmarks.paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
+    monkeypatch.setattr("paper.experiments.base._SECONDS_BETWEEN_WRITES", 0.0)
     Unfinished(tmp_path / "state.json", "abc").keep({"found": []})
     assert Unfinished(tmp_path / "state.json", "abd").state is None
 

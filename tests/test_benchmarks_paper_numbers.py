@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from benchmarks.folders import DATA
-from benchmarks.paper import published
-from benchmarks.protocol import PROTOCOLS
 
 from amclust.datasets import DATASETS
+from benchmarks.folders import DATA
+from benchmarks.protocol import PROTOCOLS
+from paper import published
 
 PAPER = DATA.parent / "paper" / "clam.tex"
 TITLES = {

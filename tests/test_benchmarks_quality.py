@@ -6,6 +6,10 @@ from math import nan
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import adjusted_rand_score, silhouette_score
+
+from amclust import ClAM
 from benchmarks.availability import UnavailableError
 from benchmarks.folders import DATA
 from benchmarks.protocol import RESTARTS
@@ -18,10 +22,6 @@ from benchmarks.quality.scoring import choose, largest_share, silhouettes, stabi
 from benchmarks.quality.sets import FRESH, HELD_OUT, SETS, expand_groups, load_set
 from benchmarks.quality.summary import Pair, Series
 from benchmarks.quality.targets import target_lines
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.metrics import adjusted_rand_score, silhouette_score
-
-from amclust import ClAM
 
 
 def make_record(**changes):

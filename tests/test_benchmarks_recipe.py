@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from benchmarks.recipe import cli
-from benchmarks.recipe.variants import DEFAULT, VARIANTS
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 
 from amclust import ClAM, _native
+from benchmarks.recipe import cli
+from benchmarks.recipe.variants import DEFAULT, VARIANTS
 
 X = load_iris().data[::3]
 

@@ -14,7 +14,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def run(*arguments, cwd):
     return subprocess.run(
-        [sys.executable, "-m", "amclust.cli", *arguments],
+        [sys.executable, "-m", "amclust", *arguments],
         cwd=cwd,
         capture_output=True,
         text=True,

@@ -10,7 +10,7 @@ import textwrap
 
 import pytest
 
-from amclust._files import atomic_write
+from amclust.io.files import atomic_write
 
 on_posix = pytest.mark.skipif(os.name != "posix", reason="permissions, links and devices of POSIX")
 
@@ -185,7 +185,7 @@ def test_a_killed_process_leaves_the_old_file(tmp_path):
     path.write_bytes(b"old")
     program = """
         import os, signal, sys
-        from amclust._files import atomic_write
+        from amclust.io.files import atomic_write
         with atomic_write(sys.argv[1], overwrite=True) as file:
             file.write(b"new" * 1_000_000)
             file.flush()

@@ -11,7 +11,7 @@ PACKAGE = Path(amclust.__file__).parent
 
 # From the bottom up: a module imports from rows below its own, or from its own package.
 LAYERS = [
-    ["_version", "_native", "_files", "_colours", "_restoring", "_model_zip", "_k_means"],
+    ["_version", "_native", "io", "io.files", "_colours", "_restoring", "io.container", "_k_means"],
     ["_config", "_rows", "_objectives", "_recipe", "_metrics"],
     ["_progress", "_geometry", "_parameters"],
     ["_validation", "_silhouettes"],
@@ -29,15 +29,16 @@ LAYERS = [
     ["_estimator"],
     ["_space"],
     ["_halving"],
-    ["_checkpoint"],
+    ["io.state"],
     ["_search"],
     ["_fitted"],
-    ["_model_file", "_plane", "datasets", "_tables", "_playground"],
+    ["io.model", "_plane", "datasets", "cli.tables", "_playground"],
     ["_voronoi"],
     ["plotting", "torch.autoencoders"],
     ["torch.deep"],
-    ["_report", "torch"],
-    ["_commands"],
+    ["report", "torch"],
+    ["cli.commands"],
+    ["cli.main"],
     ["cli"],
     ["__main__"],
 ]
@@ -46,8 +47,8 @@ LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 # What is imported upwards, inside a function and when it is called: an estimator writes files and
 # pages, and finds its backend.
 CALLED = {
-    ("_estimator", "_model_file"),
-    ("_estimator", "_report"),
+    ("_estimator", "io.model"),
+    ("_estimator", "report"),
     ("backends.base", "backends.native"),
     ("backends.base", "backends.torch"),
 }

@@ -19,9 +19,9 @@ from sklearn.exceptions import NotFittedError
 
 import amclust
 from amclust import ClAM, ClAMSearch
-from amclust._model_file import load_model, save_model
-from amclust._model_zip import ModelFileError
 from amclust._parameters import PARAMETERS
+from amclust.io.container import ModelFileError
+from amclust.io.model import load_model, save_model
 
 # These models stop early on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -499,7 +499,7 @@ def test_a_list_of_parts_said_to_be_elsewhere_is_not_read(content, scratch):
 
 
 def test_long_headers_are_neither_written_nor_read(fitted, content, scratch, tmp_path, monkeypatch):
-    monkeypatch.setattr("amclust._model_zip.LARGEST_HEADER", 500)
+    monkeypatch.setattr("amclust.io.container.LARGEST_HEADER", 500)
     with pytest.raises(ValueError, match="at most 500"):
         fitted("named").save(tmp_path / "model.amc")
     refused(scratch, content, "more than 500")

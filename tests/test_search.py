@@ -23,10 +23,11 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from amclust import ClAM, ClAMSearch, _checkpoint, _halving, _native, load
+from amclust import ClAM, ClAMSearch, _halving, _native, load
 from amclust._halving import TABLE_DTYPE, make_rungs, max_run_epochs, plan_rungs, ranked
 from amclust._space import PRESETS, Space
 from amclust._training import order_runs
+from amclust.io import state as _checkpoint
 
 SPACE = {
     "objective": ["silhouette", "completion"],

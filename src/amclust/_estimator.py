@@ -677,7 +677,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         >>> bool((loaded.predict(X) == model.labels_).all())
         True
         """
-        from amclust._model_file import save_model
+        from amclust.io.model import save_model
 
         save_model(self, path)
 
@@ -738,7 +738,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ...     model.report(X, f"{folder}/iris.html", title="Iris").name
         'iris.html'
         """
-        from amclust._report import write_report
+        from amclust.report import write_report
 
         return write_report(
             self,

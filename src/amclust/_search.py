@@ -19,7 +19,6 @@ from sklearn.utils import ClassifierTags, Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from amclust import _checkpoint
 from amclust._estimator import ClAM
 from amclust._halving import Rung, Search, State, make_rungs, max_run_epochs, plan_rungs
 from amclust._objectives import AUTO, find_objective
@@ -28,6 +27,7 @@ from amclust._progress import SearchBar, finish
 from amclust._space import PRESETS, Config, Space
 from amclust._validation import check_sample_weight, validate_rows
 from amclust._version import __version__
+from amclust.io import state as _checkpoint
 
 # A checkpoint is written at the end of every rung, and inside a long one every so many seconds.
 CHECKPOINT_SECONDS = 30.0

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from amclust import ClAM
-from amclust._report import write_report
+from amclust.report import write_report
 
 EVIL = '<a href="https://example.org">x</a><img src=x onerror=fail()>'
 

@@ -77,8 +77,8 @@ def model_bytes(tmp_path_factory):
     import pandas as pd
 
     from amclust import ClAM
-    from amclust._model_file import save_model
-    from amclust._tables import Columns
+    from amclust.cli.tables import Columns
+    from amclust.io.model import save_model
 
     frame = pd.DataFrame(rows()[0], columns=["width", "height"])
     frame["id"] = [f"{index:03}" for index in range(len(frame))]

@@ -13,7 +13,7 @@ from clear_groups import FAST, FAST_STREAM, rows
 
 import amclust as package
 from amclust import ClAM
-from amclust._tables import Columns, read_chunks, read_table
+from amclust.cli.tables import Columns, read_chunks, read_table
 
 COLUMNS = ("--id", "id", "--drop", "note")
 

@@ -7,10 +7,10 @@ import shlex
 
 import pytest
 
-from amclust import _tables
-from amclust._commands import _options
-from amclust._tables import _cells
 from amclust.cli import COMMANDS, build_parser
+from amclust.cli import tables as _tables
+from amclust.cli.commands import _options
+from amclust.cli.tables import _cells
 
 NAMES = [command.__name__.rpartition(".")[2] for command in COMMANDS]
 

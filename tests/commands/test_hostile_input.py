@@ -13,8 +13,8 @@ import pytest
 from clear_groups import FAST, rows
 
 import amclust as package
-from amclust._tables import TableWriter
 from amclust.cli import main
+from amclust.cli.tables import TableWriter
 
 LINES = [f"{a:.3f},{b:.3f}" for a, b in rows(20)[0]]
 
@@ -335,7 +335,7 @@ def test_a_kill_while_writing_leaves_the_old_file(table, model):
     out.write_text("old")
     code = (
         "import os, signal, sys\n"
-        "from amclust._tables import TableWriter\n"
+        "from amclust.cli.tables import TableWriter\n"
         "write = TableWriter.write\n"
         "def die(self, frame):\n"
         "    write(self, frame)\n"
@@ -369,7 +369,7 @@ def test_a_mistake_of_ours_is_no_traceback_either(amclust, table, model, monkeyp
 
 
 def test_without_pandas_the_extra_is_named(amclust, table, monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("amclust._tables")]:
+    for name in [name for name in sys.modules if name.startswith("amclust.cli.tables")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pandas", None)
     failed(amclust("fit", table, "-k", 2), 'pip install "amclust[table]"')

@@ -110,7 +110,7 @@ def test_bench_on_a_table(amclust, table):
 def test_bench_scales_as_the_estimator_does(folder):
     from sklearn.preprocessing import StandardScaler
 
-    from amclust._commands.bench import scaled_rows
+    from amclust.cli.commands.bench import scaled_rows
 
     X = np.random.default_rng(0).normal(size=(30, 3)) * [1, 10, 0] + [0, 5, 7]
     np.testing.assert_allclose(

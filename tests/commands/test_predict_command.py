@@ -10,8 +10,8 @@ from clear_groups import FAST, rows
 
 import amclust as package
 from amclust import ClAM
-from amclust._commands import _input
-from amclust._tables import read_table
+from amclust.cli.commands import _input
+from amclust.cli.tables import read_table
 
 COLUMNS = ("--id", "id", "--drop", "note")
 
@@ -169,7 +169,7 @@ def test_slow_reading_is_told_on_a_terminal(amclust, table, model, monkeypatch):
         told.set()
 
     told, shown = threading.Event(), []
-    monkeypatch.setattr("amclust._tables.read_table", slowly)
+    monkeypatch.setattr("amclust.cli.tables.read_table", slowly)
     monkeypatch.setattr(_input, "PATIENCE", 0.0)
     monkeypatch.setattr(_input.ProgressLine, "show", show)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)

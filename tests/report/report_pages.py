@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 from plotly.offline import get_plotlyjs
 
-from amclust._report import write_report
+from amclust.report import write_report
 
 
 @lru_cache

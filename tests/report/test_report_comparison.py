@@ -8,8 +8,8 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import scale
 
 from amclust import ClAM
-from amclust._report._comparison import compare_with_k_means
-from amclust._report._subject import Subject
+from amclust.report._comparison import compare_with_k_means
+from amclust.report._subject import Subject
 
 
 def test_the_numbers_are_those_of_an_independent_run(iris, iris_model):

@@ -10,9 +10,9 @@ from sklearn.preprocessing import scale
 
 from amclust import ClAM
 from amclust._plane import Plane
-from amclust._report import _subject
-from amclust._report._clusters import Profiles
-from amclust._report._subject import Subject
+from amclust.report import _subject
+from amclust.report._clusters import Profiles
+from amclust.report._subject import Subject
 
 
 def test_rows_are_projected_on_their_principal_components(iris, iris_page):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from amclust._report._numbers import (
+from amclust.report._numbers import (
     ColumnFormat,
     column_formats,
     counted,

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from amclust import ClAM, ClAMSearch
-from amclust._report import _subject, write_report
+from amclust.report import _subject, write_report
 
 LARGEST = 6_000_000
 EVIL = "</script><img src=x onerror=alert(1)>{{plotly}}<!--<b>&amp;\"'`\u2028"
@@ -228,13 +228,13 @@ def test_an_existing_file_is_only_replaced_when_asked(iris, iris_model, tmp_path
 
 
 def test_without_plotly_the_extra_is_named(iris, iris_model, tmp_path, monkeypatch):
-    monkeypatch.setattr("amclust._report._write.find_spec", lambda name: None)
+    monkeypatch.setattr("amclust.report._write.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "amclust\[plot\]"'):
         write_report(iris_model, iris, tmp_path / "page.html")
 
 
 def test_a_loaded_model_gives_the_same_page(iris, iris_model, iris_page, tmp_path):
-    from amclust._model_file import load_model, save_model
+    from amclust.io.model import load_model, save_model
 
     save_model(iris_model, tmp_path / "iris.amc")
     loaded = load_model(tmp_path / "iris.amc").model

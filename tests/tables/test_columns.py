@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from amclust._tables import Columns, TableError, read_table, write_table
-from amclust._tables._cells import PLAIN, Refusal, all_to_numbers, to_numbers
+from amclust.cli.tables import Columns, TableError, read_table, write_table
+from amclust.cli.tables._cells import PLAIN, Refusal, all_to_numbers, to_numbers
 
 NAN = float("nan")
 

@@ -13,7 +13,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from amclust._tables import Columns, TableError, read_chunks, read_table, write_table
+from amclust.cli.tables import Columns, TableError, read_chunks, read_table, write_table
 
 TABLE = pa.table(
     {

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from amclust._tables import Columns, TableError, read_chunks, read_table, write_table
+from amclust.cli.tables import Columns, TableError, read_chunks, read_table, write_table
 
 FORMATS = ["csv", "csv.gz", "tsv", "parquet", "arrow", "arrows", "npy", "npz"]
 

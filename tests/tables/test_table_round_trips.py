@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from amclust._tables import Columns, TableWriter, read_chunks, read_table, write_table
+from amclust.cli.tables import Columns, TableWriter, read_chunks, read_table, write_table
 
 # Without control characters, which not every format can hold, but with line ends and quotes.
 letters = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]) | st.sampled_from(

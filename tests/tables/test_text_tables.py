@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from amclust._tables import Columns, TableError, TableWarning, _text, read_chunks, read_table
+from amclust.cli.tables import Columns, TableError, TableWarning, _text, read_chunks, read_table
 
 NAN = float("nan")
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from amclust._tables import TableError, TableWriter, _excel_writing, read_table, write_table
+from amclust.cli.tables import TableError, TableWriter, _excel_writing, read_table, write_table
 
 SUFFIXES = ["csv", "csv.gz", "tsv", "parquet", "feather", "arrows", "npy", "npz", "xlsx"]
 FRAME = pd.DataFrame({"x": [1.5, np.nan], "n": [1, 2], "text": ["a, b", 'c "d"\ne\tf']})
@@ -138,7 +138,7 @@ def test_a_kill_in_the_middle_leaves_the_old_table(tmp_path):
     program = """
         import os, signal, sys
         import pandas as pd
-        from amclust._tables import TableWriter
+        from amclust.cli.tables import TableWriter
         with TableWriter(sys.argv[1], overwrite=True) as writer:
             for _ in range(10):
                 writer.write(pd.DataFrame({"x": range(100_000)}))

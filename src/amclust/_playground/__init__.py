@@ -7,7 +7,7 @@ import webbrowser
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from amclust._files import atomic_write
+from amclust.io.files import atomic_write
 
 
 def open_playground(output: str | os.PathLike[str] | None = None, show: bool = True) -> Path:

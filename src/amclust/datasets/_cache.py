@@ -6,10 +6,10 @@ import hashlib
 import tempfile
 from pathlib import Path
 
-from amclust._files import atomic_write
 from amclust.datasets._folders import read_files
 from amclust.datasets._registry import DatasetInfo
 from amclust.datasets._table import Table, write_csv, write_idx
+from amclust.io.files import atomic_write
 
 
 def is_cached(info: DatasetInfo, cache: Path) -> bool:

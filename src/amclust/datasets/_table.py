@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from amclust._files import atomic_write
+from amclust.io.files import atomic_write
 
 # What reading a damaged file can raise.
 DAMAGE = (ValueError, EOFError, csv.Error, gzip.BadGzipFile, zlib.error)

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from amclust._checkpoint import differences, digest
+from amclust.io.state import differences, digest
 
 KIND = "amclust.DeepClAM"
 # Parameters that change nothing in what is computed.

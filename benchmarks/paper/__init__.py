@@ -1,1 +1,0 @@
-"""The paper's evaluation, every table and figure: ``python -m benchmarks.paper``."""

@@ -1,0 +1,1 @@
+"""The paper's evaluation, every table and figure: ``python -m paper``."""

@@ -1,0 +1,86 @@
+"""Silhouettes against one hyperparameter, a line for each number of steps T.
+
+All other hyperparameters are the paper's best for the set. A point is the best silhouette of a few
+restarts, whatever its clusters; the number of living clusters is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from amclust._space import PRESETS
+from benchmarks.quality.methods import draw_seeds
+from benchmarks.quality.scoring import living_clusters, silhouettes
+from paper import sets
+from paper.costs import FIT_SECONDS
+from paper.experiments.base import Unfinished
+from paper.methods.base import Config, product
+from paper.methods.clam import CLAM
+from paper.published import BEST_HYPERPARAMETERS
+from paper.runs import Run
+from paper.settings import Settings
+
+STEPS = (2, 5, 10, 20)
+_SIX = ("zoo", "ecoli", "movement_libras", "yale", "gcm", "segment")
+_THREE = ("zoo", "yale", "ecoli")
+CURVES = {"beta": _SIX, "learning_rate": _SIX, "mask_prob": _THREE, "mask_value": _THREE}
+
+
+class Curves:
+    """A run is one hyperparameter on one set."""
+
+    name = "curves"
+    alone = False
+    methods = tuple(CURVES)
+    protocols = ("paper",)
+
+    def runs(self, settings: Settings) -> Iterator[Run]:
+        for parameter, names in CURVES.items():
+            for name in names:
+                if settings.sets is None or name in settings.sets:
+                    used = sets.set_in_place_of(name, settings.data_dir)
+                    yield Run(self.name, used, parameter, "paper")
+
+    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
+        best = BEST_HYPERPARAMETERS[sets.paper_set(run.set)]._asdict()
+        return {
+            "fixed": {**best, **CLAM.fixed(settings), "init": "auto"},
+            "steps": STEPS,
+            "values": PRESETS["paper"][0][run.method],
+            "restarts": settings.curve_restarts,
+        }
+
+    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+        table = sets.load(run.set, settings.data_dir)
+        found = unfinished.state or {"silhouettes": [], "living": []}
+        configs = _configs(run)
+        seeds = draw_seeds(run.seed, settings.curve_restarts)
+        for config in configs[len(found["silhouettes"]) :]:
+            labels = np.stack([CLAM.fit(table, config, seed, settings) for seed in seeds])
+            scores = np.nan_to_num(silhouettes(table.features, labels), nan=-1.0)
+            best = int(scores.argmax())
+            found["silhouettes"].append(round(float(scores[best]), 5))
+            found["living"].append(living_clusters(labels[best]))
+            unfinished.keep(found)
+        return {
+            "n_clusters": table.n_clusters,
+            "steps": [config["n_steps"] for config in configs],
+            "values": [config[run.method] for config in configs],
+            **found,
+        }
+
+    def expected_seconds(self, run: Run, settings: Settings) -> float:
+        weight = sum(CLAM.weight(config) for config in _configs(run))
+        return weight * settings.curve_restarts * FIT_SECONDS["clam"].get(run.set, 3.0)
+
+
+def _configs(run: Run) -> list[Config]:
+    best = BEST_HYPERPARAMETERS[sets.paper_set(run.set)]._asdict()
+    varied = product(n_steps=STEPS, **{run.method: PRESETS["paper"][0][run.method]})
+    return [{**best, "init": "auto", **config} for config in varied]
+
+
+CURVES_EXPERIMENT = Curves()

@@ -1,0 +1,187 @@
+"""Partitions of the sets by all methods, under three protocols: tables 1, 2 and 3.
+
+paper
+    The paper's: everything in the grid, the best silhouette wins, whatever its clusters. The best
+    of the partitions that have k living clusters is kept beside it.
+honest
+    Every method gets the same number of single fits, drawn from its grid, and the same rule: the
+    best silhouette among the partitions with k living clusters. Several seeds.
+default
+    ClAM as it comes. Several seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import nan
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from benchmarks.data import IntArray, Table
+from benchmarks.quality.cells import pack_labels
+from benchmarks.quality.methods import draw_seeds
+from benchmarks.quality.scoring import largest_share, living_clusters, silhouettes
+from paper import sets
+from paper.costs import FIT_SECONDS, SCORE_SECONDS
+from paper.experiments.base import Unfinished
+from paper.methods import METHODS, PROTOCOL_METHODS
+from paper.methods.base import Config, FitError, Method, draw_configs
+from paper.runs import Run
+from paper.settings import Settings
+
+_DIGITS = 5
+
+
+class Partitions:
+    """A run is a method on a set, with all its configurations."""
+
+    name = "partitions"
+    alone = False
+    methods = tuple(METHODS)
+    protocols = tuple(PROTOCOL_METHODS)
+
+    def runs(self, settings: Settings) -> Iterator[Run]:
+        names = settings.sets or sets.TABLE_SETS
+        names = tuple(sets.set_in_place_of(name, settings.data_dir) for name in names)
+        for protocol, methods in PROTOCOL_METHODS.items():
+            for name in names:
+                for method in methods:
+                    if METHODS[method].covers(name):
+                        seeds = range(_seeds(METHODS[method], name, protocol, settings))
+                        yield from (Run(self.name, name, method, protocol, s) for s in seeds)
+
+    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
+        method = METHODS[run.method]
+        configs = _configs(run, settings)
+        return {
+            "rows": method.rows(run.set, settings),
+            "judged_rows": settings.sample_rows,
+            "fixed": method.fixed(settings),
+            "fits": len(configs),
+            "configs": _as_columns(configs),
+        }
+
+    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+        method = METHODS[run.method]
+        table = sets.load(run.set, settings.data_dir, method.rows(run.set, settings))
+        configs = _configs(run, settings)
+        seeds = draw_seeds(run.seed, len(configs))
+        judge = _Judge(table, settings.sample_rows)
+        if unfinished.state is not None:
+            judge.restore(unfinished.state)
+        for index in range(len(judge.silhouettes), len(configs)):
+            config, seed = configs[index], seeds[index]
+            try:
+                labels = method.fit(table, config, seed, settings)
+            except FitError:
+                judge.add_failure()
+            else:
+                judge.add(labels, config, seed)
+            unfinished.keep(judge.state)
+        return {
+            "n_clusters": table.n_clusters,
+            "rows": len(table.classes),
+            "features": table.features.shape[1],
+            **judge.state,
+        }
+
+    def expected_seconds(self, run: Run, settings: Settings) -> float:
+        configs = _configs(run, settings)
+        fit = FIT_SECONDS[run.method].get(run.set, nan)
+        weight = sum(METHODS[run.method].weight(config) for config in configs)
+        return weight * fit + len(configs) * SCORE_SECONDS.get(run.set, nan)
+
+
+class _Judge:
+    """Scores partitions, and keeps the best by either rule."""
+
+    def __init__(self, table: Table, most_rows: int) -> None:
+        self._table = table
+        self._rows = _judged_rows(len(table.classes), most_rows)
+        self._features = np.ascontiguousarray(table.features[self._rows])
+        self.silhouettes: list[float | None] = []
+        self.living: list[int] = []
+        self._best: dict[str, dict[str, Any] | None] = {"best": None, "living": None}
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What was found so far, as plain values."""
+        return {"silhouettes": self.silhouettes, "living_clusters": self.living, **self._best}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.silhouettes, self.living = state["silhouettes"], state["living_clusters"]
+        self._best = {rule: state[rule] for rule in self._best}
+
+    def add_failure(self) -> None:
+        self.silhouettes.append(None)
+        self.living.append(0)
+
+    def add(self, labels: IntArray, config: Config, seed: int) -> None:
+        labels = np.unique(labels, return_inverse=True)[1]
+        living = living_clusters(labels)
+        score = float(silhouettes(self._features, labels[self._rows][None])[0])
+        self.living.append(living)
+        self.silhouettes.append(None if np.isnan(score) else round(score, _DIGITS))
+        if np.isnan(score):
+            return
+        found = None
+        for rule, kept in self._best.items():
+            if kept is None or _rank(rule, living, score) > _rank(
+                rule, kept["living"], kept["silhouette"]
+            ):
+                found = found or self._describe(labels, config, seed, living, score)
+                self._best[rule] = found
+
+    def _describe(
+        self, labels: IntArray, config: Config, seed: int, living: int, score: float
+    ) -> dict[str, Any]:
+        return {
+            "index": len(self.silhouettes) - 1,
+            "config": config,
+            "seed": seed,
+            "silhouette": round(score, _DIGITS),
+            "living": living,
+            "largest": round(largest_share(labels), _DIGITS),
+            "nmi": round(normalized_mutual_info_score(self._table.classes, labels), _DIGITS),
+            "ari": round(adjusted_rand_score(self._table.classes, labels), _DIGITS),
+            "labels": pack_labels(labels),
+        }
+
+
+def _rank(rule: str, living: int, score: float) -> tuple[int, float]:
+    """Order partitions: by silhouette alone, or living clusters first."""
+    return (living if rule == "living" else 0), round(score, _DIGITS)
+
+
+def _judged_rows(rows: int, most: int) -> IntArray:
+    """Choose the rows that silhouettes are taken of, always the same."""
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(0).permutation(rows)[:most])
+
+
+def _seeds(method: Method, name: str, protocol: str, settings: Settings) -> int:
+    if protocol == "paper" or not method.seeded:
+        return 1
+    seeds = settings.honest_budget(name)[1]
+    return min(seeds, method.honest_seeds or seeds)
+
+
+def _configs(run: Run, settings: Settings) -> list[Config]:
+    method = METHODS[run.method]
+    if run.protocol == "paper":
+        return method.paper_configs(run.set, settings)
+    if run.protocol == "default":
+        return method.single_configs(run.set, settings)[:1]
+    return draw_configs(method, run.set, settings, run.seed)
+
+
+def _as_columns(configs: list[Config]) -> dict[str, list[Any]]:
+    """Write configurations as columns, with None where one has not the parameter."""
+    names = dict.fromkeys(name for config in configs for name in config)
+    return {name: [config.get(name) for config in configs] for name in names}
+
+
+PARTITIONS = Partitions()

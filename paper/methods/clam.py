@@ -1,0 +1,123 @@
+"""ClAM as published, and its two ablations.
+
+A configuration is a single run of 200 epochs. Under the paper's protocol there are first runs with
+the paper's best hyperparameters, at its β and at half of it (its program computes exp(−β/2‖·‖²)),
+then runs with hyperparameters drawn from its grid. Memories are seeded in two ways: as ClAM does,
+and from the normal distribution of the paper's program. All three variants get the same draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import ParameterSampler
+
+from amclust import ClAM
+from amclust._space import PAPER_STEP, PRESETS, parameters_of
+from benchmarks.data import IntArray, Table
+from paper.methods.base import Config, PlainMethod
+from paper.published import BEST_HYPERPARAMETERS
+from paper.sets import paper_set
+from paper.settings import Settings
+
+_DRAWN = ("beta", "n_steps", "batch_size", "learning_rate", "mask_prob", "mask_value")
+_MASKING = ("mask_prob", "mask_value")
+_IMMATERIAL = ("n_clusters", "n_jobs", "random_state", "verbose")
+_DRAW_SEED = 0
+# Draws of the honest protocol come from a part of the grid of this size, the same for all seeds.
+_SINGLE_CONFIGS = 2_000
+
+# Where the paper's program draws its memories: mean and standard deviation.
+NORMAL = (0.1, 0.1)
+
+
+@dataclass(frozen=True)
+class ClAMMethod(PlainMethod):
+    """One variant of the published method."""
+
+    name: str
+    title: str
+    parameters: dict[str, Any]
+
+    def fixed(self, settings: Settings) -> Config:
+        shared = {"step_size": PAPER_STEP, "n_init": 1, "early_stopping": False}
+        return {**self.parameters, **shared, "max_epochs": settings.epochs}
+
+    def weight(self, config: Config) -> float:
+        """Small batches and many steps take longer; 10 steps with batches of 256 count as one."""
+        batches = {8: 1.4, 16: 1.2}.get(config["batch_size"], 1.0)
+        return batches * (0.4 + 0.06 * config["n_steps"])
+
+    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
+        best = BEST_HYPERPARAMETERS[paper_set(name)]._asdict()
+        drawn = _draw(settings.clam_runs[name], inits=("auto", "normal"))
+        restarts = min(settings.published_restarts, max(1, len(drawn) // 10))
+        published = [
+            {**best, "beta": best["beta"] * factor, "init": init}
+            for factor in (1.0, 0.5)
+            for init in ("auto", "normal")
+            for _ in range(restarts)
+        ]
+        return [self._without_masks(config) for config in [*published, *drawn]]
+
+    def single_configs(self, name: str, settings: Settings) -> list[Config]:
+        return [self._without_masks(config) for config in _draw(_SINGLE_CONFIGS, inits=("auto",))]
+
+    def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
+        return self.model(table, config, seed, settings).fit(table.features).labels_
+
+    def model(self, table: Table, config: Config, seed: int, settings: Settings) -> ClAM:
+        """Give the estimator of one run."""
+        config = {**config, **self.fixed(settings)}
+        if config["init"] == "normal":
+            shape = table.n_clusters, table.features.shape[1]
+            config["init"] = np.random.default_rng(seed).normal(*NORMAL, shape)
+        parameters = parameters_of(config, ClAM())
+        return ClAM(table.n_clusters, **parameters, n_jobs=1, random_state=seed)
+
+    def _without_masks(self, config: Config) -> Config:
+        if self.parameters["objective"] == "completion":
+            return config
+        return {name: value for name, value in config.items() if name not in _MASKING}
+
+
+@cache
+def _draw(count: int, inits: tuple[str, ...]) -> list[Config]:
+    """Draw from the paper's grid, always the same."""
+    grid = PRESETS["paper"][0]
+    space = {name: grid[name] for name in _DRAWN} | {"init": list(inits)}
+    sampler = ParameterSampler(space, count, random_state=_DRAW_SEED)
+    return [{name: config[name] for name in (*_DRAWN, "init")} for config in sampler]
+
+
+class DefaultClAM(PlainMethod):
+    """ClAM without a parameter but the number of clusters; no search, no protocol."""
+
+    name = "clam-default"
+    title = "ClAM's default"
+
+    def fixed(self, settings: Settings) -> Config:
+        """Spell the defaults out, so that a changed one changes the definition."""
+        defaults = ClAM().get_params()
+        return {name: value for name, value in defaults.items() if name not in _IMMATERIAL}
+
+    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
+        return [{}]
+
+    def single_configs(self, name: str, settings: Settings) -> list[Config]:
+        return [{}]
+
+    def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
+        model = ClAM(table.n_clusters, n_jobs=1, random_state=seed, **config)
+        return model.fit(table.features).labels_
+
+
+CLAM = ClAMMethod("clam", "ClAM", {"objective": "completion"})
+CLAM_UNMASKED = ClAMMethod("clam-unmasked", "ClAM, no masking", {"objective": "reconstruction"})
+CLAM_WEIGHTED = ClAMMethod(
+    "clam-weighted", "ClAM, weighted", {"objective": "completion", "weights": "learn"}
+)
+CLAM_DEFAULT = DefaultClAM()

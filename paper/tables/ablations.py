@@ -1,0 +1,108 @@
+"""What masking and learned weights do: differences of pairs that share draws and seeds."""
+
+from __future__ import annotations
+
+from math import sqrt
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+from scipy.stats import t as student
+
+from benchmarks.quality.grids import Grid, signed
+from paper import sets
+from paper.view import NOT_RUN, View
+
+# What is asked: the variant that has it, and the one that has it not.
+QUESTIONS = {"masking": ("clam", "clam-unmasked"), "learned weights": ("clam-weighted", "clam")}
+QUANTITIES = {"silhouette": "silhouette", "nmi": "NMI", "ari": "ARI"}
+_LEVEL = 0.95
+
+
+class Effect(NamedTuple):
+    """A mean difference, and half of its confidence interval.
+
+    Attributes
+    ----------
+    mean, half_width : float
+        Of the differences; their interval is of 95 %, by Student's t.
+    pairs : int
+        How many differences there are.
+    """
+
+    mean: float
+    half_width: float
+    pairs: int
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return abs(self.mean) > self.half_width
+
+    def __str__(self) -> str:
+        """Write it, bold where it is clear."""
+        text = f"{signed(self.mean)} ± {self.half_width:.3f}"
+        return f"**{text}**" if self.is_clear else text
+
+
+def effect_on(view: View, name: str, question: str, quantity: str) -> Effect | None:
+    """Compare the two variants on one set, seed by seed, under the honest protocol."""
+    with_it, without = (
+        {
+            record.run.seed: record.results["living"][quantity]
+            for record in view.partitions(name, method, "honest")
+            if record.results["living"]
+        }
+        for method in QUESTIONS[question]
+    )
+    return effect([with_it[seed] - without[seed] for seed in with_it.keys() & without.keys()])
+
+
+def effect_in_all(view: View, question: str, quantity: str) -> Effect | None:
+    """Compare the two variants over the sets: their mean differences are the sample."""
+    found = [effect_on(view, name, question, quantity) for name in view.table_sets]
+    return effect([one.mean for one in found if one is not None])
+
+
+def effect(differences: list[float]) -> Effect | None:
+    """Give the mean and its interval; None of fewer than two differences."""
+    count = len(differences)
+    if count < 2:
+        return None
+    width = student.ppf((1 + _LEVEL) / 2, count - 1) * stdev(differences) / sqrt(count)
+    return Effect(fmean(differences), float(width), count)
+
+
+def ablations(view: View) -> Grid:
+    """A row a set, and one for all of them."""
+    columns = [f"{question}: {title}" for question in QUESTIONS for title in QUANTITIES.values()]
+    pairs = [(question, quantity) for question in QUESTIONS for quantity in QUANTITIES]
+    rows = [
+        [sets.title(name), *(_cell(effect_on(view, name, *pair)) for pair in pairs)]
+        for name in view.table_sets
+    ]
+    rows.append(["all sets", *(_cell(effect_in_all(view, *pair)) for pair in pairs)])
+    return Grid("Do self-supervision and weights matter?", ["", *columns], rows)
+
+
+def verdict(view: View) -> str:
+    """Say in words what the differences come to."""
+    sentences = []
+    for question in QUESTIONS:
+        for quantity, title in QUANTITIES.items():
+            found = [effect_on(view, name, question, quantity) for name in view.table_sets]
+            clear = [one for one in found if one is not None and one.is_clear]
+            better = sum(one.mean > 0 for one in clear)
+            whole = effect_in_all(view, question, quantity)
+            if whole is None:
+                continue
+            sense = "clear" if whole.is_clear else "not clear"
+            sentences.append(
+                f"- {question}, {title}: clearly better on {better}, clearly worse on "
+                f"{len(clear) - better} of {sum(one is not None for one in found)} sets; over the "
+                f"sets {signed(whole.mean)} ± {whole.half_width:.3f}, which is {sense}."
+            )
+    return "\n".join(sentences)
+
+
+def _cell(found: Effect | None) -> str:
+    return NOT_RUN if found is None else str(found)

@@ -1,0 +1,93 @@
+"""What tables and figures look at: the records, by what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from paper import sets
+from paper.published import Row
+from paper.runs import Record, Records, Run
+from paper.settings import Settings
+
+NOT_RUN = "not run"
+
+
+class Origin(NamedTuple):
+    """Which records a table or figure is made of; empty: all.
+
+    Attributes
+    ----------
+    experiment : str
+        A key of `paper.experiments.EXPERIMENTS`.
+    protocols, methods : tuple of str
+        As in the runs.
+    """
+
+    experiment: str
+    protocols: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> str:
+        """Write it as options of the command line."""
+        parts = {
+            "--experiments": (self.experiment,),
+            "--protocols": self.protocols,
+            "--methods": self.methods,
+        }
+        return " ".join(f"{name} {' '.join(values)}" for name, values in parts.items() if values)
+
+
+class View:
+    """All records of a folder, read once."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._records: dict[str, dict[Run, Record]] = {}
+
+    def records(self, experiment: str) -> dict[Run, Record]:
+        """Give the records of an experiment by their runs."""
+        if experiment not in self._records:
+            found = Records(self.settings.folder).all(experiment)
+            self._records[experiment] = {record.run: record for record in found}
+        return self._records[experiment]
+
+    def all(self) -> Iterator[Record]:
+        """Give every record."""
+        for experiment in Records(self.settings.folder).experiments():
+            yield from self.records(experiment).values()
+
+    def one(self, *run: Any) -> Record | None:
+        """Give the record of a run."""
+        wanted = Run(*run)
+        return self.records(wanted.experiment).get(wanted)
+
+    def partitions(self, name: str, method: str, protocol: str) -> list[Record]:
+        """Give the records of a method on a set, by seeds."""
+        found = [
+            record
+            for run, record in self.records("partitions").items()
+            if (run.set, run.method, run.protocol) == (name, method, protocol)
+        ]
+        return sorted(found, key=lambda record: record.run.seed)
+
+    def chosen(self, name: str, method: str, rule: str = "best") -> dict[str, Any] | None:
+        """Give what the paper's protocol chose: by silhouette alone, or living clusters first."""
+        record = self.one("partitions", name, method, "paper")
+        return record.results[rule] if record else None
+
+    @cached_property
+    def table_sets(self) -> list[str]:
+        """The rows of the tables, with what stands in for a set that has no record."""
+        ran = {run.set for run in self.records("partitions")}
+        stand_ins = {name: other for name, other in sets.STAND_INS.items() if name not in ran}
+        return [stand_ins.get(name, name) for name in sets.TABLE_SETS]
+
+
+def published(table: dict[str, Row], name: str, method: str) -> float | None:
+    """Give the paper's number, none for a set that only stands in for one of the paper's."""
+    if sets.paper_set(name) != name:
+        return None
+    return table[name].get(method)

@@ -1,5 +1,0 @@
-"""The report: one self-contained page about a clustering."""
-
-from amclust._report._write import write_report
-
-__all__ = ["write_report"]

@@ -1,0 +1,401 @@
+"""Options that several commands share, and what their values may be."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from amclust._metrics import NATIVE_METRICS
+from amclust._objectives import AUTO, OBJECTIVES
+from amclust._parameters import PARAMETERS, SCALES, check_parameters
+
+if TYPE_CHECKING:
+    from amclust._estimator import ClAM
+
+Parser = argparse.ArgumentParser
+Commands = Any  # argparse's own type for it is private
+
+WIDTH = 79  # of a help text
+# Of tables; those of `amclust.cli.tables`, which takes long to import.
+FORMATS = ("csv", "tsv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx")
+# Cells that count as missing in text, besides empty ones and those of old C libraries (1.#IND).
+MISSING = (
+    *("NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
+    *("NULL", "null", "None", "?", "-"),
+)
+# For commands that read a model file, which knows the names of its columns.
+KNOWN_COLUMNS = (
+    "\nA model file has its columns: only --id counts, unless it was made without names."
+)
+READING = f"""Found out from the file where not given; .txt is read as CSV, .npz if it has one
+array, and JSON not at all. Missing cells are empty or one of
+{textwrap.fill(" ".join(MISSING), WIDTH - 4)}"""
+# Marks in numbers, by names that need no quotes in a shell.
+MARKS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}
+# Of --scale and --weights: what ClAM calls None.
+NONE = "none"
+# Rows of a chunk with --stream, and ClAM's restarts and epochs. They are no defaults of argparse:
+# those who give one of these where it does not count are told.
+CHUNK_ROWS, RESTARTS, EPOCHS = 16_384, 10, 200
+# Parameters of ClAM that have an option of their own, which --set could contradict.
+OWN_OPTIONS = {
+    "n_clusters": "-k",
+    "objective": "--objective",
+    "metric": "--metric",
+    "scale": "--scale",
+    "beta": "--beta",
+    "weights": "--weights",
+    "n_init": "--restarts",
+    "max_epochs": "--epochs",
+    "random_state": "--seed",
+    "n_jobs": "--threads",
+}
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Leaves examples as they are, and room for the names of options."""
+
+    def __init__(self, prog: str, **more: Any) -> None:
+        super().__init__(prog, **{"max_help_position": 25, "width": WIDTH, **more})
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """Write -o, --output FILE where argparse would write FILE twice."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
+
+def add_command(
+    commands: Commands, name: str, summary: str, description: str, *, usage: str, examples: str
+) -> Parser:
+    """Add the parser of a command; `examples` are lines that run in an empty folder, in order."""
+    parser: Parser = commands.add_parser(
+        name,
+        help=summary,
+        usage=f"amclust {name} {usage}",
+        description=textwrap.fill(description, WIDTH),
+        epilog=epilog(examples),
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    return parser
+
+
+def epilog(examples: str, more: str = "") -> str:
+    """Return what stands below the options."""
+    shown = "".join(f"\n  {line}" for line in examples.strip().splitlines())
+    return (
+        f"examples, which run in this order in an empty folder:{shown}\n\n{more}"
+        "exit codes:\n"
+        "  0 fine, 1 the work failed (a table, a model, the disk), 2 wrong arguments,\n"
+        "  130 stopped by Ctrl-C, 143 by SIGTERM"
+    )
+
+
+def add_table(parser: Parser, *, nargs: str | None = None, note: str = "") -> None:
+    """Add the table to read, its columns and how to read it."""
+    parser.add_argument(
+        "table",
+        nargs=nargs,
+        help="CSV or TSV (also .gz), Parquet, Arrow, NumPy or Excel file; - is standard input",
+    )
+    add_columns(parser, note)
+    add_reading(parser)
+
+
+def add_columns(parser: Parser, note: str = "") -> None:
+    """Add the choice of columns."""
+    group = parser.add_argument_group(
+        "columns",
+        "Names are separated by commas. Quote names with commas, as in '\"a,1\",c', or\n"
+        f"give the option again; --use=-x for names that begin with a dash.{note}",
+    )
+    group.add_argument("--use", metavar="NAMES", action="append", help="only these columns")
+    group.add_argument("--drop", metavar="NAMES", action="append", help="all but these columns")
+    group.add_argument("--id", metavar="NAME", help="the column that names the rows")
+    group.add_argument(
+        "--one-hot",
+        metavar="NAMES",
+        action="append",
+        help='encode these text columns as 0/1 columns; "all" is all of them',
+    )
+
+
+def add_reading(parser: Parser) -> None:
+    """Add how to read a table."""
+    group = parser.add_argument_group("reading", READING)
+    group.add_argument(
+        "--format", metavar="NAME", choices=FORMATS, help=f"one of {', '.join(FORMATS)}"
+    )
+    group.add_argument("--delimiter", metavar="TEXT", help='between cells, ";" or "tab" say')
+    group.add_argument("--encoding", metavar="NAME", help="of a text file, latin-1 say")
+    group.add_argument("--sheet", metavar="NAME", help="of an Excel file: its name or number")
+    group.add_argument(
+        "--decimal",
+        metavar="MARK",
+        type=decimal_mark,
+        help="in text files: point or comma (default: point)",
+    )
+    group.add_argument(
+        "--thousands",
+        metavar="MARK",
+        type=thousands_mark,
+        help="between groups of three digits: comma, point, space, apostrophe",
+    )
+    group.add_argument(
+        "--no-header", action="store_true", help="the first line is a row, not the columns' names"
+    )
+
+
+def add_stream(parser: Parser, what: str) -> None:
+    """Add reading in chunks."""
+    parser.add_argument("--stream", action="store_true", help=what)
+    parser.add_argument(
+        "--chunk-rows",
+        metavar="N",
+        type=positive,
+        help=f"rows of a chunk with --stream (default: {CHUNK_ROWS})",
+    )
+
+
+def check_stream(parser: Parser, arguments: argparse.Namespace) -> None:
+    """Refuse options that count only with --stream, or only without."""
+    with_stream, without = ("chunk_rows", "passes"), ("restarts", "epochs")
+    for name in without if arguments.stream else with_stream:
+        if getattr(arguments, name, None) is not None:
+            word = "without" if arguments.stream else "with"
+            parser.error(f"argument --{name.replace('_', '-')}: counts only {word} --stream")
+    arguments.chunk_rows = arguments.chunk_rows or CHUNK_ROWS
+
+
+def add_clusters(parser: Parser, *, required: bool = True, auto: bool = True) -> None:
+    """Add the number of clusters."""
+    words = "number of clusters, say 7; 2:10 (2 to 10) or 2,3,5 tries several"
+    if auto:
+        words = "number of clusters, say 7; auto, 2:10 (2 to 10) or 2,3,5 let the rows decide"
+    parser.add_argument(
+        "-k",
+        "--clusters",
+        metavar="K",
+        type=clusters if auto else clusters_to_try,
+        required=required,
+        help=words,
+    )
+
+
+def add_model(parser: Parser) -> None:
+    """Add the main parameters of ClAM."""
+    group = parser.add_argument_group("model")
+    group.add_argument(
+        "--objective",
+        choices=[AUTO, *OBJECTIVES],
+        default=AUTO,
+        help=f"what training is for (default: {AUTO}): {_objectives()}",
+    )
+    add_distances(group)
+    group.add_argument(
+        "--beta", type=beta, default="auto", help="inverse temperature (default: auto)"
+    )
+    group.add_argument(
+        "--weights",
+        type=weights,
+        default=None,
+        help="of the memories: none, learn, or a number each, as 1,2,1 (default: none)",
+    )
+    group.add_argument("--restarts", metavar="N", type=positive, help=f"default: {RESTARTS}")
+    group.add_argument(
+        "--epochs", metavar="N", type=positive, help=f"of a restart (default: {EPOCHS})"
+    )
+    group.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        type=setting,
+        action="append",
+        default=[],
+        help="any other parameter of amclust.ClAM, as --set n_steps=20",
+    )
+    add_seed(group)
+
+
+def _objectives() -> str:
+    """List the objectives."""
+    listed = ", ".join(f"{known.name} ({known.summary})" for known in OBJECTIVES.values())
+    return listed.replace("%", "%%")
+
+
+def add_distances(group: Any) -> None:
+    """Add what decides distances."""
+    group.add_argument(
+        "--metric",
+        choices=NATIVE_METRICS,
+        default=NATIVE_METRICS[0],
+        help="distance between rows (default: %(default)s)",
+    )
+    group.add_argument(
+        "--scale",
+        choices=[*SCALES, NONE],
+        default=SCALES[0],
+        help="what columns are divided by: standard deviation, quartile distance, nothing "
+        "(default: %(default)s)",
+    )
+
+
+def add_seed(group: Any) -> None:
+    """Add what decides draws and speed."""
+    group.add_argument(
+        "--seed", metavar="N", type=seed, default=0, help="random seed (default: %(default)s)"
+    )
+    group.add_argument("--threads", metavar="N", type=positive, help="default: all cores")
+
+
+def add_output(parser: Parser, what: str, *, required: bool = False, more: str = "") -> None:
+    """Add the main output and whether it may replace a file."""
+    parser.add_argument("-o", "--output", metavar="FILE", required=required, help=what)
+    parser.add_argument("--force", action="store_true", help=f"replace files that exist{more}")
+
+
+def add_words(parser: Parser, keys: str) -> None:
+    """Add what is said: progress or not, words or JSON."""
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="no progress and no summary, only warnings and errors",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help=f"print one JSON object instead of words, with {keys}"
+    )
+
+
+def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
+    """Return the ClAM that the options describe; exit with 2 where they are wrong."""
+    from amclust._estimator import ClAM
+
+    model = ClAM(
+        arguments.clusters,
+        objective=arguments.objective,
+        metric=arguments.metric,
+        scale=None if arguments.scale == NONE else arguments.scale,
+        beta=arguments.beta,
+        weights=arguments.weights,
+        n_init=arguments.restarts or RESTARTS,
+        max_epochs=arguments.epochs or EPOCHS,
+        random_state=arguments.seed,
+        n_jobs=arguments.threads,
+        verbose=0 if arguments.quiet else 1,
+    )
+    for name, value in arguments.set:
+        if name not in PARAMETERS:
+            known = ", ".join(sorted(PARAMETERS))
+            parser.error(f"argument --set: ClAM has no parameter {name!r}; it has {known}")
+        if name in OWN_OPTIONS:
+            parser.error(f"argument --set: {name} has an option of its own, {OWN_OPTIONS[name]}")
+        model.set_params(**{name: value})
+    try:
+        check_parameters(model.get_params(deep=False))
+    except ValueError as error:
+        parser.error(str(error))
+    return model
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def seed(text: str) -> int:
+    """Return a random seed."""
+    value = int(text) if text.isdecimal() else -1
+    if not 0 <= value < 2**32:
+        msg = f"must be a whole number from 0 to {2**32 - 1}, got {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    return value
+
+
+def positive(text: str) -> int:
+    """Return a whole number of at least 1."""
+    value = int(text) if text.isdecimal() else 0
+    if not 1 <= value < 2**31:
+        msg = f"must be a whole number of at least 1, got {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    return value
+
+
+def decimal_mark(text: str) -> str:
+    """Return the decimal mark."""
+    return _mark(text, {"point": ".", "comma": ","})
+
+
+def thousands_mark(text: str) -> str:
+    """Return the mark between groups of three digits."""
+    return _mark(text, MARKS)
+
+
+def _mark(text: str, allowed: dict[str, str]) -> str:
+    found = allowed.get(text, text)
+    if found not in allowed.values():
+        msg = f"must be {' or '.join(allowed)}, got {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    return found
+
+
+def clusters(text: str) -> Any:
+    """Return a number of clusters, "auto", or several numbers."""
+    return "auto" if text == "auto" else clusters_to_try(text, auto='"auto", ')
+
+
+def clusters_to_try(text: str, auto: str = "") -> Any:
+    """Return a number of clusters, or several: 2:10 is 2 to 10, both included."""
+    first, colon, last = text.partition(":")
+    parts = [first, last] if colon else text.split(",")
+    if all(part.isdecimal() and 1 <= int(part) < 2**31 for part in parts):
+        numbers = [int(part) for part in parts]
+        if not colon:
+            return numbers[0] if len(numbers) == 1 else numbers
+        if numbers[0] <= numbers[1]:
+            return range(numbers[0], numbers[1] + 1)
+    msg = (
+        f"must be a whole number of at least 1, {auto}a range as 2:10 or a list as 2,3,5; "
+        f"got {text!r}"
+    )
+    raise argparse.ArgumentTypeError(msg)
+
+
+def beta(text: str) -> float | str:
+    """Return an inverse temperature."""
+    return "auto" if text == "auto" else _positive_number(text, 'a number above 0 or "auto"')
+
+
+def weights(text: str) -> Any:
+    """Return weights of the memories."""
+    if text in (NONE, "learn"):
+        return None if text == NONE else text
+    words = '"none", "learn" or numbers above 0 with commas between'
+    return [_positive_number(part, words) for part in text.split(",")]
+
+
+def _positive_number(text: str, allowed: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        msg = f"must be {allowed}, got {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    return value
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """Return the name and the value of a parameter."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        msg = f"must be NAME=VALUE, got {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    try:
+        return name, json.loads(
+            {"None": "null", "True": "true", "False": "false"}.get(value, value)
+        )
+    except ValueError:
+        return name, value  # a word

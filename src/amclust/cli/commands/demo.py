@@ -1,0 +1,175 @@
+"""``amclust demo``: a first look, and a first table."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amclust.cli.commands import _options
+from amclust.cli.commands._console import count, say, say_json, say_table
+from amclust.cli.commands._input import check_outputs
+
+EXAMPLES = """
+amclust demo --restarts 2 -o memories.svg
+amclust demo --write-table wine.csv
+"""
+
+
+def add(commands: _options.Commands) -> None:
+    """Add the command."""
+    parser = _options.add_command(
+        commands,
+        "demo",
+        "cluster scikit-learn's digits, beside k-means; or write a table to try",
+        "Cluster scikit-learn's digits with ClAM and with k-means at the same number of restarts, "
+        "print how they compare and draw the memories. Or write a small table to try the other "
+        "commands with: wines, with their names, cultivars (text) and some missing cells.",
+        usage="[options]",
+        examples=EXAMPLES,
+    )
+    parser.add_argument(
+        "--restarts",
+        metavar="N",
+        type=_options.positive,
+        default=10,
+        help="restarts of each (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", metavar="N", type=_options.seed, default=0, help="random seed (default: 0)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="digits_memories.png",
+        help="picture of the memories, replaced if it exists (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--write-table", metavar="FILE", help="write the table of wines here, and do nothing else"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="replace a file that --write-table names"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object with command, rows, features, restarts, results (method, "
+        "silhouette, nmi, ari, seconds), picture; or command, table, rows, columns",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the demo, or write the table."""
+    if arguments.write_table is not None:
+        _write_table(arguments)
+    else:
+        _show(arguments)
+    return 0
+
+
+def _write_table(arguments: argparse.Namespace) -> None:
+    check_outputs(arguments, "write_table", tables=("write_table",))
+    from amclust.cli.tables import write_table
+
+    frame = wines()
+    write_table(frame, arguments.write_table, overwrite=arguments.force)
+    if arguments.json:
+        say_json(
+            {
+                "command": "demo",
+                "table": arguments.write_table,
+                "rows": len(frame),
+                "columns": list(frame.columns),
+            }
+        )
+    elif arguments.write_table != "-":
+        say(f"{arguments.write_table}: {len(frame)} wines, {len(frame.columns)} columns")
+        say(f"next: amclust fit {arguments.write_table} -k 3 --id wine --drop cultivar")
+
+
+def wines() -> Any:
+    """Return scikit-learn's wines as people keep tables: with names, text and missing cells."""
+    from sklearn.datasets import load_wine
+
+    # In any order: chunks of a table that is sorted by what is to be found would mislead.
+    frame = load_wine(as_frame=True).frame.sample(frac=1.0, random_state=0, ignore_index=True)
+    cultivar = frame.pop("target")
+    frame = frame.rename(columns={"od280/od315_of_diluted_wines": "od280_od315"})
+    hidden = np.random.default_rng(0).random(frame.shape) < 0.02
+    frame = frame.mask(hidden)
+    frame.insert(0, "wine", [f"wine-{number:03}" for number in range(1, len(frame) + 1)])
+    frame["cultivar"] = cultivar.map(dict(enumerate(("barolo", "grignolino", "barbera"))))
+    return frame
+
+
+def _show(arguments: argparse.Namespace) -> None:
+    output = Path(arguments.output)
+    if not output.parent.is_dir():
+        msg = f"--output {output}: there is no folder {output.parent}"
+        raise FileNotFoundError(msg)
+    if find_spec("matplotlib") is None:
+        msg = 'drawing the memories needs matplotlib: pip install "amclust[plot]"'
+        raise ModuleNotFoundError(msg, name="matplotlib")
+    from sklearn.datasets import load_digits
+
+    from amclust._estimator import ClAM
+    from amclust.cli.commands._comparison import best_k_means, compare, table_of
+
+    X, y = load_digits(return_X_y=True)
+    k, restarts, seed = len(np.unique(y)), arguments.restarts, arguments.seed
+    # All columns are pixels: they share their units, and so need no scaling.
+    model = ClAM(n_clusters=k, scale=None, n_init=restarts, random_state=seed)
+    methods = {
+        "k-means": lambda: best_k_means(X, k, restarts, seed),
+        "ClAM": lambda: model.fit(X).labels_,
+    }
+    if not arguments.json:
+        say(f"scikit-learn's digits: {X.shape[0]} rows, {X.shape[1]} features, {k} clusters")
+        say(f"{count(restarts, 'restart')} each, the best silhouette is kept\n")
+    outcomes = compare(X, y, methods)
+    if not arguments.json:
+        say_table(*table_of(outcomes))
+    digits = np.array([np.bincount(y[model.labels_ == m], minlength=1).argmax() for m in range(k)])
+    order = np.argsort(digits)
+    titles = [f"mostly {digit}" for digit in digits[order]]
+    draw_memories(model.cluster_centers_[order], titles, (8, 8), output)
+    if arguments.json:
+        say_json(
+            {
+                "command": "demo",
+                "rows": X.shape[0],
+                "features": X.shape[1],
+                "restarts": restarts,
+                "results": [asdict(outcome) for outcome in outcomes],
+                "picture": str(output),
+            }
+        )
+    else:
+        say(f"\nthe memories, by the digit that most of their rows show: {output}")
+
+
+def draw_memories(
+    memories: NDArray[Any], titles: list[str], shape: tuple[int, int], path: Path
+) -> None:
+    """Draw memories as images; the file appears whole or not at all."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from amclust.io.files import atomic_write
+    from amclust.plotting import MemoriesDisplay
+
+    figure = Figure(figsize=(6.4, 3.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    ink = {"cmap": "gray_r", "vmin": 0, "vmax": max(16.0, memories.max())}
+    MemoriesDisplay(memories=memories, image_shape=shape, titles=titles).plot(
+        figure.add_subplot(), colorbar=False, **ink
+    )
+    with atomic_write(path, overwrite=True) as file:
+        figure.savefig(file, dpi=150, format=(path.suffix or ".png")[1:])

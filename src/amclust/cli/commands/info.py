@@ -1,0 +1,109 @@
+"""``amclust info``: what is in a model file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import textwrap
+from typing import Any
+
+from amclust.cli.commands import _options
+from amclust.cli.commands._console import count, say, say_json
+from amclust.cli.commands._input import load
+from amclust.cli.commands._summary import cluster_sizes, describe, say_quality, say_sizes
+
+EXAMPLES = """
+amclust demo --write-table wine.csv
+amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
+amclust info wine.amc
+amclust info wine.amc --json
+"""
+
+
+def add(commands: _options.Commands) -> None:
+    """Add the command."""
+    parser = _options.add_command(
+        commands,
+        "info",
+        "tell what is in a model file",
+        "Tell what is in a model file. The file is data: nothing in it is executed, wherever it "
+        "comes from.",
+        usage="model.amc [--json]",
+        examples=EXAMPLES,
+    )
+    parser.add_argument("model", help="model file (.amc)")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object with command, model, bytes, format_version, versions, "
+        "n_clusters, n_features, sizes, silhouette, loss, beta, epochs, restarts, parameters, "
+        "features, source",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read a model file and describe it."""
+    from amclust._estimator import ClAM
+
+    model, extra, header = load(arguments.model)
+    features = header["feature_names"]
+    size = os.path.getsize(arguments.model)
+    parameters = model.get_params()
+    source = extra.get("source")
+    sizes = None
+    if not isinstance(source, dict) or source.get("rows") == len(model.labels_):
+        # The labels of a model that was streamed are those of its last chunk.
+        sizes = cluster_sizes(model.labels_, model.n_clusters_)
+    if arguments.json:
+        say_json(
+            {
+                "command": "info",
+                "model": arguments.model,
+                "bytes": size,
+                "format_version": header["format_version"],
+                "versions": header["versions"],
+                **describe(model, sizes),
+                "parameters": parameters,
+                "features": features,
+                "source": source,
+            }
+        )
+        return 0
+    version, written_as = header["versions"]["amclust"], header["format_version"]
+    say(f"{arguments.model}: model of amclust {version}, format {written_as}, {size:,} bytes")
+    if isinstance(source, dict):
+        columns = extra.get("columns")
+        name = columns.get("id") if isinstance(columns, dict) else None
+        named = "" if name is None else f", named by the column {name!r}"
+        say(f"fitted on {source.get('table')}: {count(int(source.get('rows', 0)), 'row')}{named}")
+    say_quality(model)
+    say()
+    if sizes is not None:
+        say_sizes(sizes)
+        say()
+    defaults = ClAM().get_params()
+    changed = {name: v for name, v in parameters.items() if not _same(v, defaults[name])}
+    say(
+        "parameters"
+        + (" (all others have their default)" if changed else ": all have their default")
+    )
+    for name, value in changed.items():
+        say(f"  {name} = {_short(value)}")
+    say()
+    if features is None:
+        say(f"{count(model.n_features_in_, 'feature')} without names")
+    else:
+        say(f"{count(len(features), 'feature')}")
+        for line in textwrap.wrap(", ".join(features), 96, break_long_words=False)[:20]:
+            say(f"  {line}")
+    return 0
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and value == default
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

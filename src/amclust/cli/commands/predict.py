@@ -1,0 +1,126 @@
+"""``amclust predict``: the cluster of every row of a table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from amclust.cli.commands import _options
+from amclust.cli.commands._answers import answer_frame, write_frames
+from amclust.cli.commands._console import count, say, say_json
+from amclust.cli.commands._input import as_fitted, check_order, check_outputs, chunks_of, load
+from amclust.cli.commands._summary import cluster_sizes, say_sizes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from amclust._estimator import ClAM
+
+EXAMPLES = """
+amclust demo --write-table wine.csv
+amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
+amclust predict wine.amc wine.csv
+amclust predict wine.amc wine.csv --energy --entropy --append -o labelled.parquet
+cat wine.csv | amclust predict wine.amc - --proba --stream > memberships.csv
+amclust predict wine.amc wine.csv --distances --json
+"""
+
+
+def add(commands: _options.Commands) -> None:
+    """Add the command."""
+    parser = _options.add_command(
+        commands,
+        "predict",
+        "tell the cluster of every row of a table",
+        "Tell the cluster that every row falls to, and more where asked for. Columns are found by "
+        "their names, in any order; columns that the model does not know do not matter.",
+        usage="model.amc table [options]",
+        examples=EXAMPLES,
+    )
+    parser.add_argument("model", help="model file (.amc) of amclust fit or search")
+    group = parser.add_argument_group("what to tell besides label")
+    group.add_argument(
+        "--proba", action="store_true", help="probability_0, ...: memberships of the clusters"
+    )
+    group.add_argument(
+        "--distances", action="store_true", help="distance_0, ...: distances to the memories"
+    )
+    group.add_argument("--energy", action="store_true", help="high for rows far from all memories")
+    group.add_argument("--entropy", action="store_true", help="high for rows between clusters")
+    group.add_argument("--append", action="store_true", help="keep all columns of the table")
+    group.add_argument(
+        "--prefix", metavar="TEXT", default="", help="put this before the names of new columns"
+    )
+    _options.add_output(parser, "write the labels here (default: -, standard output, as CSV)")
+    _options.add_stream(parser, "read and write in chunks")
+    _options.add_words(
+        parser, "command, table, model, rows, sizes, output; without -o also columns"
+    )
+    _options.add_table(parser, note=_options.KNOWN_COLUMNS)
+    parser.set_defaults(run=partial(run, parser))
+
+
+def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
+    """Label the rows of a table."""
+    check_outputs(arguments, "output", tables=("output",), in_place=arguments.append)
+    _options.check_stream(parser, arguments)
+    check_order(parser, arguments.model, arguments.table)
+    to_file = arguments.output not in (None, "-")
+    if arguments.json and arguments.output == "-":
+        parser.error("--json and -o - would both go to standard output")
+    saved = load(arguments.model)
+    sizes, rows = cluster_sizes([], saved.model.n_clusters_), 0
+
+    def frames() -> Iterator[Any]:
+        nonlocal sizes, rows
+        for columns, frame, X in chunks_of(arguments, saved):
+            answers = ask(saved.model, as_fitted(saved.model, X), arguments)
+            labels = answers[f"{arguments.prefix}label"]
+            sizes, rows = sizes + cluster_sizes(labels, len(sizes)), rows + len(labels)
+            yield answer_frame(columns, frame, answers, append=arguments.append)
+
+    shown = {}
+    if arguments.json and not to_file:
+        import pandas as pd
+
+        found = pd.concat(list(frames()), ignore_index=True)
+        shown = {"columns": {name: found[name].tolist() for name in found.columns}}
+    else:
+        write_frames(
+            frames(),
+            arguments.output or "-",
+            overwrite=arguments.force,
+            in_chunks=arguments.stream,
+        )
+    if arguments.json:
+        say_json(
+            {
+                "command": "predict",
+                "table": arguments.table,
+                "model": arguments.model,
+                "rows": rows,
+                "sizes": sizes,
+                "output": arguments.output,
+                **shown,
+            }
+        )
+    elif to_file and not arguments.quiet:
+        say_sizes(sizes)
+        say(f"\n{arguments.output}: {count(rows, 'row')}")
+    return 0
+
+
+def ask(model: ClAM, X: Any, arguments: argparse.Namespace) -> dict[str, NDArray[Any]]:
+    """Return what was asked about rows, by the names of the new columns."""
+    answers: dict[str, NDArray[Any]] = {"label": model.predict(X)}
+    if arguments.proba:
+        answers |= {f"probability_{m}": p for m, p in enumerate(model.predict_proba(X).T)}
+    if arguments.distances:
+        answers |= {f"distance_{m}": d for m, d in enumerate(model.transform(X).T)}
+    if arguments.energy:
+        answers["energy"] = model.energy(X)
+    if arguments.entropy:
+        answers["entropy"] = model.entropy(X)
+    return {f"{arguments.prefix}{name}": values for name, values in answers.items()}

@@ -1,0 +1,175 @@
+"""The formats a table may have: by suffix, and by the first bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import zipfile
+from collections.abc import Iterator
+
+from amclust.cli.tables._errors import TableError
+
+FORMATS = ("csv", "tsv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx")
+"""Names of the formats; ``arrow`` is Arrow's file format (Feather), ``arrows`` its stream."""
+
+SUFFIXES = {
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".arrows": "arrows",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+}
+"""What a file's name says about its format; ``.gz`` may follow ``.csv`` and ``.tsv``."""
+
+TITLES = {
+    "csv": "CSV",
+    "tsv": "TSV",
+    "parquet": "a Parquet file",
+    "arrow": "an Arrow file",
+    "arrows": "an Arrow stream",
+    "npy": "a .npy array",
+    "npz": "a .npz archive",
+    "xlsx": "an Excel workbook (.xlsx)",
+}
+"""What messages call them."""
+
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrows",
+    b"\x93NUMPY": "npy",
+}
+
+_FOREIGN = {
+    b"\xd0\xcf\x11\xe0": "an old or encrypted Excel workbook; save it as .xlsx without a password",
+    b"FEA1": "a Feather file of version 1; write it as version 2 or as Parquet",
+    b"BZh": "compressed with bzip2; decompress it first or use gzip",
+    b"\xfd7zXZ": "compressed with xz; decompress it first or use gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; decompress it first or use gzip",
+    b"\x89HDF": "an HDF5 file; export the table as CSV or Parquet",
+    b"SQLite format 3": "an SQLite database; export the table as CSV",
+    b"%PDF": "a PDF; export the table as CSV",
+    b"\x80\x04\x95": "a Python pickle; write the table as Parquet",
+    b"\x80\x05\x95": "a Python pickle; write the table as Parquet",
+    b"<!doctype html": "a web page, not a table",
+    b"<html": "a web page, not a table",
+    **dict.fromkeys(
+        (b'{"', b"{\n", b"{\r", b"[{", b"[[", b"[\n", b"[\r"),
+        "JSON, which is not read; write the table as CSV or Parquet",
+    ),
+}
+
+
+def format_of_name(path: str) -> tuple[str | None, bool]:
+    """Return the format that a file's name tells (None if it tells none), and whether gzipped.
+
+    Examples
+    --------
+    >>> from amclust.cli.tables._formats import format_of_name
+    >>> format_of_name("folder/Table.CSV.gz"), format_of_name("table")
+    (('csv', True), (None, False))
+    """
+    stem, suffix = os.path.splitext(os.path.basename(path).lower())
+    gzipped = suffix == ".gz"
+    if gzipped:
+        suffix = os.path.splitext(stem)[1]
+    return SUFFIXES.get(suffix), gzipped
+
+
+def format_to_write(target: str, format: str | None) -> tuple[str, bool]:  # noqa: A002
+    """Return the format to write to `target`, and whether to gzip it; refuse what is not clear."""
+    named, gzipped = format_of_name(target)
+    if format is not None:
+        check_format(format)
+    chosen = format or named or ("csv" if target == "-" else None)
+    if chosen is None:
+        msg = (
+            f"cannot tell the format from the name {target!r}: end it in one of "
+            f"{', '.join(SUFFIXES)}, .csv.gz or .tsv.gz, or name a format ({', '.join(FORMATS)})"
+        )
+        raise TableError(msg)
+    if gzipped and chosen not in ("csv", "tsv"):
+        msg = f"cannot write {target!r}: only .csv and .tsv are gzipped, leave out '.gz'"
+        raise TableError(msg)
+    return chosen, gzipped
+
+
+@contextlib.contextmanager
+def damage_named(source: str, title: str) -> Iterator[None]:
+    """Turn whatever a library raises at damaged bytes into an error that says so.
+
+    They raise anything: SyntaxError for the header of an array, NotImplementedError for a zip
+    archive, SystemError for text.
+    """
+    try:
+        yield
+    except (TableError, ModuleNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        msg = f"{source} is not {title}, or it is damaged or cut short: {error}"
+        raise TableError(msg) from error
+
+
+def check_format(name: str) -> None:
+    """Refuse a format that is not known."""
+    if name not in FORMATS:
+        msg = f"format must be one of {', '.join(FORMATS)}, got {name!r}"
+        raise TableError(msg)
+
+
+def format_of_bytes(head: bytes, source: str) -> str | None:
+    """Return the format that the first bytes tell: ``zip`` for .xlsx or .npz, None for text.
+
+    Refuse the bytes of what is certainly not a table.
+    """
+    for magic, name in _MAGIC.items():
+        if head.startswith(magic):
+            return name
+    if head.startswith(b"PK\x03\x04"):
+        return "zip"
+    opening = head[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
+    for magic, words in _FOREIGN.items():
+        if head.startswith(magic) or opening.lower().startswith(magic):
+            msg = f"{source} is {words}"
+            raise TableError(msg)
+    return None
+
+
+def format_of_zip(file: io.IOBase, source: str) -> str:
+    """Tell an Excel workbook from NumPy's archive by what is in it."""
+    with damage_named(source, "a zip archive"):
+        names = zipfile.ZipFile(file).namelist()
+    if "xl/workbook.xml" in names or any(name.startswith("xl/") for name in names):
+        return "xlsx"
+    if names and all(name.endswith(".npy") for name in names):
+        return "npz"
+    msg = f"{source} is a zip archive, but neither an Excel workbook (.xlsx) nor NumPy's (.npz)"
+    raise TableError(msg)
+
+
+def settle_format(declared: str | None, named: str | None, found: str | None, source: str) -> str:
+    """Return the format to read, given what was declared, what the name and what the bytes tell.
+
+    The bytes decide, unless they contradict what the caller declared.
+    """
+    texts = ("csv", "tsv")
+    expected = declared or named
+    if found is None:
+        if expected is not None and expected not in texts:
+            msg = f"{source} is not {TITLES[expected]}, or it is damaged"
+            raise TableError(msg)
+        return expected or "csv"
+    if declared is not None and declared != found and {declared, found} != {"arrow", "arrows"}:
+        msg = f"{source} is {TITLES[found]}, not {TITLES[declared]}"
+        raise TableError(msg)
+    return found

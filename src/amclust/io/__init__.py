@@ -1,0 +1,1 @@
+"""Files: what is written is written whole, what is read is checked."""

@@ -1,0 +1,162 @@
+"""Files that are whole or not there: everything amclust writes goes through `atomic_write`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[BinaryIO]:
+    """Open a binary file whose content appears under `path` only when all of it is written.
+
+    The bytes go to a hidden file ending in ``.part`` in the same folder, which takes the place of
+    `path` in one step at the end of the ``with`` block. After an exception, Ctrl-C included, that
+    file is removed and whatever was at `path` stays as it was. A killed process leaves at most the
+    ``.part`` file behind.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where the file shall be. A symbolic link stays one: what it points to is replaced. A device
+        or a pipe (``/dev/null``) is written to directly.
+
+    overwrite : bool
+        Whether an existing file may be replaced. The new one keeps its permissions.
+
+    Yields
+    ------
+    file : binary file
+        Writable and seekable (a pipe only writable).
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file and `overwrite` is False; before anything is written.
+
+    OSError
+        If the file cannot be written. The message names the path: a full disk, a folder that
+        does not exist or may not be written to, a folder in the place of the file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from amclust.io.files import atomic_write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "greeting.txt")
+    ...     with atomic_write(path, overwrite=False) as file:
+    ...         _ = file.write(b"hello")
+    ...         before = os.path.exists(path)
+    ...     (before, os.path.exists(path))
+    (False, True)
+    """
+    shown = os.fspath(path)
+    target = Path(os.path.realpath(shown))
+    replaced = _check_target(shown, target, overwrite=overwrite)
+    if replaced is not None and not stat.S_ISREG(replaced.st_mode):
+        with _open(shown, target, "wb") as file:
+            yield file
+        return
+
+    part = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.part")
+    try:
+        with _open(shown, part, "xb") as file:
+            if replaced is not None:
+                os.chmod(part, stat.S_IMODE(replaced.st_mode))
+            yield file
+            if not file.closed:
+                file.flush()
+                _sync(shown, file.fileno())
+        if not overwrite and target.exists():
+            # Somebody else was faster while we wrote.
+            raise _exists(shown)
+        try:
+            os.replace(part, target)
+        except OSError as error:
+            _raise_named(shown, error)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _check_target(shown: str, target: Path, *, overwrite: bool) -> os.stat_result | None:
+    """Refuse a target that cannot be written; return the status of the file to replace, if any."""
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        if not target.parent.is_dir():
+            msg = f"cannot write {shown!r}: the folder {str(target.parent)!r} does not exist"
+            raise FileNotFoundError(msg) from None
+        return None
+    except OSError as error:
+        _raise_named(shown, error)
+    if stat.S_ISDIR(found.st_mode):
+        msg = f"cannot write {shown!r}: it is a folder, give the name of a file"
+        raise IsADirectoryError(msg)
+    if stat.S_ISREG(found.st_mode):
+        if not overwrite:
+            raise _exists(shown)
+        if not os.access(target, os.W_OK):
+            msg = f"cannot write {shown!r}: the file there is write-protected"
+            raise PermissionError(msg)
+    return found
+
+
+def _exists(shown: str) -> FileExistsError:
+    return FileExistsError(f"{shown!r} exists; remove it first or pass overwrite=True")
+
+
+class _NamedFile(io.FileIO):
+    """A raw file whose write errors name the path that was asked for."""
+
+    shown: str
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            _raise_named(self.shown, error)
+
+
+def _open(shown: str, path: Path, mode: str) -> BinaryIO:
+    try:
+        raw = _NamedFile(path, mode)
+    except OSError as error:
+        _raise_named(shown, error)
+    raw.shown = shown
+    return io.BufferedWriter(raw, buffer_size=1 << 16)
+
+
+def _sync(shown: str, descriptor: int) -> None:
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        _raise_named(shown, error)
+
+
+def _sync_folder(folder: Path) -> None:
+    # Makes the new name last through a power cut; Windows and some network disks cannot.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _raise_named(shown: str, error: OSError) -> NoReturn:
+    reason = (error.strerror or str(error)).lower()
+    named = type(error)(f"cannot write {shown!r}: {reason}")
+    named.errno = error.errno
+    raise named from error
