@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo docs test lint format stub bench bench-quality bench-deep paper paper-quick sanitize test-native wheel clean distclean
+.PHONY: help demo docs test lint format bench bench-quality bench-deep paper paper-quick sanitize test-native wheel clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,9 +96,6 @@ format: $(STAMPS)/lint ## format Python and C++, apply safe fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	find src tests -name '*.[ch]pp' -exec $(BIN)/clang-format -i {} +
-
-stub: $(STAMPS)/test ## write src/amclust/_native.pyi anew, from what is bound
-	$(BIN)/python -m nanobind.stubgen -q -m amclust._native -o src/amclust/_native.pyi
 
 # $(1): build folder, $(2): more CMake arguments
 define native_tests

@@ -1,4 +1,4 @@
-// amclust._native: the core as Python sees it. src/amclust/_native.pyi is generated from it (`make stub`).
+// amclust._native: the core as Python sees it. The build writes its types to _native.pyi.
 #include "bindings/bind.hpp"
 #include "kernels/kernels.hpp"
 
