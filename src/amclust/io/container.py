@@ -81,6 +81,7 @@ def write(
     text = json.dumps(
         {
             "sha256": BLANK,
+            **header,
             "kind": kind.name,
             "format_version": FORMAT_VERSION,
             "versions": {
@@ -89,7 +90,6 @@ def write(
                 "scipy": scipy.__version__,
                 "scikit-learn": sklearn.__version__,
             },
-            **header,
             "tables": tables,
         }
     )
@@ -98,7 +98,10 @@ def write(
     content = safetensors.numpy.save(dense, {"amclust": text})
     length = int.from_bytes(content[:8], "little")
     if length > MAX_HEADER:
-        msg = f"Names and parameters take {length:,} bytes as text; a file holds {MAX_HEADER:,}."
+        msg = (
+            f"Names and parameters take {length:,} bytes as text; a file holds at most "
+            f"{MAX_HEADER:,}."
+        )
         raise ValueError(msg)
     with atomic_write(path, overwrite=overwrite) as file:
         file.write(content[: CHECKSUM.start])
@@ -119,7 +122,7 @@ def read(path: StrPath, kind: Kind, shown: str) -> tuple[dict[str, Any], dict[st
     with open(path, "rb") as file:
         beginning = file.read(CHECKSUM.stop)
         if not begins_a_model(beginning):
-            reason = "its first bytes say otherwise" if beginning else "it is empty"
+            reason = "it has another format" if beginning else "it is empty"
             msg = f"{shown} is not {kind.title}: {reason}."
             raise FileFormatError(msg)
         try:

@@ -59,6 +59,8 @@ OPTIONAL: dict[str, tuple[Any, str]] = {
     "recorded_epochs_": (np.int64, "m"),
     "recorded_memories_": (None, "mkd"),  # in the type of the table
 }
+# Types of fields that are in the header as they are.
+PLAIN = (bool, int, float, str)
 # The arrays of an energy that the core does not have, and those of parameters.
 ENERGY, PARAMETER = "energy.", "parameter."
 
@@ -288,8 +290,10 @@ def _split(name: str, value: Any) -> tuple[dict[str, Any], dict[str, Array]]:
             arrays |= inner
         elif isinstance(part, np.ndarray):
             arrays[f"{name}.{field}"] = part
+        elif hint in PLAIN:
+            values[field] = hint(part)
         elif field != "energy_function":  # the metric names it
-            values[field] = hint(part) if hint in (bool, int, float, str) else part
+            values[field] = list(part) if isinstance(part, tuple) else part
     return values, arrays
 
 
@@ -302,7 +306,7 @@ def _join(
             parts[field] = arrays[f"{name}.{field}"]
         elif field not in parts:
             value = parts[field] = values[field]
-            fits = hint not in (bool, int, float, str) or type(value) is hint
+            fits = hint not in PLAIN or type(value) is hint
             _require(fits, f"{field} is {value!r}")
     return made(**parts)
 
