@@ -244,7 +244,7 @@ def test_arrays_of_any_layout_come_back(tmp_path):
 
 @pytest.mark.parametrize("array", [np.array(["a"]), np.zeros(2, complex), np.array([{}])])
 def test_arrays_that_are_no_numbers_are_not_written(tmp_path, array):
-    with pytest.raises(ValueError, match="bad is of type .*numbers"):
+    with pytest.raises(ValueError, match="bad has the type .*numbers"):
         write(tmp_path / "a", Kind("model", "a file", ""), {}, {"bad": array})
     assert list(tmp_path.iterdir()) == []
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ FORMAT_VERSION = 1
 # Objects made of JSON take many times its bytes.
 MAX_HEADER = 16 * 2**20
 
-# What the files begin with, after 8 bytes that tell the length of safetensors' own header.
+# What files begin with, after 8 bytes that tell the length of safetensors' own header.
 MAGIC = b'{"__metadata__":{"amclust":"{\\"sha256\\": \\"'
 BEGINNING = 8 + len(MAGIC)
 CHECKSUM = slice(BEGINNING, BEGINNING + 64)
@@ -48,10 +49,6 @@ class Kind(NamedTuple):
     title: str
     remedy: str
 
-    def damaged(self, shown: str, reason: str) -> FileFormatError:
-        """Return the error to raise for a file that cannot be right."""
-        return FileFormatError(f"{shown} is damaged: {reason}. {self.remedy}")
-
 
 def begins_a_model(beginning: bytes) -> bool:
     """Whether a file that begins so has this format, damaged or not."""
@@ -67,41 +64,31 @@ def write(
     overwrite: bool = True,
 ) -> None:
     """Write a file, whole or not at all; a structured array becomes one array per field."""
-    tables = {name: array.dtype.names for name, array in arrays.items() if array.dtype.names}
-    columns = {
-        f"{name}.{column}": arrays[name][column] for name in tables for column in tables[name]
-    }
-    tensors = {name: array for name, array in arrays.items() if name not in tables} | columns
+    tensors: dict[str, Array] = {}
+    tables: dict[str, tuple[str, ...]] = {}
+    for name, array in arrays.items():
+        if array.dtype.names:
+            tables[name] = array.dtype.names
+            tensors |= {f"{name}.{field}": array[field] for field in array.dtype.names}
+        else:
+            tensors[name] = array
     for name, array in tensors.items():
         if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-            msg = (
-                f"{name} is of type {array.dtype}; a file holds arrays of numbers of up to 64 bits."
-            )
+            msg = f"{name} has the type {array.dtype}; a file holds numbers of up to 64 bits."
             raise ValueError(msg)
-    text = json.dumps(
-        {
-            "sha256": BLANK,
-            **header,
-            "kind": kind.name,
-            "format_version": FORMAT_VERSION,
-            "versions": {
-                "amclust": __version__,
-                "numpy": np.__version__,
-                "scipy": scipy.__version__,
-                "scikit-learn": sklearn.__version__,
-            },
-            "tables": tables,
-        }
-    )
-    # safetensors takes the memory as it is.
-    dense = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-    content = safetensors.numpy.save(dense, {"amclust": text})
+        tensors[name] = np.asarray(array, order="C")  # safetensors takes the memory as it is
+    versions = {
+        "amclust": __version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+    own = {"kind": kind.name, "format_version": FORMAT_VERSION, "versions": versions}
+    text = json.dumps({"sha256": BLANK, **header, **own, "tables": tables})
+    content = safetensors.numpy.save(tensors, {"amclust": text})
     length = int.from_bytes(content[:8], "little")
     if length > MAX_HEADER:
-        msg = (
-            f"Names and parameters take {length:,} bytes as text; a file holds at most "
-            f"{MAX_HEADER:,}."
-        )
+        msg = f"Names and parameters take {length:,} bytes; a file holds at most {MAX_HEADER:,}."
         raise ValueError(msg)
     with atomic_write(path, overwrite=overwrite) as file:
         file.write(content[: CHECKSUM.start])
@@ -112,12 +99,7 @@ def write(
 def read(path: StrPath, kind: Kind, shown: str) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header and the arrays of a file that may come from a stranger.
 
-    `shown` is what messages call the file.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is of another kind, is damaged, or was written by a newer amclust.
+    Errors are FileFormatError, and call the file what `shown` says.
     """
     with open(path, "rb") as file:
         beginning = file.read(CHECKSUM.stop)
@@ -125,26 +107,50 @@ def read(path: StrPath, kind: Kind, shown: str) -> tuple[dict[str, Any], dict[st
             reason = "it has another format" if beginning else "it is empty"
             msg = f"{shown} is not {kind.title}: {reason}."
             raise FileFormatError(msg)
-        try:
-            header, content = _read_checked(file, beginning)
-            _check_kind(header, kind, shown)
+        with checked(kind, shown):
+            header, content = _read_sealed(file, beginning)
+            found, version = header["kind"], header["format_version"]
+            writer = header["versions"]["amclust"]
+            if found != kind.name:
+                msg = f"{shown} is not {kind.title}: it is of kind {found!r}."
+                raise FileFormatError(msg)
+            if version > FORMAT_VERSION:
+                reason = f"format {version}, this version ({__version__}) reads formats up to"
+                raise newer(shown, writer, f"{reason} {FORMAT_VERSION}")
             return header, _arrays(content, header["tables"])
-        except FileFormatError:
-            raise
-        except (  # what files made on purpose can raise
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            MemoryError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-            safetensors.SafetensorError,
-        ) as error:
-            raise kind.damaged(shown, f"{type(error).__name__}: {error}") from error
 
 
-def _read_checked(file: BinaryIO, beginning: bytes) -> tuple[dict[str, Any], bytes]:
+@contextmanager
+def checked(kind: Kind, shown: str) -> Iterator[None]:
+    """Call a file damaged where its content raises anything, as one made on purpose can."""
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+        safetensors.SafetensorError,
+    ) as error:
+        reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        msg = f"{shown} is damaged: {reason.removesuffix('.')}. {kind.remedy}"
+        raise FileFormatError(msg) from error
+
+
+def newer(shown: str, writer: str, reason: str) -> FileFormatError:
+    """Return the error to raise for a file that a newer amclust, the `writer`, wrote."""
+    return FileFormatError(
+        f"{shown} was written by a newer amclust ({writer}): it has {reason}. "
+        "Upgrade: pip install --upgrade amclust"
+    )
+
+
+def _read_sealed(file: BinaryIO, beginning: bytes) -> tuple[dict[str, Any], bytes]:
     """Return the header and all bytes; of a file longer than its header says, few are read."""
     length = int.from_bytes(beginning[:8], "little")
     if length > MAX_HEADER:
@@ -177,39 +183,21 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check_kind(header: dict[str, Any], kind: Kind, shown: str) -> None:
-    found, version = header["kind"], header["format_version"]
-    writer = header["versions"]["amclust"]
-    if found != kind.name:
-        msg = f"{shown} is not {kind.title}: it is of kind {found!r}."
-        raise FileFormatError(msg)
-    if version > FORMAT_VERSION:
-        reason = f"has format {version}, this version ({__version__}) reads formats up to"
-        raise newer(shown, writer, f"{reason} {FORMAT_VERSION}")
-
-
-def newer(shown: str, writer: str, reason: str) -> FileFormatError:
-    """Return the error to raise for a file that a newer amclust, the `writer`, wrote."""
-    return FileFormatError(
-        f"{shown} was written by a newer amclust ({writer}): it {reason}. "
-        "Upgrade: pip install --upgrade amclust"
-    )
-
-
 def _arrays(content: bytes, tables: dict[str, list[str]]) -> dict[str, Array]:
     """Return the arrays, which can be written to; safetensors checks offsets and shapes."""
     arrays: dict[str, Array] = safetensors.numpy.load(content)
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf":
-            msg = f"{name} is of type {array.dtype}"
+            msg = f"{name} has the type {array.dtype}"
             raise ValueError(msg)
     for name, fields in tables.items():
-        columns = [arrays.pop(f"{name}.{field}") for field in fields]
-        if name in arrays or len({column.shape for column in columns}) != 1:
+        columns = {field: arrays.pop(f"{name}.{field}") for field in fields}
+        shapes = {column.shape for column in columns.values()}
+        if name in arrays or len(shapes) != 1:
             msg = f"{name} is no table"
             raise ValueError(msg)
-        dtype = [(field, column.dtype) for field, column in zip(fields, columns, strict=True)]
-        arrays[name] = np.empty(columns[0].shape, dtype)
-        for field, column in zip(fields, columns, strict=True):
+        dtype = [(field, column.dtype) for field, column in columns.items()]
+        arrays[name] = np.empty(shapes.pop(), dtype)
+        for field, column in columns.items():
             arrays[name][field] = column
     return arrays

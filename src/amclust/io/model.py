@@ -26,7 +26,7 @@ from amclust._parameters import PARAMETERS, Parameters, check_parameters
 from amclust._training import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
 from amclust._version import __version__
-from amclust.io.container import Array, FileFormatError, Kind, newer, read, write
+from amclust.io.container import Array, Kind, checked, newer, read, write
 
 T = TypeVar("T")
 
@@ -155,25 +155,14 @@ def save_model(
 
 
 def load_model(path: str | os.PathLike[str]) -> ModelFile:
-    """Read a model file that may come from a stranger.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is damaged, no model, or written by a newer version.
-    """
+    """Read a model file that may come from a stranger; FileFormatError tells what is wrong."""
     shown = os.fspath(path)
     header, arrays = read(path, MODEL, shown)
-    try:
+    with checked(MODEL, shown):
         if unknown := sorted(set(header["parameters"]) - set(PARAMETERS)):
-            reason = f"has parameters that this version ({__version__}) does not know: "
+            reason = f"parameters that this version ({__version__}) does not know: "
             raise newer(shown, header["versions"]["amclust"], reason + ", ".join(unknown))
         model = _restore(header, arrays)
-    except FileFormatError:
-        raise
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        reason = f"it does not describe a fitted ClAM ({error})"
-        raise MODEL.damaged(shown, reason) from error
     return ModelFile(model, header["extra"], header)
 
 
@@ -183,15 +172,24 @@ def _restore(header: dict[str, Any], arrays: dict[str, Array]) -> ClAM:
     # An objective of one's own need not be known here: to predict, a model needs none.
     _require(isinstance(parameters.get("objective", AUTO), str), "objective is no text")
     check_parameters({name: parameters[name] for name in parameters if name != "objective"})
-    energy = {name: arrays.pop(name) for name in list(arrays) if name.startswith(ENERGY)}
-    geometry_values = header["network"]["geometry"]
-    _check_arrays(arrays, geometry_values["metric"], geometry_values["dtype"])
-    network = _network(header["network"], _geometry(geometry_values, arrays), arrays, energy)
+    parts = [name for name in arrays if name.startswith(ENERGY)]
+    energy_values = {name.removeprefix(ENERGY): arrays.pop(name) for name in parts}
+    values = header["network"]
+    _check_arrays(arrays, values["geometry"]["metric"], values["geometry"]["dtype"])
+    check_parameters({name: values[name] for name in ("step_size", "n_steps")})
+    geometry, energy = _geometry(values["geometry"], arrays), None
+    if geometry.is_native:
+        _require(not energy_values, "the core has no such energy")
+    else:
+        from amclust.backends.torch import restored_energy
+
+        energy = restored_energy(geometry, len(arrays["network.memories"]), energy_values)
+    network = _join(Network, "network", values, arrays, geometry=geometry, energy_function=energy)
     optimizer = _join(OptimizerState, "optimizer", header["optimizer"], arrays)
     for name in ("steps", "seed"):
         _require(0 <= getattr(optimizer, name) < 2**31, f"{name} is {getattr(optimizer, name)}")
     labels, runs = arrays["labels_"], arrays["runs_"]
-    least = 0 if network.geometry.is_native else -1  # noise
+    least = 0 if geometry.is_native else -1  # noise
     inside = not len(labels) or least <= labels.min() <= labels.max() < network.n_memories
     _require(inside, "labels_ are out of range")
     _require(np.count_nonzero(runs["chosen"]) == 1, "not one restart is chosen")
@@ -210,8 +208,8 @@ def _restore(header: dict[str, Any], arrays: dict[str, Array]) -> ClAM:
         n_features_in_=network.n_features,
         **{name: arrays[name] for name in OPTIONAL if name in arrays},
     )
-    if network.geometry.feature_names is not None:
-        model.feature_names_in_ = np.array(network.geometry.feature_names, dtype=object)
+    if geometry.feature_names is not None:
+        model.feature_names_in_ = np.array(geometry.feature_names, dtype=object)
     return model
 
 
@@ -261,24 +259,6 @@ def _geometry(values: dict[str, Any], arrays: dict[str, Array]) -> Geometry:
     return geometry
 
 
-def _network(
-    values: dict[str, Any],
-    geometry: Geometry,
-    arrays: dict[str, Array],
-    energy_values: dict[str, Array],
-) -> Network:
-    check_parameters({name: values[name] for name in ("step_size", "n_steps")})
-    energy = None
-    if geometry.is_native:
-        _require(not energy_values, "the core has no such energy")
-    else:
-        from amclust.backends.torch import restored_energy
-
-        named = {name.removeprefix(ENERGY): array for name, array in energy_values.items()}
-        energy = restored_energy(geometry, len(arrays["network.memories"]), named)
-    return _join(Network, "network", values, arrays, geometry=geometry, energy_function=energy)
-
-
 def _split(name: str, value: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the fields of a dataclass for the header, and its arrays by their dotted names."""
     values: dict[str, Any] = {}
@@ -323,21 +303,22 @@ def _encode_parameters(parameters: Parameters) -> tuple[Parameters, dict[str, Ar
     for name, value in parameters.items():
         if name == "random_state" and not isinstance(value, Integral):
             values[name] = None  # a generator's future draws are not kept
-        elif value is None or isinstance(value, bool | np.bool_):
-            values[name] = None if value is None else bool(value)
-        elif isinstance(value, str) or name == "device":
+        elif value is None or isinstance(value, bool | str):
+            values[name] = value
+        elif name == "device":
             values[name] = str(value)
+        elif isinstance(value, np.bool_):
+            values[name] = bool(value)
         elif isinstance(value, Real):
             values[name] = int(value) if isinstance(value, Integral) else float(value)
         elif isinstance(value, range):
             values[name] = {"range": [value.start, value.stop, value.step]}
         elif isinstance(value, list | tuple):
-            values[name] = {"list": np.asarray(value).tolist()}
+            values[name] = np.asarray(value).tolist()
         else:
             array = np.asarray(value)
             is_number = array.dtype.kind in "iuf" and array.dtype.itemsize <= 8
             arrays[f"{PARAMETER}{name}"] = array if is_number else as_numbers(name, array)
-            values[name] = {"array": True}
     return values, arrays
 
 
@@ -345,17 +326,9 @@ def _decode_parameters(values: Parameters, arrays: dict[str, Array]) -> Paramete
     """Return parameters as they were given; their arrays are taken out of `arrays`."""
     parameters = dict(values)
     for name, value in values.items():
-        if not isinstance(value, dict):
-            continue
-        ((kind, content),) = value.items()
-        if kind == "range":
-            start, stop, step = content
+        if isinstance(value, dict):
+            start, stop, step = value["range"]
             parameters[name] = range(start, stop, step)
-        elif kind == "list":
-            _require(isinstance(content, list), f"{name} is no list")
-            parameters[name] = content
-        else:
-            _require(kind == "array", f"{name} is {value}")
-            parameters[name] = arrays.pop(f"{PARAMETER}{name}")
-            _require(parameters[name].dtype.kind in "iuf", f"{name} is no array of numbers")
+    for name in [name for name in arrays if name.startswith(PARAMETER)]:
+        parameters[name.removeprefix(PARAMETER)] = arrays.pop(name)
     return parameters

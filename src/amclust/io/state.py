@@ -15,7 +15,7 @@ from scipy import sparse
 from amclust import _native
 from amclust._halving import TABLE_DTYPE, State
 from amclust._validation import as_numbers
-from amclust.io.container import Array, FileFormatError, Kind, StrPath, read, write
+from amclust.io.container import Array, Kind, StrPath, checked, read, write
 
 # It may be a file of the user's, named by mistake: no word of deleting it.
 SEARCH = Kind("search", "a checkpoint of a search", "Name another file.")
@@ -37,27 +37,25 @@ def digest(values: Any) -> str:
 
 
 def describe(name: str, value: Any) -> str:
-    """Return a parameter in words."""
+    """Return a parameter in words; modules by their layers and weights."""
     if value is None or isinstance(value, str | Real):
         return str(value)
-    if hasattr(value, "state_dict"):  # an energy of torch
-        parts = [digest(np.asarray(part.detach().cpu())) for part in value.state_dict().values()]
-        return " ".join([repr(value), *parts])
-    return digest(as_numbers(name, value))
+    if not hasattr(value, "state_dict"):
+        return digest(as_numbers(name, value))
+    import torch
+
+    code = hashlib.sha256(repr(value).encode())
+    for key, part in value.state_dict().items():
+        code.update(key.encode())
+        if isinstance(part, torch.Tensor):
+            code.update(part.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+        else:
+            code.update(repr(part).encode())
+    return f"{type(value).__name__} {code.hexdigest()[:12]}"
 
 
 class Checkpoint:
-    """A file that belongs to one computation: of these rows, with these parameters.
-
-    Parameters
-    ----------
-    path : path-like
-        The file. Its folder must exist.
-    kind : Kind
-        What is computed.
-    fingerprint : dict of str
-        What the result depends on, in words.
-    """
+    """A file that belongs to one computation: all that it depends on is in the fingerprint."""
 
     def __init__(self, path: StrPath, kind: Kind, fingerprint: Mapping[str, str]) -> None:
         self.path, self.kind, self.fingerprint = Path(path), kind, dict(fingerprint)
@@ -78,14 +76,15 @@ class Checkpoint:
         if not self.path.exists():
             return None
         header, arrays = read(self.path, self.kind, self.shown)
-        there, here = header.get("fingerprint"), self.fingerprint
-        if not isinstance(there, dict):
-            raise self.damaged("it does not say what it is of")
-        changed = [
-            name if name in DIGESTS else f"{name} ({there.get(name)} there, {here.get(name)} here)"
-            for name in sorted(there.keys() | here.keys())
-            if there.get(name) != here.get(name)
-        ]
+        with checked(self.kind, self.shown):
+            there, here = header["fingerprint"], self.fingerprint
+            changed = [
+                name
+                if name in DIGESTS
+                else f"{name} ({there.get(name)} there, {here.get(name)} here)"
+                for name in sorted(there.keys() | here.keys())
+                if there.get(name) != here.get(name)
+            ]
         if changed:
             msg = (
                 f"{self.shown} is of another {self.kind.name}, which differs in: "
@@ -93,10 +92,6 @@ class Checkpoint:
             )
             raise ValueError(msg)
         return header, arrays
-
-    def damaged(self, reason: str) -> FileFormatError:
-        """Return the error to raise where what was read does not fit together."""
-        return self.kind.damaged(self.shown, reason)
 
 
 def save_search(file: Checkpoint, state: State) -> None:
@@ -118,7 +113,7 @@ def load_search(file: Checkpoint) -> State | None:
     if (found := file.load()) is None:
         return None
     header, arrays = found
-    try:
+    with checked(file.kind, file.shown):
         records = _unpack(arrays)
         best_record = records.pop() if len(records) > len(arrays["places"]) else None
         return State(
@@ -133,8 +128,6 @@ def load_search(file: Checkpoint) -> State | None:
             header["best"],
             best_record,
         )
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise file.damaged(f"{type(error).__name__}: {error}") from error
 
 
 def _pack(records: list[_native.Record]) -> dict[str, Array]:

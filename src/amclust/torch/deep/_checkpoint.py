@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from amclust.io.container import Array, Kind
-from amclust.io.state import Checkpoint, digest
+from amclust.io.container import Array, Kind, checked
+from amclust.io.state import Checkpoint, describe, digest
 from amclust.torch.deep._training import Training
 
 FIT = Kind("deep fit", "a checkpoint of DeepClAM", "Name another file.")
@@ -30,10 +29,8 @@ def load_fit(file: Checkpoint, training: Training) -> bool:
     if (found := file.load()) is None:
         return False
     header, arrays = found
-    try:
+    with checked(file.kind, file.shown):
         training.load_state_dict(_decode(header["state"], arrays))
-    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        raise file.damaged(f"{type(error).__name__}: {error}") from error
     return True
 
 
@@ -67,20 +64,8 @@ def fingerprint(
 ) -> dict[str, str]:
     """Return what a fit depends on; ``seed`` is None where chance decides."""
     words = {
-        name: _describe(value) for name, value in parameters.items() if name not in INDIFFERENT
+        name: describe(name, value) if isinstance(value, nn.Module) else str(value)
+        for name, value in parameters.items()
+        if name not in INDIFFERENT
     }
     return words | {"X": digest(X), "random_state": str(seed)}
-
-
-def _describe(value: Any) -> str:
-    """Return a parameter in words; modules by their layers and weights."""
-    if not isinstance(value, nn.Module):
-        return str(value)
-    code = hashlib.sha256(repr(value).encode())
-    for name, entry in value.state_dict().items():
-        code.update(name.encode())
-        if isinstance(entry, Tensor):
-            code.update(entry.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
-        else:
-            code.update(repr(entry).encode())
-    return f"{type(value).__name__} {code.hexdigest()[:12]}"

@@ -17,8 +17,8 @@ from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 
+from amclust._estimator import restored_on_failure
 from amclust._parameters import Constraints
-from amclust._restoring import restored_on_failure
 from amclust.io.state import Checkpoint
 from amclust.torch.deep._checkpoint import FIT, fingerprint, load_fit, save_fit
 from amclust.torch.deep._inference import DeepMethods, assign
