@@ -27,7 +27,8 @@ from amclust import ClAM, ClAMSearch, _halving, _native, load
 from amclust._halving import TABLE_DTYPE, make_rungs, max_run_epochs, plan_rungs, ranked
 from amclust._space import PRESETS, Space
 from amclust._training import order_runs
-from amclust.io import state as _checkpoint
+from amclust.io.container import read, write
+from amclust.io.state import SEARCH
 
 SPACE = {
     "objective": ["silhouette", "completion"],
@@ -476,15 +477,15 @@ def test_a_search_without_a_seed_goes_on_with_what_it_drew():
 @pytest.mark.parametrize("number", [1, 2, 4, 6])
 def test_a_search_goes_on_in_another_process(number, tmp_path):
     X, whole = table(), make().fit(table())
-    path = tmp_path / "search.npz"
+    path = tmp_path / "search.amc"
     with interrupted_in_call(number), pytest.raises(KeyboardInterrupt):
         make(checkpoint=path).fit(X)
-    assert [file.name for file in tmp_path.iterdir()] == ["search.npz"]
+    assert [file.name for file in tmp_path.iterdir()] == ["search.amc"]
     assert_same_search(make(checkpoint=str(path), n_jobs=2).fit(X), whole)
 
 
 def test_a_process_killed_after_a_rung_lost_only_what_came_later(tmp_path, calls):
-    X, path, files = table(), tmp_path / "search.npz", []
+    X, path, files = table(), tmp_path / "search.amc", []
     replace = os.replace
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -500,9 +501,11 @@ def test_a_process_killed_after_a_rung_lost_only_what_came_later(tmp_path, calls
 
 
 def test_a_finished_search_is_read_back(tmp_path, calls):
-    X, path = table(), tmp_path / "search.npz"
+    X, path = table(), tmp_path / "search.amc"
     search = make(checkpoint=path).fit(X)
-    assert not _checkpoint.load(path)[1].records  # nothing is kept that no longer counts
+    arrays = read(path, SEARCH, "")[1]
+    assert not len(arrays["places"])  # nothing is kept that no longer counts
+    assert len(arrays["lengths.counts"]) == 1  # but the best
     before = len(calls)
     again = make(checkpoint=path).fit(X)
     assert_same_search(again, search)
@@ -524,16 +527,16 @@ def test_a_finished_search_is_read_back(tmp_path, calls):
     ],
 )
 def test_a_checkpoint_of_another_search_is_refused(changes, message, tmp_path):
-    X, path = table(), tmp_path / "search.npz"
+    X, path = table(), tmp_path / "search.amc"
     make(checkpoint=path).fit(X)
     content = path.read_bytes()
-    with pytest.raises(ValueError, match=f"search.npz' is of another search.*{message}"):
+    with pytest.raises(ValueError, match=f"search.amc' is of another search.*{message}"):
         make(checkpoint=path).set_params(**changes).fit(X)
     assert path.read_bytes() == content
 
 
 def test_a_checkpoint_of_other_rows_is_refused(tmp_path):
-    X, path = table(), tmp_path / "search.npz"
+    X, path = table(), tmp_path / "search.amc"
     make(checkpoint=path).fit(X)
     with pytest.raises(ValueError, match="another search, which differs in: X\\. Name"):
         make(checkpoint=path).fit(X.astype(np.float32))
@@ -543,62 +546,82 @@ def test_a_checkpoint_of_other_rows_is_refused(tmp_path):
         make(checkpoint=path).fit(X, sample_weight=np.ones(len(X)))
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "bit", "text", "pickle", "another archive"])
-def test_a_damaged_checkpoint_is_refused(damage, tmp_path):
-    X, path = table(), tmp_path / "search.npz"
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("empty", "is not a checkpoint of a search: it is empty"),
+        ("cut", "is damaged: .*checksum"),
+        ("bit", "is damaged: .*checksum"),
+        ("text", "is not a checkpoint of a search: it has another format"),
+        ("pickle", "is not a checkpoint of a search: it has another format"),
+        ("another archive", "is not a checkpoint of a search: it has another format"),
+        ("model", "is not a checkpoint of a search: it is of kind 'model'"),
+        ("half a state", "is damaged: KeyError: 'runs'"),
+        ("no fingerprint", "is damaged: AttributeError"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(damage, message, tmp_path):
+    X, path = table(), tmp_path / "search.amc"
     search = make(checkpoint=path).fit(X)
     content = bytearray(path.read_bytes())
+    header, arrays = read(path, SEARCH, "")
     if damage == "another archive":
-        np.savez(path, X=X)
+        with path.open("wb") as file:
+            np.savez(file, X=X)
     elif damage == "pickle":
         with path.open("wb") as file:
             np.save(file, np.array([{}], dtype=object))
+    elif damage == "model":
+        search.save(path)
+    elif damage == "half a state":
+        write(path, SEARCH, header, {name: arrays[name] for name in arrays if name != "runs"})
+    elif damage == "no fingerprint":
+        write(path, SEARCH, header | {"fingerprint": None}, arrays)
     else:
         place = content.index(np.float64(search.best_score_).tobytes())
         content[place] ^= 1
         made = {"empty": b"", "cut": content[:place], "bit": content, "text": b"config,loss\n"}
         path.write_bytes(made[damage])
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="search.npz' is not a checkpoint of a.*; name") as caught:
+    with pytest.raises(ValueError, match=f"search.amc' {message}") as caught:
         make(checkpoint=path).fit(X)
     assert not re.search("delete|pickle", str(caught.value), flags=re.IGNORECASE)
     assert path.read_bytes() == before
 
 
 def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    X, path = table(), tmp_path / "search.npz"
+    X, path = table(), tmp_path / "search.amc"
     make(checkpoint=path).fit(X)
     before = path.read_bytes()
 
-    def out_of_space(file, **arrays):
-        file.write(b"half")
+    def out_of_space(descriptor):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(np, "savez", out_of_space)
-    path.rename(tmp_path / "kept.npz")
-    with pytest.raises(OSError, match="No space left"):
+    monkeypatch.setattr(os, "fsync", out_of_space)
+    path.rename(tmp_path / "kept.amc")
+    with pytest.raises(OSError, match="(?i)no space left"):
         make(checkpoint=path).fit(X)
-    assert [file.name for file in tmp_path.iterdir()] == ["kept.npz"]
-    assert (tmp_path / "kept.npz").read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["kept.amc"]
+    assert (tmp_path / "kept.amc").read_bytes() == before
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs permissions as POSIX has them")
 def test_a_checkpoint_has_the_permissions_of_any_new_file(tmp_path):
     (tmp_path / "other").touch()
-    make(checkpoint=tmp_path / "search.npz").fit(table())
+    make(checkpoint=tmp_path / "search.amc").fit(table())
     modes = {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
     assert len(modes) == 1
 
 
 def test_a_search_that_fails_at_once_leaves_no_checkpoint(tmp_path):
     with interrupted_in_call(1, MemoryError), pytest.raises(MemoryError):
-        make(checkpoint=tmp_path / "search.npz").fit(table())
+        make(checkpoint=tmp_path / "search.amc").fit(table())
     assert not list(tmp_path.iterdir())
 
 
 def test_a_checkpoint_needs_a_folder(tmp_path):
     with pytest.raises(ValueError, match="checkpoint=.*there is no folder .*nowhere"):
-        make(checkpoint=tmp_path / "nowhere" / "search.npz").fit(table())
+        make(checkpoint=tmp_path / "nowhere" / "search.amc").fit(table())
 
 
 # --- spaces ---------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,7 +29,6 @@ from amclust._network import Network
 from amclust._parameters import PARAMETERS, Constraints
 from amclust._progress import finish, reporter
 from amclust._recipe import Recipe
-from amclust._restoring import restored_on_failure
 from amclust._rows import TableRows, Weights
 from amclust._training import (
     MAX_SEED,
@@ -873,6 +874,18 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+@contextmanager
+def restored_on_failure(estimator: Any) -> Iterator[None]:
+    """Leave the estimator as it was when a fit fails or is interrupted."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
 
 
 def fitted_attributes(

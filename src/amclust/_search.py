@@ -8,7 +8,6 @@ import time
 import warnings
 from collections.abc import Callable
 from numbers import Integral
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +26,7 @@ from amclust._progress import SearchBar, finish
 from amclust._space import PRESETS, Config, Space
 from amclust._validation import check_sample_weight, validate_rows
 from amclust._version import __version__
-from amclust.io import state as _checkpoint
+from amclust.io.state import SEARCH, Checkpoint, describe, digest, load_search, save_search
 
 # A checkpoint is written at the end of every rung, and inside a long one every so many seconds.
 CHECKPOINT_SECONDS = 30.0
@@ -258,14 +257,15 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         rungs = self._rungs(space, model.n_init, len(n_clusters))
         n_configs = rungs[0].n_runs // model.n_init
         fingerprint = self._fingerprint(n_clusters, space, model, X, sample_weight)
-        state = self._unfinished_state(fingerprint)
+        file = None if self.checkpoint is None else Checkpoint(self.checkpoint, SEARCH, fingerprint)
+        state = self._unfinished_state(fingerprint, file)
         if state is None:
             rng = check_random_state(self.random_state)
             state = State.new(rng, model.n_init, n_configs, n_clusters)
         configs = space.draw(n_configs, state.config_seed)
         search = Search(model, X, sample_weight, configs, rungs, state)
         self._announce(space, configs, rungs, len(n_clusters))
-        self._run(search, fingerprint, len(n_clusters))
+        self._run(search, fingerprint, file, len(n_clusters))
         self._keep(search, space)
         return self
 
@@ -400,31 +400,20 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             "recipe": str(model.recipe),
         }
         del params["n_jobs"], params["verbose"]
-        words = {name: _checkpoint.describe(name, value) for name, value in params.items()}
+        words = {name: describe(name, value) for name, value in params.items()}
         return words | {
-            "X": _checkpoint.digest(X),
-            "sample_weight": _checkpoint.digest(sample_weight),
+            "X": digest(X),
+            "sample_weight": digest(sample_weight),
             "space": space.describe(),
         }
 
     # --- running, and going on ------------------------------------------------------------------
 
-    def _unfinished_state(self, fingerprint: dict[str, str]) -> State | None:
+    def _unfinished_state(
+        self, fingerprint: dict[str, str], file: Checkpoint | None
+    ) -> State | None:
         """Return where an interrupted search stood, from this object or from the checkpoint."""
-        state = None
-        if self.checkpoint is not None:
-            folder = Path(self.checkpoint).parent
-            if not folder.is_dir():
-                msg = f"checkpoint={os.fspath(self.checkpoint)!r}: there is no folder {folder}."
-                raise ValueError(msg)
-            if Path(self.checkpoint).exists():
-                there, state = _checkpoint.load(self.checkpoint)
-                if changed := _checkpoint.differences(there, fingerprint):
-                    msg = (
-                        f"checkpoint={os.fspath(self.checkpoint)!r} is of another search, which "
-                        f"differs in: {', '.join(changed)}. Name another file, or delete this one."
-                    )
-                    raise ValueError(msg)
+        state = None if file is None else load_search(file)
         of, kept = getattr(self, "_unfinished", (None, None))
         return kept if of == fingerprint else state
 
@@ -440,14 +429,16 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             f"{len(rungs)} rung(s), at most {parts * max_run_epochs(rungs)} run-epochs",
         )
 
-    def _run(self, search: Search, fingerprint: dict[str, str], parts: int) -> None:
+    def _run(
+        self, search: Search, fingerprint: dict[str, str], file: Checkpoint | None, parts: int
+    ) -> None:
         bar = SearchBar(parts * max_run_epochs(search.rungs)) if self.verbose else None
         saved = time.monotonic()
 
         def save() -> None:
             nonlocal saved
-            if self.checkpoint is not None:
-                _checkpoint.save(self.checkpoint, fingerprint, search.state)
+            if file is not None:
+                save_search(file, search.state)
                 saved = time.monotonic()
 
         def on_step(rung_ended: bool) -> None:

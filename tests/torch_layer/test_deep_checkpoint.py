@@ -1,6 +1,8 @@
 """A deep fit that is killed, interrupted or stopped goes on from its file, to the same bits."""
 
+import os
 import signal
+import stat
 import subprocess
 import sys
 
@@ -12,7 +14,8 @@ torch = pytest.importorskip("torch")
 
 from deep_fits import assert_same_fit, modules, small  # noqa: E402
 
-from amclust.torch.deep import _checkpoint  # noqa: E402
+from amclust.io.container import read, write  # noqa: E402
+from amclust.torch.deep._checkpoint import FIT  # noqa: E402
 
 X = make_blobs(150, 6, centers=3, random_state=0)[0]
 # Three epochs of pre-training, the seeding and four epochs of training end with a save each.
@@ -31,13 +34,18 @@ def stop_at(monkeypatch):
         left = [n]
 
         def fsync(descriptor):
-            left[0] -= 1
+            left[0] -= stat.S_ISREG(os.fstat(descriptor).st_mode)  # not of the folder
             if left[0] == 0:
                 raise StoppedError
 
-        monkeypatch.setattr(_checkpoint.os, "fsync", fsync)
+        monkeypatch.setattr(os, "fsync", fsync)
 
     return prepare
+
+
+def history(path):
+    """Return the epochs that are in a file."""
+    return dict(read(path, FIT, "")[0]["state"]["items"])["history"]
 
 
 @pytest.mark.parametrize("with_modules", [False, True])
@@ -45,7 +53,7 @@ def test_a_fit_stopped_anywhere_goes_on_to_the_same_bits(stop_at, tmp_path, with
     pair = modules() if with_modules else ((16,), None)
     whole = small(3, *pair).fit(X)
     for stop in range(1, N_SAVES + 1):
-        path = tmp_path / f"{stop}.pt"
+        path = tmp_path / f"{stop}.amc"
         stop_at(stop)
         with pytest.raises(StoppedError):
             small(3, *pair, checkpoint=path).fit(X)
@@ -57,13 +65,13 @@ def test_a_fit_stopped_anywhere_goes_on_to_the_same_bits(stop_at, tmp_path, with
 
 
 def test_a_finished_fit_is_read_from_its_file(stop_at, tmp_path):
-    model = small(checkpoint=tmp_path / "fit.pt").fit(X)
+    model = small(checkpoint=tmp_path / "fit.amc").fit(X)
     stop_at(1)  # nothing is saved any more
-    assert_same_fit(small(checkpoint=str(tmp_path / "fit.pt")).fit(X), model)
+    assert_same_fit(small(checkpoint=str(tmp_path / "fit.amc")).fit(X), model)
 
 
 def test_chance_that_was_drawn_before_is_kept(stop_at, tmp_path):
-    path = tmp_path / "fit.pt"
+    path = tmp_path / "fit.amc"
     stop_at(5)
     with pytest.raises(StoppedError):
         small(checkpoint=path, random_state=None).fit(X)
@@ -75,34 +83,32 @@ def test_chance_that_was_drawn_before_is_kept(stop_at, tmp_path):
 
 
 def test_fewer_saves_change_nothing(stop_at, tmp_path):
-    path = tmp_path / "fit.pt"
+    path = tmp_path / "fit.amc"
     stop_at(2)
     with pytest.raises(StoppedError):
         small(checkpoint=path, checkpoint_every=3).fit(X)
     stop_at(-1)
     model = small(checkpoint=path, checkpoint_every=2, verbose=0).fit(X)
     assert_same_fit(model, small().fit(X))
-    state = torch.load(path, weights_only=True)["state"]
-    assert len(state["history"]) == 5  # the end is saved in any case
+    assert len(history(path)) == 5  # the end is saved in any case
 
 
 KILLED = """
-import os, signal, sys
+import os, signal, stat, sys
 import numpy as np
 import torch
 torch.set_num_threads(1)
-from amclust.torch.deep import _checkpoint
 from amclust.torch.deep import DeepClAM
 
 left = 6  # killed in the midst of the sixth save
 
 def fsync(descriptor):
     global left
-    left -= 1
+    left -= stat.S_ISREG(os.fstat(descriptor).st_mode)
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
 
-_checkpoint.os.fsync = fsync
+os.fsync = fsync
 DeepClAM(
     3, (16,), latent_dim=3, pretrain_epochs=3, max_epochs=4, random_state=0, checkpoint=sys.argv[1]
 ).fit(np.load(sys.argv[2]))
@@ -111,23 +117,22 @@ DeepClAM(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_killed_fit_goes_on(tmp_path):
-    path, rows = tmp_path / "fit.pt", tmp_path / "rows.npy"
+    path, rows = tmp_path / "fit.amc", tmp_path / "rows.npy"
     np.save(rows, X)
     command = [sys.executable, "-c", KILLED, str(path), str(rows)]
     killed = subprocess.run(command, check=False, capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert path.with_name("fit.pt.part").exists()
-    state = torch.load(path, weights_only=True)["state"]
-    assert len(state["history"]) == 2  # the seeding and an epoch
+    assert len(list(tmp_path.glob(".fit.amc.*.part"))) == 1
+    assert len(history(path)) == 2  # the seeding and an epoch
     assert_same_fit(small(checkpoint=path).fit(X), small().fit(X))
 
 
 def test_the_file_of_another_fit_is_refused_with_what_differs(tmp_path):
-    path = tmp_path / "fit.pt"
+    path = tmp_path / "fit.amc"
     small(3, *modules(), checkpoint=path, max_epochs=0).fit(X)
     other = X.copy()
     other[3, 1] += 1
-    with pytest.raises(ValueError, match="is of another fit, which differs in: X. Name"):
+    with pytest.raises(ValueError, match="is of another deep fit, which differs in: X. Name"):
         small(3, *modules(), checkpoint=path, max_epochs=0).fit(other)
     message = r"differs in: max_epochs \(0 there, 9 here\), n_steps \(5 there, 4 here\)"
     with pytest.raises(ValueError, match=message):
@@ -142,34 +147,72 @@ def test_the_file_of_another_fit_is_refused_with_what_differs(tmp_path):
 
 def damages(content):
     middle = len(content) // 2
-    yield b""
-    yield b"nothing of the kind"
-    yield content[:middle]
-    yield content[:middle] + bytes(64) + content[middle + 64 :]
+    yield b"", "is not a checkpoint of DeepClAM: it is empty"
+    yield b"nothing of the kind", "is not a checkpoint of DeepClAM: it has another format"
+    yield content[:middle], "is damaged: .*checksum"
+    yield content[:middle] + bytes(64) + content[middle + 64 :], "is damaged: .*checksum"
 
 
 def test_a_damaged_file_is_refused(tmp_path):
-    path = tmp_path / "fit.pt"
+    path = tmp_path / "fit.amc"
     small(checkpoint=path, max_epochs=0).fit(X)
-    for content in damages(path.read_bytes()):
+    for content, message in damages(path.read_bytes()):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="is damaged, or no checkpoint of DeepClAM"):
+        with pytest.raises(ValueError, match=f"fit.amc' {message}"):
             small(checkpoint=path, max_epochs=0).fit(X)
         assert path.read_bytes() == content
-    torch.save({"kind": "something else"}, path)
+    write(path, FIT._replace(name="something else"), {}, {})
     with pytest.raises(ValueError, match="it is of kind 'something else'"):
         small(checkpoint=path).fit(X)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"network": None},
+        {"optimizer": {"items": []}},
+        {"history": [[1, 2]]},
+        {"best": {"items": [["other", 1]]}},
+        {"generator": [1, 2]},
+        {"generator": {"tensor": "no such"}},
+        {"generator": {"tensor": "state/network/memory.memories"}},
+        {"network": {"items": [["memory.memories", {"tensor": "state/generator"}]]}},
+        {"network": {"import": "os"}},
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused(tmp_path, change):
+    path = tmp_path / "fit.amc"
+    small(checkpoint=path, max_epochs=0).fit(X)
+    header, arrays = read(path, FIT, "")
+    state = dict(header["state"]["items"]) | change
+    write(path, FIT, header | {"state": {"items": list(state.items())}}, arrays)
+    with pytest.raises(ValueError, match="fit.amc' is damaged"):
+        small(checkpoint=path, max_epochs=0).fit(X)
+
+
 def test_a_file_cannot_run_code(tmp_path):
-    path = tmp_path / "fit.pt"
-    torch.save({"kind": _checkpoint.KIND, "fingerprint": {}, "state": StoppedError}, path)
-    with pytest.raises(ValueError, match="is damaged, or no checkpoint of DeepClAM"):
+    path = tmp_path / "fit.amc"
+    torch.save({"kind": FIT.name, "fingerprint": {}, "state": StoppedError}, path)
+    with pytest.raises(ValueError, match="is not a checkpoint of DeepClAM"):
         small(checkpoint=path).fit(X)
+
+
+def test_what_a_file_cannot_hold_is_named(tmp_path):
+    class Strange(torch.nn.Linear):
+        def get_extra_state(self):
+            return {1, 2}
+
+        def set_extra_state(self, state):
+            pass
+
+    pair = Strange(6, 2), torch.nn.Linear(2, 6)
+    with pytest.raises(TypeError, match=r"tensors, numbers and text, got a set in .*_extra_state"):
+        small(3, *pair, checkpoint=tmp_path / "fit.amc").fit(X)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_places_that_no_file_can_have_are_refused(tmp_path):
     with pytest.raises(ValueError, match="is a folder; name a file"):
         small(checkpoint=tmp_path).fit(X)
     with pytest.raises(ValueError, match="there is no folder"):
-        small(checkpoint=tmp_path / "none" / "fit.pt").fit(X)
+        small(checkpoint=tmp_path / "none" / "fit.amc").fit(X)

@@ -1,182 +1,203 @@
-"""The bytes of a model file: a zip that is sealed with a checksum and read without trust.
+"""The one file format of models and checkpoints: arrays and a JSON header, as safetensors.
 
-It is not compressed, so that reading needs no more memory than the file has bytes. Its last 64
-bytes, as the zip's comment, are the SHA-256 of all before them: any byte that changed is noticed.
+The header is the only entry of the file's metadata, so the same content always gives the same
+bytes. It begins with the SHA-256 of the whole file, taken with zeros in the checksum's place: any
+byte that changed is noticed. Reading executes nothing, and trusts nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import math
 import os
-import struct
-import zipfile
-from collections.abc import Callable, Mapping
-from typing import IO, Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import safetensors
+import safetensors.numpy
+import scipy
+import sklearn
 from numpy.typing import NDArray
+
+from amclust._version import __version__
+from amclust.io.files import atomic_write
 
 Array = NDArray[Any]
 StrPath = str | os.PathLike[str]
 
-HEADER = "header.json"
-# In a zip, the name of the first file begins at byte 30.
-BEGINNING = 30 + len(HEADER)
-SEAL_LENGTH = 64
-# Objects made of JSON, or of the zip's list of its parts, take many times their bytes.
-LARGEST_HEADER = 16 * 2**20
-LARGEST_LIST = 2**14
-# The end of a zip, and what stands before it in one of more than 2 GB.
-END_LENGTH, LOCATOR_LENGTH = 22, 20
+FORMAT_VERSION = 1
+# Objects made of JSON take many times its bytes.
+MAX_HEADER = 16 * 2**20
+
+# What files begin with, after 8 bytes that tell the length of safetensors' own header.
+MAGIC = b'{"__metadata__":{"amclust":"{\\"sha256\\": \\"'
+BEGINNING = 8 + len(MAGIC)
+CHECKSUM = slice(BEGINNING, BEGINNING + 64)
+BLANK = "0" * 64
 
 
-class ModelFileError(ValueError):
-    """A file that is no model, is damaged, or was written by a newer amclust."""
+class FileFormatError(ValueError):
+    """A file that is of another kind, is damaged, or was written by a newer amclust."""
 
 
-def damaged(path: StrPath, reason: str) -> ModelFileError:
-    """Return the error to raise for a file that cannot be right."""
-    return ModelFileError(
-        f"{os.fspath(path)} is damaged: {reason}. Take another copy, or fit the model again."
-    )
+class Kind(NamedTuple):
+    """A kind of file: how its header names it, what messages call it and advise if it is bad."""
 
-
-def sealed_bytes(header: Mapping[str, object], arrays: dict[str, Array]) -> bytes:
-    """Return the content of a model file; the same for the same model."""
-    text = json.dumps(header, indent=1, allow_nan=False).encode("ascii")
-    if len(text) > LARGEST_HEADER:
-        msg = (
-            f"The names and parameters of this model take {len(text):,} bytes as text; a model "
-            f"file holds at most {LARGEST_HEADER:,}."
-        )
-        raise ValueError(msg)
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        archive.comment = b" " * SEAL_LENGTH
-        archive.writestr(zipfile.ZipInfo(HEADER), text)
-        for name, array in arrays.items():
-            part = io.BytesIO()
-            np.lib.format.write_array(part, np.ascontiguousarray(array), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), part.getvalue())
-    content = buffer.getvalue()[:-SEAL_LENGTH]
-    return content + hashlib.sha256(content).hexdigest().encode("ascii")
-
-
-def read_sealed(
-    path: StrPath, check_header: Callable[[Any], None]
-) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the header and the arrays of a file that may come from a stranger.
-
-    `check_header` looks at the header before anything else is read, since the rest of a newer
-    format may be different.
-    """
-    with open(path, "rb") as file:
-        size = _check_seal(file, path)
-        _check_list(file, size, path)
-        try:
-            with zipfile.ZipFile(file) as archive:
-                header = json.loads(_read_part(archive, HEADER, min(size, LARGEST_HEADER)))
-                check_header(header)
-                return header, _read_arrays(archive, size)
-        except ModelFileError:
-            raise
-        except (  # what the parts of a file made on purpose can raise
-            ArithmeticError,
-            AttributeError,
-            EOFError,
-            LookupError,
-            MemoryError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-            struct.error,
-            zipfile.BadZipFile,
-        ) as error:
-            raise damaged(path, f"{type(error).__name__}: {error}") from error
+    name: str
+    title: str
+    remedy: str
 
 
 def begins_a_model(beginning: bytes) -> bool:
-    """Whether a file that begins so is a model file, damaged or not."""
-    name = HEADER.encode("ascii")
-    return beginning.startswith(b"PK\x03\x04") and beginning[:BEGINNING].endswith(name)
+    """Whether a file that begins so has this format, damaged or not."""
+    return beginning[8:BEGINNING] == MAGIC
 
 
-def _check_seal(file: IO[bytes], path: StrPath) -> int:
-    """Refuse what is no model file, or one of which any byte changed; return the size."""
-    beginning = file.read(BEGINNING)
-    if not begins_a_model(beginning):
-        found = ": it is empty" if not beginning else ", as amclust fit -o and ClAM.save write them"
-        msg = f"{os.fspath(path)} is not a model file of amclust{found}."
-        raise ModelFileError(msg)
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - SEAL_LENGTH))
-    seal = file.read()
-    file.seek(0)
-    code, left = hashlib.sha256(), size - SEAL_LENGTH
-    if seal.isalnum():  # a file cut short need not be read
-        while left > 0 and (block := file.read(min(left, 2**20))):
-            code.update(block)
-            left -= len(block)
-    if seal != code.hexdigest().encode("ascii"):
-        reason = "its bytes do not match its checksum, so it was cut short or changed"
-        raise damaged(path, reason)
-    file.seek(0)
-    return size
-
-
-def _check_list(file: IO[bytes], size: int, path: StrPath) -> None:
-    """Refuse a list of parts that is longer than that of any model."""
-    file.seek(max(0, size - SEAL_LENGTH - END_LENGTH - LOCATOR_LENGTH))
-    locator, end = file.read(LOCATOR_LENGTH), file.read(END_LENGTH)
-    (length,) = struct.unpack_from("<L", end, 12) if len(end) == END_LENGTH else (math.inf,)
-    is_large = locator.startswith(b"PK\x06\x07")  # its length stands elsewhere
-    if length > LARGEST_LIST or (is_large and size < 2**31):
-        raise damaged(path, "the list of its parts is too long")
-    file.seek(0)
-
-
-def _read_part(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """Read a part; compressed, a few bytes could fill the memory."""
-    part = archive.getinfo(name)
-    if part.compress_type != zipfile.ZIP_STORED:
-        msg = f"the part {name!r} is compressed"
+def write(
+    path: StrPath,
+    kind: Kind,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, Array],
+    *,
+    overwrite: bool = True,
+) -> None:
+    """Write a file, whole or not at all; a structured array becomes one array per field."""
+    tensors: dict[str, Array] = {}
+    tables: dict[str, tuple[str, ...]] = {}
+    for name, array in arrays.items():
+        if array.dtype.names:
+            tables[name] = array.dtype.names
+            tensors |= {f"{name}.{field}": array[field] for field in array.dtype.names}
+        else:
+            tensors[name] = array
+    for name, array in tensors.items():
+        if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+            msg = f"{name} has the type {array.dtype}; a file holds numbers of up to 64 bits."
+            raise ValueError(msg)
+        tensors[name] = np.asarray(array, order="C")  # safetensors takes the memory as it is
+    versions = {
+        "amclust": __version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+    own = {"kind": kind.name, "format_version": FORMAT_VERSION, "versions": versions}
+    text = json.dumps({"sha256": BLANK, **header, **own, "tables": tables})
+    content = safetensors.numpy.save(tensors, {"amclust": text})
+    length = int.from_bytes(content[:8], "little")
+    if length > MAX_HEADER:
+        msg = f"Names and parameters take {length:,} bytes; a file holds at most {MAX_HEADER:,}."
         raise ValueError(msg)
-    if part.file_size > most:
-        msg = f"the part {name!r} has {part.file_size:,} bytes, more than {most:,}"
-        raise ValueError(msg)
-    return archive.read(name)
+    with atomic_write(path, overwrite=overwrite) as file:
+        file.write(content[: CHECKSUM.start])
+        file.write(_checksum(content))
+        file.write(memoryview(content)[CHECKSUM.stop :])
 
 
-def _read_arrays(archive: zipfile.ZipFile, size: int) -> dict[str, Array]:
-    names = archive.namelist()
-    if len(set(names)) != len(names):
-        msg = "a part appears twice"
+def read(path: StrPath, kind: Kind, shown: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the header and the arrays of a file that may come from a stranger.
+
+    Errors are FileFormatError, and call the file what `shown` says.
+    """
+    with open(path, "rb") as file:
+        beginning = file.read(CHECKSUM.stop)
+        if not begins_a_model(beginning):
+            reason = "it has another format" if beginning else "it is empty"
+            msg = f"{shown} is not {kind.title}: {reason}."
+            raise FileFormatError(msg)
+        with checked(kind, shown):
+            header, content = _read_sealed(file, beginning)
+            found, version = header["kind"], header["format_version"]
+            writer = header["versions"]["amclust"]
+            if found != kind.name:
+                msg = f"{shown} is not {kind.title}: it is of kind {found!r}."
+                raise FileFormatError(msg)
+            if version > FORMAT_VERSION:
+                reason = f"format {version}, this version ({__version__}) reads formats up to"
+                raise newer(shown, writer, f"{reason} {FORMAT_VERSION}")
+            return header, _arrays(content, header["tables"])
+
+
+@contextmanager
+def checked(kind: Kind, shown: str) -> Iterator[None]:
+    """Call a file damaged where its content raises anything, as one made on purpose can."""
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+        safetensors.SafetensorError,
+    ) as error:
+        reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        msg = f"{shown} is damaged: {reason.removesuffix('.')}. {kind.remedy}"
+        raise FileFormatError(msg) from error
+
+
+def newer(shown: str, writer: str, reason: str) -> FileFormatError:
+    """Return the error to raise for a file that a newer amclust, the `writer`, wrote."""
+    return FileFormatError(
+        f"{shown} was written by a newer amclust ({writer}): it has {reason}. "
+        "Upgrade: pip install --upgrade amclust"
+    )
+
+
+def _read_sealed(file: BinaryIO, beginning: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the header and all bytes; of a file longer than its header says, few are read."""
+    length = int.from_bytes(beginning[:8], "little")
+    if length > MAX_HEADER:
+        msg = f"its header has {length:,} bytes, more than {MAX_HEADER:,}"
         raise ValueError(msg)
-    arrays = {}
-    left = size  # parts that overlap could be read many times
-    for name in names:
-        if name != HEADER:
-            content = _read_part(archive, name, left)
-            left -= len(content)
-            arrays[name.removesuffix(".npy")] = _read_array(content)
+    content = beginning + file.read(max(0, 8 + length - len(beginning)))
+    outer = json.loads(content[8 : 8 + length], object_pairs_hook=_unique)
+    text = outer.pop("__metadata__")["amclust"]
+    end = max([0, *(tensor["data_offsets"][1] for tensor in outer.values())])
+    content += file.read(end + 1)
+    if content[CHECKSUM] != _checksum(content):
+        msg = "its bytes do not match its checksum, so it was cut short or changed"
+        raise ValueError(msg)
+    return json.loads(text, object_pairs_hook=_unique), content
+
+
+def _checksum(content: bytes) -> bytes:
+    code = hashlib.sha256(content[: CHECKSUM.start])
+    code.update(BLANK.encode("ascii"))
+    code.update(memoryview(content)[CHECKSUM.stop :])
+    return code.hexdigest().encode("ascii")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, in which no name may appear twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        msg = "a name appears twice"
+        raise ValueError(msg)
+    return found
+
+
+def _arrays(content: bytes, tables: dict[str, list[str]]) -> dict[str, Array]:
+    """Return the arrays, which can be written to; safetensors checks offsets and shapes."""
+    arrays: dict[str, Array] = safetensors.numpy.load(content)
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biuf":
+            msg = f"{name} has the type {array.dtype}"
+            raise ValueError(msg)
+    for name, fields in tables.items():
+        columns = {field: arrays.pop(f"{name}.{field}") for field in fields}
+        shapes = {column.shape for column in columns.values()}
+        if name in arrays or len(shapes) != 1:
+            msg = f"{name} is no table"
+            raise ValueError(msg)
+        dtype = [(field, column.dtype) for field, column in columns.items()]
+        arrays[name] = np.empty(shapes.pop(), dtype)
+        for field, column in columns.items():
+            arrays[name][field] = column
     return arrays
-
-
-def _read_array(content: bytes) -> Array:
-    """Read a .npy file whose declared size is that of its bytes."""
-    file = io.BytesIO(content)
-    if np.lib.format.read_magic(file) != (1, 0):
-        msg = "an array has an unknown format"
-        raise ValueError(msg)
-    shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.hasobject or fortran_order:
-        msg = "an array has objects, or columns first"
-        raise ValueError(msg)
-    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(content) - file.tell():
-        msg = f"an array declares the shape {shape}, which does not fit its bytes"
-        raise ValueError(msg)
-    # A copy: arrays of a model can be written to.
-    return np.frombuffer(content, dtype, offset=file.tell()).reshape(shape).copy()

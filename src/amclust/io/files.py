@@ -9,7 +9,7 @@ import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -22,42 +22,8 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[B
     The bytes go to a hidden file ending in ``.part`` in the same folder, which takes the place of
     `path` in one step at the end of the ``with`` block. After an exception, Ctrl-C included, that
     file is removed and whatever was at `path` stays as it was. A killed process leaves at most the
-    ``.part`` file behind.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Where the file shall be. A symbolic link stays one: what it points to is replaced. A device
-        or a pipe (``/dev/null``) is written to directly.
-
-    overwrite : bool
-        Whether an existing file may be replaced. The new one keeps its permissions.
-
-    Yields
-    ------
-    file : binary file
-        Writable and seekable (a pipe only writable).
-
-    Raises
-    ------
-    FileExistsError
-        If there is a file and `overwrite` is False; before anything is written.
-
-    OSError
-        If the file cannot be written. The message names the path: a full disk, a folder that
-        does not exist or may not be written to, a folder in the place of the file.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from amclust.io.files import atomic_write
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "greeting.txt")
-    ...     with atomic_write(path, overwrite=False) as file:
-    ...         _ = file.write(b"hello")
-    ...         before = os.path.exists(path)
-    ...     (before, os.path.exists(path))
-    (False, True)
+    ``.part`` file behind. A symbolic link stays one, a replaced file passes on its permissions, and
+    a device or a pipe (``/dev/null``) is written to directly. Errors name the path.
     """
     shown = os.fspath(path)
     target = Path(os.path.realpath(shown))
@@ -75,32 +41,36 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[B
             yield file
             if not file.closed:
                 file.flush()
-                _sync(shown, file.fileno())
+                with _named(shown):
+                    os.fsync(file.fileno())
         if not overwrite and target.exists():
             # Somebody else was faster while we wrote.
             raise _exists(shown)
-        try:
+        with _named(shown):
             os.replace(part, target)
-        except OSError as error:
-            _raise_named(shown, error)
     except BaseException:
         with contextlib.suppress(OSError):
             part.unlink()
         raise
-    _sync_folder(target.parent)
+    # Makes the new name last through a power cut; Windows and some network disks cannot.
+    with contextlib.suppress(OSError):
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _check_target(shown: str, target: Path, *, overwrite: bool) -> os.stat_result | None:
     """Refuse a target that cannot be written; return the status of the file to replace, if any."""
     try:
-        found = target.stat()
+        with _named(shown):
+            found = target.stat()
     except FileNotFoundError:
         if not target.parent.is_dir():
             msg = f"cannot write {shown!r}: the folder {str(target.parent)!r} does not exist"
             raise FileNotFoundError(msg) from None
         return None
-    except OSError as error:
-        _raise_named(shown, error)
     if stat.S_ISDIR(found.st_mode):
         msg = f"cannot write {shown!r}: it is a folder, give the name of a file"
         raise IsADirectoryError(msg)
@@ -123,40 +93,24 @@ class _NamedFile(io.FileIO):
     shown: str
 
     def write(self, data: ReadableBuffer, /) -> int:
-        try:
+        with _named(self.shown):
             return super().write(data)
-        except OSError as error:
-            _raise_named(self.shown, error)
 
 
 def _open(shown: str, path: Path, mode: str) -> BinaryIO:
-    try:
+    with _named(shown):
         raw = _NamedFile(path, mode)
-    except OSError as error:
-        _raise_named(shown, error)
     raw.shown = shown
     return io.BufferedWriter(raw, buffer_size=1 << 16)
 
 
-def _sync(shown: str, descriptor: int) -> None:
+@contextlib.contextmanager
+def _named(shown: str) -> Iterator[None]:
+    """Let errors of the system name the path that was asked for."""
     try:
-        os.fsync(descriptor)
+        yield
     except OSError as error:
-        _raise_named(shown, error)
-
-
-def _sync_folder(folder: Path) -> None:
-    # Makes the new name last through a power cut; Windows and some network disks cannot.
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _raise_named(shown: str, error: OSError) -> NoReturn:
-    reason = (error.strerror or str(error)).lower()
-    named = type(error)(f"cannot write {shown!r}: {reason}")
-    named.errno = error.errno
-    raise named from error
+        reason = (error.strerror or str(error)).lower()
+        named = type(error)(f"cannot write {shown!r}: {reason}")
+        named.errno = error.errno
+        raise named from error

@@ -123,7 +123,7 @@ def columns_of(saved: ModelFile, arguments: argparse.Namespace, table: Any) -> C
     """Return the columns that a model was fitted on; without names, as chosen by the arguments."""
     from amclust.cli.tables import Column, Columns, TableError
 
-    kept, names = saved.extra.get("columns"), saved.header["feature_names"]
+    kept, names = saved.extra.get("columns"), saved.model.network_.geometry.feature_names
     if kept is None and names is not None:  # saved by Python, from a data frame
         columns = [Column(name, "number").to_json() for name in names]
         kept = {"columns": columns, "id": None, "decimal": ".", "thousands": None}

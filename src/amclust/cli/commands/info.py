@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from amclust._estimator import ClAM
 
     model, extra, header = load(arguments.model)
-    features = header["feature_names"]
+    features = model.network_.geometry.feature_names
     size = os.path.getsize(arguments.model)
     parameters = model.get_params()
     source = extra.get("source")

@@ -1,101 +1,62 @@
-"""A deep fit on disk: written whole or not at all, read as plain values, refused if another's."""
+"""A deep fit on disk: its tensors as arrays, all else as JSON."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import pickle
-import zipfile
-import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
-from amclust.io.state import differences, digest
+from amclust.io.container import Array, Kind, checked
+from amclust.io.state import Checkpoint, describe, digest
+from amclust.torch.deep._training import Training
 
-KIND = "amclust.DeepClAM"
+FIT = Kind("deep fit", "a checkpoint of DeepClAM", "Name another file.")
 # Parameters that change nothing in what is computed.
 INDIFFERENT = frozenset({"checkpoint", "checkpoint_every", "device", "random_state", "verbose"})
 
 
-class Checkpoint:
-    """A file that belongs to one fit: of these rows, with these parameters.
+def save_fit(file: Checkpoint, training: Training) -> None:
+    """Write where a fit stands."""
+    arrays: dict[str, Array] = {}
+    file.save({"state": _encode(training.state_dict(), "state", arrays)}, arrays)
 
-    Parameters
-    ----------
-    path : path-like
-        The file. Its folder must exist.
-    fingerprint : dict of str
-        What the fit depends on, in words.
-    """
 
-    def __init__(self, path: str | os.PathLike[str], fingerprint: dict[str, str]) -> None:
-        self.path, self.fingerprint = Path(path), fingerprint
-        self._name = f"checkpoint={os.fspath(path)!r}"
-        if self.path.is_dir():
-            msg = f"{self._name} is a folder; name a file."
-            raise ValueError(msg)
-        if not self.path.parent.is_dir():
-            msg = f"{self._name}: there is no folder {self.path.parent}."
-            raise ValueError(msg)
+def load_fit(file: Checkpoint, training: Training) -> bool:
+    """Let a fit go on from its file; return whether there was one."""
+    if (found := file.load()) is None:
+        return False
+    header, arrays = found
+    with checked(file.kind, file.shown):
+        training.load_state_dict(_decode(header["state"], arrays))
+    return True
 
-    def save(self, state: dict[str, Any]) -> None:
-        """Replace the file at once: a process killed meanwhile leaves the old one."""
-        part = self.path.with_name(f"{self.path.name}.part")
-        try:
-            with open(part, "wb") as file:
-                torch.save({"kind": KIND, "fingerprint": self.fingerprint, "state": state}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, self.path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
 
-    def load(self) -> dict[str, Any] | None:
-        """Return the state in the file; None if there is no file yet."""
-        if not self.path.exists():
-            return None
-        try:
-            with zipfile.ZipFile(self.path) as archive:  # torch does not look at the checksums
-                if (bad := archive.testzip()) is not None:
-                    msg = f"{bad} is not what was written"
-                    raise ValueError(msg)
-            content = torch.load(self.path, map_location="cpu", weights_only=True)
-            if content["kind"] != KIND:
-                msg = f"it is of kind {content['kind']!r}"
-                raise ValueError(msg)
-            there, state = dict(content["fingerprint"]), dict(content["state"])
-        except (
-            AttributeError,
-            EOFError,
-            IndexError,
-            KeyError,
-            OSError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-            pickle.UnpicklingError,
-            zipfile.BadZipFile,
-            zlib.error,
-        ) as error:
-            reason = str(error).partition("\n")[0]
-            msg = (
-                f"{self._name} is damaged, or no checkpoint of DeepClAM ({reason}). "
-                "Delete the file to begin anew, or name another."
-            )
-            raise ValueError(msg) from error
-        if changed := differences(there, self.fingerprint):
-            msg = (
-                f"{self._name} is of another fit, which differs in: {', '.join(changed)}. "
-                "Name another file, or delete this one."
-            )
-            raise ValueError(msg)
-        return state
+def _encode(value: Any, name: str, arrays: dict[str, Array]) -> Any:
+    """Return a tree of values as JSON has it; its tensors go to `arrays`, by their places."""
+    if isinstance(value, Tensor):
+        arrays[name] = value.detach().cpu().numpy()
+        return {"tensor": name}
+    if isinstance(value, dict):  # as pairs, since an optimizer numbers its parameters
+        return {"items": [[key, _encode(v, f"{name}/{key}", arrays)] for key, v in value.items()]}
+    if isinstance(value, list | tuple):
+        return [_encode(entry, f"{name}/{place}", arrays) for place, entry in enumerate(value)]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    msg = f"A checkpoint holds tensors, numbers and text, got a {type(value).__name__} in {name}."
+    raise TypeError(msg)
+
+
+def _decode(value: Any, arrays: dict[str, Array]) -> Any:
+    if isinstance(value, list):
+        return [_decode(entry, arrays) for entry in value]
+    if isinstance(value, dict):
+        if "tensor" in value:
+            return torch.from_numpy(arrays[value["tensor"]])
+        return {key: _decode(entry, arrays) for key, entry in value["items"]}
+    return value
 
 
 def fingerprint(
@@ -103,20 +64,8 @@ def fingerprint(
 ) -> dict[str, str]:
     """Return what a fit depends on; ``seed`` is None where chance decides."""
     words = {
-        name: _describe(value) for name, value in parameters.items() if name not in INDIFFERENT
+        name: describe(name, value) if isinstance(value, nn.Module) else str(value)
+        for name, value in parameters.items()
+        if name not in INDIFFERENT
     }
     return words | {"X": digest(X), "random_state": str(seed)}
-
-
-def _describe(value: Any) -> str:
-    """Return a parameter in words; modules by their layers and weights."""
-    if not isinstance(value, nn.Module):
-        return str(value)
-    code = hashlib.sha256(repr(value).encode())
-    for name, entry in value.state_dict().items():
-        code.update(name.encode())
-        if isinstance(entry, torch.Tensor):
-            code.update(entry.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
-        else:
-            code.update(repr(entry).encode())
-    return f"{type(value).__name__} {code.hexdigest()[:12]}"

@@ -17,9 +17,10 @@ from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 
+from amclust._estimator import restored_on_failure
 from amclust._parameters import Constraints
-from amclust._restoring import restored_on_failure
-from amclust.torch.deep._checkpoint import Checkpoint, fingerprint
+from amclust.io.state import Checkpoint
+from amclust.torch.deep._checkpoint import FIT, fingerprint, load_fit, save_fit
 from amclust.torch.deep._inference import DeepMethods, assign
 from amclust.torch.deep._network import (
     DeepNetwork,
@@ -386,9 +387,8 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         if self.checkpoint is not None:
             chance = self.random_state is None
             words = fingerprint(self.get_params(deep=False), X, None if chance else seed)
-            file = Checkpoint(self.checkpoint, words)
-            if (state := file.load()) is not None:
-                training.load_state_dict(state)
+            file = Checkpoint(self.checkpoint, FIT, words)
+            if load_fit(file, training):
                 line.resume(training, os.fspath(self.checkpoint))
         unsaved = 0
 
@@ -396,7 +396,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             nonlocal unsaved
             unsaved += 1
             if file is not None and (unsaved >= self.checkpoint_every or training.is_finished):
-                file.save(training.state_dict())
+                save_fit(file, training)
                 unsaved = 0
             line.show(training)
 

@@ -235,6 +235,8 @@ class Training:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a state that `state_dict` returned."""
+        if state["best"]:  # refused here if it does not fit
+            self.network.load_state_dict(state["best"])
         self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.generator.set_state(state["generator"])
