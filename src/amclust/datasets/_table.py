@@ -1,4 +1,4 @@
-"""A table of points with their classes, and its two forms on disk: CSV and idx."""
+"""A table of points with their classes, and how it is read from CSV and idx files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import io
 import itertools
 import math
 import struct
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,12 +18,17 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from amclust.io.files import atomic_write
-
 # What reading a damaged file can raise.
-DAMAGE = (ValueError, EOFError, csv.Error, gzip.BadGzipFile, zlib.error)
+DAMAGE = (
+    ValueError,
+    KeyError,
+    EOFError,
+    csv.Error,
+    gzip.BadGzipFile,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 
-_ROWS_A_CHUNK = 8192
 _IDX_OF_BYTES = b"\x00\x00\x08"
 
 
@@ -52,7 +58,7 @@ def make_table(
 
 
 def read_csv(path: Path, dtype: DTypeLike = np.float64) -> Table:
-    """Read a CSV, gzipped or plain: a header, one row a point, the class in the last column."""
+    """Read a CSV, gzipped or plain: a header, one row per point, the class in the last column."""
     with _open_text(path) as file:
         lines = (line for line in file if line.strip())
         header = _header(lines)
@@ -112,22 +118,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def write_csv(table: Table, path: Path) -> None:
-    """Write what `read_csv` reads, every number so that it is read as the same."""
-    with (
-        atomic_write(path, overwrite=True) as file,
-        _gzip(file) as packed,
-        io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
-    ):
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*table.feature_names, "label"])
-        for start in range(0, len(table.data), _ROWS_A_CHUNK):
-            chunk = slice(start, start + _ROWS_A_CHUNK)
-            labels = table.target_names[table.target[chunk]].tolist()
-            points = table.data[chunk].tolist()
-            writer.writerows([*point, label] for point, label in zip(points, labels, strict=True))
-
-
 def parse_idx(content: bytes) -> NDArray[np.uint8]:
     """Give the array of bytes in an idx file: its shape, big-endian, is in the header."""
     if content[:3] != _IDX_OF_BYTES or len(content) < 4 + 4 * content[3]:
@@ -142,19 +132,18 @@ def parse_idx(content: bytes) -> NDArray[np.uint8]:
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """Read an idx file of bytes, gzipped or plain."""
-    with _open(path) as file:
-        return parse_idx(file.read())
+    """Read an idx file of bytes, gzipped or plain; an error names the file."""
+    try:
+        with _open(path) as file:
+            return parse_idx(file.read())
+    except DAMAGE as error:
+        msg = f"{path.name}: {error}"
+        raise ValueError(msg) from error
 
 
-def write_idx(values: NDArray[np.uint8], path: Path) -> None:
-    """Write what `read_idx` reads."""
-    header = _IDX_OF_BYTES + struct.pack(f">B{values.ndim}I", values.ndim, *values.shape)
-    with (
-        atomic_write(path, overwrite=True) as file,
-        _gzip(file) as packed,
-    ):
-        packed.write(header + np.ascontiguousarray(values).tobytes())
+def read_images(images: Path, classes: Path) -> Table:
+    """Read images and their classes from two idx files."""
+    return images_table(read_idx(images), read_idx(classes))
 
 
 def _open(path: Path) -> BinaryIO:
@@ -165,12 +154,6 @@ def _open(path: Path) -> BinaryIO:
 def _open_text(path: Path) -> TextIO:
     # Excel begins its UTF-8 with a byte order mark.
     return io.TextIOWrapper(_open(path), encoding="utf-8-sig", newline="")
-
-
-def _gzip(file: BinaryIO) -> gzip.GzipFile:
-    # Without a time in it, the same content gives the same bytes. Numbers hardly pack better at
-    # a higher level.
-    return gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=1, mtime=0)
 
 
 def images_table(images: NDArray[np.uint8], classes: NDArray[np.uint8]) -> Table:
