@@ -115,12 +115,19 @@ def web(monkeypatch):
         address = local(request.full_url)
         return urllib.request.urlopen(urllib.request.Request(address), timeout=timeout)
 
-    get = requests.get
-    monkeypatch.setattr(requests, "get", lambda url, **options: get(local(url), **options))
+    responses, get = [], requests.get
+
+    def get_local(address, **options):
+        responses.append(get(local(address), **options))
+        return responses[-1]
+
+    monkeypatch.setattr(requests, "get", get_local)
     monkeypatch.setattr(sklearn.datasets._openml, "urlopen", urlopen)
     for module in (pooch.core, sklearn.datasets._openml):
         monkeypatch.setattr(module, "time", SimpleNamespace(sleep=lambda seconds: None))
     yield web
+    for response in responses:
+        response.close()
     server.shutdown()
     thread.join()
     server.server_close()
@@ -765,7 +772,6 @@ def test_an_interrupt_leaves_nothing_half_written(small, web, monkeypatch):
 
     def interrupted(response, chunk_size):
         yield response.raw.read()[:9]
-        response.close()
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
