@@ -138,30 +138,6 @@ def load_dataset(
     (data, target) : tuple of ndarray, or of DataFrame and Series
         If `return_X_y`.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the set is at hand nowhere and may not be downloaded, or if `data_dir` or
-        ``AMCLUST_DATA`` is no folder or has only one of a set's two files.
-
-    ValueError
-        If a file is damaged or holds a set of another shape.
-
-    OSError
-        If a download fails, or, before it begins, if the cache cannot be written.
-
-    ImportError
-        If pandas (`as_frame`) or pooch (a download, the cache) is not installed.
-
-    Warns
-    -----
-    UserWarning
-        If the values of a file in a data folder are not the published ones. They are used all
-        the same: it may be a preparation of your own.
-
-    RuntimeWarning
-        If a set of the cache is damaged and downloaded again.
-
     See Also
     --------
     get_data_home : The folder of the cache.
@@ -172,12 +148,13 @@ def load_dataset(
     the sets that amclust was tested on, its content is compared too: the sizes and the mean
     values of the classes and, where every source has the same digits, the SHA-256 of the points,
     which depends neither on the order of the rows nor on the file format. A download that differs
-    is refused; a file of a data folder that differs is loaded with a warning. For GCM, CIFAR-10
-    and Japanese Vowels there is no content to compare with.
+    is refused (ValueError); a file of a data folder that differs is loaded with a UserWarning,
+    since it may be a preparation of your own. For GCM, CIFAR-10 and Japanese Vowels there is no
+    content to compare with.
 
     The cache holds the original files. Their bytes must have the published checksum where there
     is one: SHA-256 for Zoo and Fashion-MNIST, MD5 for USPS and, as they are downloaded, the sets
-    of openml.org. A file that no longer has it is downloaded again.
+    of openml.org. A file that no longer has it, or whose content is damaged, is downloaded again.
 
     Examples
     --------
@@ -321,7 +298,9 @@ def _from_original(
         raise OSError(msg) from error
     except ValueError as error:
         if not download:
-            msg = f"{error}; remove it or let it be downloaded again, download=True"
+            msg = (
+                f"{str(error).rstrip('.')}; remove it or let it be downloaded again, download=True"
+            )
             raise ValueError(msg) from error
         for path in paths:
             path.unlink(missing_ok=True)

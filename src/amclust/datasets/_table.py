@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import itertools
 import math
 import struct
 import zipfile
@@ -13,7 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -59,30 +58,33 @@ def make_table(
 
 def read_csv(path: Path, dtype: DTypeLike = np.float64) -> Table:
     """Read a CSV, gzipped or plain: a header, one row per point, the class in the last column."""
-    with _open_text(path) as file:
-        lines = (line for line in file if line.strip())
-        header = _header(lines)
-        first = next(lines, None)
-        if first is None:
-            msg = "it has no points, only a header"
-            raise ValueError(msg)
-        try:
-            rows = np.loadtxt(
-                itertools.chain([first], lines),
-                dtype=[("point", dtype, (len(header) - 1,)), ("label", object)],
-                delimiter=",",
-                quotechar='"',
-                comments=None,
-                ndmin=1,
-            )
-        except ValueError as error:
-            # NumPy counts rows now from 0, now from 1, and advises what cannot be done here.
-            raise ValueError(_first_fault(path) or str(error)) from error
-    return make_table(rows["point"], (label.strip() for label in rows["label"]), header[:-1])
+    points, labels = [], []
+    # Excel begins its UTF-8 with a byte order mark.
+    with io.TextIOWrapper(_open(path), encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file)
+        rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
+        header = _checked_header(next(rows, []))
+        for row in rows:
+            if len(row) != len(header):
+                msg = f"line {reader.line_num} has {len(row)} values, the header {len(header)}"
+                raise ValueError(msg)
+            point: list[float] = []
+            try:
+                point.extend(map(float, row[:-1]))
+            except ValueError as error:
+                name, text = header[len(point)], row[len(point)]
+                msg = f"feature {name!r} is {text!r} in line {reader.line_num}, not a number"
+                raise ValueError(msg) from error
+            points.append(np.array(point, dtype))
+            labels.append(row[-1].strip())
+    if not points:
+        msg = "it has no points, only a header"
+        raise ValueError(msg)
+    return make_table(np.stack(points), labels, header[:-1])
 
 
-def _header(lines: Iterable[str]) -> list[str]:
-    header = [name.strip() for name in next(csv.reader(lines), [])]
+def _checked_header(row: list[str]) -> list[str]:
+    header = [name.strip() for name in row]
     if len(header) < 2:
         shown = f"its first line is {header[0]!r}" if header else "it is empty"
         msg = f"{shown}, not the names of the features and of the class with commas between them"
@@ -92,30 +94,6 @@ def _header(lines: Iterable[str]) -> list[str]:
         msg = f"its first line, the header, has the name {name!r} {count} times"
         raise ValueError(msg)
     return header
-
-
-def _first_fault(path: Path) -> str | None:
-    """Say which line of a CSV is not a point and a class, in words for its author."""
-    with _open_text(path) as file:
-        reader = csv.reader(file)
-        rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
-        header = next(rows)
-        for row in rows:
-            if len(row) != len(header):
-                return f"line {reader.line_num} has {len(row)} values, the header {len(header)}"
-            for name, text in zip(header, row[:-1], strict=False):
-                if not _is_number(text):
-                    where = f"in line {reader.line_num}"
-                    return f"feature {name.strip()!r} is {text!r} {where}, not a number"
-    return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def parse_idx(content: bytes) -> NDArray[np.uint8]:
@@ -149,11 +127,6 @@ def read_images(images: Path, classes: Path) -> Table:
 def _open(path: Path) -> BinaryIO:
     """Open a file, unpacked on the way if its name ends in ``.gz``."""
     return cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
-
-
-def _open_text(path: Path) -> TextIO:
-    # Excel begins its UTF-8 with a byte order mark.
-    return io.TextIOWrapper(_open(path), encoding="utf-8-sig", newline="")
 
 
 def images_table(images: NDArray[np.uint8], classes: NDArray[np.uint8]) -> Table:
