@@ -152,8 +152,8 @@ def load_dataset(
     since it may be a preparation of your own. For GCM, CIFAR-10 and Japanese Vowels there is no
     content to compare with.
 
-    The cache holds the original files. Their bytes must have the published checksum where there
-    is one: SHA-256 for Zoo and Fashion-MNIST, MD5 for USPS and, as they are downloaded, the sets
+    The cache holds the original files. Their bytes must have the published checksum where one is
+    known: SHA-256 for Zoo and Fashion-MNIST, MD5 for USPS and, as they are downloaded, the sets
     of openml.org. A file that no longer has it, or whose content is damaged, is downloaded again.
 
     Examples
