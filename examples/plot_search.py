@@ -11,9 +11,9 @@ line for each value of another one.
 # %%
 # Temperature and steps
 # ---------------------
-# If β is too small, all memories attract together and clusters die: such runs do not count,
-# however well they score, and are crossed. k-means has as many restarts as there are runs behind a
-# point, and the same scaling.
+# If β is too small, all memories attract together and clusters become empty: such runs do not
+# count, however well they score, and are crossed. k-means has as many restarts as there are runs
+# behind a point, and the same scaling.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine

@@ -9,6 +9,7 @@ import signal
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_1samp
@@ -16,7 +17,6 @@ from sklearn.cluster import SpectralClustering
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import scale
 
-from amclust.datasets._table import make_table, write_csv
 from benchmarks.availability import UnavailableError
 from benchmarks.quality.cells import unpack_labels
 from benchmarks.store import write_text
@@ -55,7 +55,7 @@ def write_zoo(folder, seed=0):
     generator = np.random.default_rng(seed)
     classes = np.arange(101) % 7
     features = generator.normal(size=(101, 16)) + 3 * generator.normal(size=(7, 16))[classes]
-    write_csv(make_table(features, classes), folder / "zoo.csv.gz")
+    pd.DataFrame(features).assign(label=classes).to_csv(folder / "zoo.csv.gz", index=False)
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,8 @@ def test_fingerprints_are_of_values_classes_and_order(done, tmp_path):
     found = {}
     for case, (features, classes) in changed.items():
         (tmp_path / case).mkdir()
-        write_csv(make_table(features, classes), tmp_path / case / "zoo.csv.gz")
+        frame = pd.DataFrame(features).assign(label=classes)
+        frame.to_csv(tmp_path / case / "zoo.csv.gz", index=False)
         found[case] = sets.fingerprint("zoo", tmp_path / case)
     assert found.pop("same") == name
     assert len({name, *found.values()}) == 4

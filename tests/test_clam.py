@@ -352,7 +352,7 @@ def test_verbose_writes_to_standard_error_only(capfd):
     make(verbose=1).fit(X)
     out, err = capfd.readouterr()
     assert out == ""
-    assert "chose run" in err
+    assert "chose restart" in err
     model = make(verbose=2).fit(X)
     out, err = capfd.readouterr()
     assert out == ""

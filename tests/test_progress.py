@@ -31,7 +31,7 @@ def test_a_terminal_has_a_bar_on_one_line(monkeypatch, clock):
     clock[0] += 1
     report(0, 9, 0.25)
     first, second = stream.getvalue().split("\r\x1b[K")[1:]
-    assert first.startswith("ClAM: [#######                       ]  25%, run 1 of 2")
+    assert first.startswith("ClAM: [#######                       ]  25%, restart 1 of 2")
     assert "[######################        ]  75%" in second
     assert len(second) < 60
     assert "\n" not in stream.getvalue()
@@ -46,7 +46,7 @@ def test_a_run_that_stopped_early_counts_as_done(monkeypatch, clock):
         report(1, epoch, 0.5)
     clock[0] += 3
     report(1, 100, 0.5)
-    assert stream.getvalue().startswith("ClAM:  55%, run 2 of 2, epoch 101")
+    assert stream.getvalue().startswith("ClAM:  55%, restart 2 of 2, epoch 101")
 
 
 def test_elsewhere_lines_come_now_and_then(monkeypatch, clock):

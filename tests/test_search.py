@@ -289,7 +289,7 @@ def test_a_collapsed_run_never_wins_over_a_living_one(scale):
 def test_when_all_collapse_it_warns():
     X, search = collapsing()
     search.set_params(space={"objective": ["completion"], "beta": [1e-6], "learning_rate": [1.0]})
-    with pytest.warns(ConvergenceWarning, match="No run has all its clusters living.* of 4"):
+    with pytest.warns(ConvergenceWarning, match="Every run has empty clusters.* of 4"):
         search.fit(X)
     best = search.results_.loc[search.best_index_]
     assert best["living_clusters"] == search.results_["living_clusters"].max() < 4

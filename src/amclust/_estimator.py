@@ -112,7 +112,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Initial memories: k-means++ (greedy), the clusters of a Ward tree of up to 1,024 rows, or
         random rows. With "auto" restarts take turns: the first has a tree, the second k-means++,
         and so on (k-means++ alone for more than 512 clusters). An array may not contain NaN, and
-        is used for a single run.
+        is used for a single restart.
 
     n_init : int, default=10
         Number of restarts; `selection` chooses among them. All are trained in one call.
@@ -141,7 +141,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Relative change of the loss that counts as an improvement.
 
     early_stopping : bool, default=True
-        Stop a run when lowering the learning rate has not helped for several times.
+        Stop a restart when lowering the learning rate has not helped for several times.
 
     selection : {"silhouette", "loss"}, default="silhouette"
         How the best restart is chosen: by silhouette (exact up to 10,000 rows, on a fixed sample
@@ -369,9 +369,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             weights = check_sample_weight(sample_weight, X)
             backend = find_backend(self.backend, self.device, self.metric)
             candidates = self._candidates()
-            least = int(self.n_clusters) if candidates is None else candidates[0]
+            smallest = int(self.n_clusters) if candidates is None else candidates[0]
             options = Options.of(self)
-            data = self._prepare(X, weights, options, least)
+            data = self._prepare(X, weights, options, smallest)
             rng = check_random_state(self.random_state)
             n_runs = self.n_init if isinstance(self.init, str) else 1
             seeds, sample_seed = draw_seeds(rng, n_runs)
@@ -422,8 +422,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             candidates = self._candidates()
             options = Options.of(self)
             if first:
-                least = int(self.n_clusters) if candidates is None else candidates[0]
-                data = self._prepare(X, weights, options, least)
+                smallest = int(self.n_clusters) if candidates is None else candidates[0]
+                data = self._prepare(X, weights, options, smallest)
                 rng = check_random_state(self.random_state)
                 seed, earlier = int(rng.randint(MAX_SEED)), None
                 n_clusters = self._decide_n_clusters(data, candidates, rng)
@@ -847,14 +847,14 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         runs, best = found.runs, found.best
         finish(
             self.verbose,
-            f"ClAM: chose run {found.chosen + 1} of {len(runs)}: loss {best.record.loss:.5g}, "
-            f"silhouette {best.silhouette:.4f}, {best.living} living clusters",
+            f"ClAM: chose restart {found.chosen + 1} of {len(runs)}: loss {best.record.loss:.5g}, "
+            f"silhouette {best.silhouette:.4f}, {best.n_nonempty} non-empty clusters",
         )
         if best.record.improving:
             count = sum(run.record.improving for run in runs)
             warnings.warn(
-                f"{count} of {len(runs)} runs, the chosen one among them, were still improving at "
-                f"max_epochs={self.max_epochs}. Consider a larger max_epochs or learning_rate.",
+                f"{count} of {len(runs)} restarts, the chosen one among them, were still improving "
+                f"at max_epochs={self.max_epochs}. Consider a larger max_epochs or learning_rate.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -866,11 +866,11 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        if best.living < self.n_clusters_:
+        if best.n_nonempty < self.n_clusters_:
             warnings.warn(
-                f"Only {best.living} of n_clusters={self.n_clusters_} clusters are living in the "
-                "best run: no row falls to the other memories. Consider fewer clusters, a larger "
-                "beta or more restarts.",
+                f"Only {best.n_nonempty} of n_clusters={self.n_clusters_} clusters are non-empty "
+                "in the best restart: no row falls to the other memories. Consider fewer clusters, "
+                "a larger beta or more restarts.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -95,30 +95,30 @@ def plan_rungs(
     one trains every run to the end); else as many as it allows, with the most rungs.
     """
     budget = total_budget // parts
-    most = 1
-    while max_epochs / eta**most >= min_epochs:
-        most += 1
+    max_rungs = 1
+    while max_epochs / eta**max_rungs >= min_epochs:
+        max_rungs += 1
 
     def rungs(configs: int, n_rungs: int) -> list[Rung]:
         return make_rungs(configs * n_init, n_rungs, max_epochs, eta)
 
     if n_configs is not None:
-        for n_rungs in range(1, most + 1):
+        for n_rungs in range(1, max_rungs + 1):
             if max_run_epochs(rungs(n_configs, n_rungs)) <= budget:
                 return rungs(n_configs, n_rungs)
     affordable = bisect_right(
-        range(1, budget + 1), budget, key=lambda n: max_run_epochs(rungs(n, most))
+        range(1, budget + 1), budget, key=lambda n: max_run_epochs(rungs(n, max_rungs))
     )
     if not affordable:
-        least = parts * max_run_epochs(rungs(1, most))
+        min_budget = parts * max_run_epochs(rungs(1, max_rungs))
         numbers = f"each of {parts} numbers of clusters, " if parts > 1 else ""
         msg = (
-            f"budget must be at least {least} run-epochs (one configuration for {numbers}"
+            f"budget must be at least {min_budget} run-epochs (one configuration for {numbers}"
             f"n_init={n_init}, min_epochs={min_epochs}, max_epochs={max_epochs}, eta={eta}), got "
             f"{total_budget}."
         )
         raise ValueError(msg)
-    return rungs(affordable, most)
+    return rungs(affordable, max_rungs)
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,7 @@ class Search:
             row["beta"] = run.beta / data.geometry.distance_unit
             row["loss"] = run.record.loss
             row["silhouette"] = run.silhouette
-            row["living_clusters"] = run.living
+            row["living_clusters"] = run.n_nonempty
             row["largest_share"] = run.largest_share
             row["converged"] = run.record.converged
         judged = np.concatenate([state.judged, runs[places]])

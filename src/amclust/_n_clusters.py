@@ -51,9 +51,9 @@ def candidate_numbers(n_clusters: Any, objective: str) -> list[int] | None:
         return None
     if np.ndim(n_clusters) != 1 and not isinstance(n_clusters, str):
         n_clusters = [n_clusters]  # refused below
-    least = OBJECTIVES[objective].min_clusters if objective in OBJECTIVES else 1
+    smallest = OBJECTIVES[objective].min_clusters if objective in OBJECTIVES else 1
     if isinstance(n_clusters, str):
-        return [k for k in AUTO if k >= least]
+        return [k for k in AUTO if k >= smallest]
     values: list[Any] = list(n_clusters)
     whole = all(isinstance(k, Integral) and not isinstance(k, bool) for k in values)
     if not whole or len(set(values)) < 2 or min(values) < 1:
@@ -62,8 +62,10 @@ def candidate_numbers(n_clusters: Any, objective: str) -> list[int] | None:
             f"ints of at least 1, got {n_clusters!r}."
         )
         raise ValueError(msg)
-    if min(values) < least:
-        msg = f"objective={objective!r} needs n_clusters of at least {least}, got {n_clusters!r}."
+    if min(values) < smallest:
+        msg = (
+            f"objective={objective!r} needs n_clusters of at least {smallest}, got {n_clusters!r}."
+        )
         raise ValueError(msg)
     return sorted({int(k) for k in values})
 

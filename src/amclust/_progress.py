@@ -69,7 +69,9 @@ def reporter(verbose: int, n_runs: int, max_epochs: int) -> Progress | None:
             for count, seen in zip(done, last_seen, strict=True)
         )
         share = line.share(epochs / (n_runs * max_epochs))
-        line.show(f"ClAM: {share}, run {run + 1} of {n_runs}, epoch {epoch + 1}, loss {loss:.5g}")
+        line.show(
+            f"ClAM: {share}, restart {run + 1} of {n_runs}, epoch {epoch + 1}, loss {loss:.5g}"
+        )
 
     return report
 

@@ -66,10 +66,10 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         defaults; "paper" is the full grid of [1]_ (for features with mean 0 and variance 1).
 
     budget : int or None, default=20_000
-        Most run-epochs to train (one run-epoch is one epoch of one run); a fit of ClAM with 10
-        restarts of 200 epochs takes 2,000. It is never exceeded. If it allows, all configurations
-        are begun, with as little halving as possible; else as many as it allows, drawn at random.
-        None trains the entire grid to the end, without halving.
+        Maximal number of run-epochs to train (one run-epoch is one epoch of one run); a fit of
+        ClAM with 10 restarts of 200 epochs takes 2,000. It is never exceeded. If it allows, all
+        configurations are begun, with as little halving as possible; else as many as it allows,
+        drawn at random. None trains the entire grid to the end.
 
     estimator : ClAM, default=None
         Holds the parameters that are not searched (`metric`, for example). Its `n_clusters`,
@@ -80,10 +80,10 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         Seeds of each configuration. Runs with the same seed begin with the same memories.
 
     max_epochs : int, default=200
-        Most epochs of a run.
+        Maximal number of epochs of a run.
 
     min_epochs : int, default=10
-        Fewest epochs after which a run is given up.
+        Minimal number of epochs before a run is given up.
 
     eta : int, default=3
         One run in `eta` goes on, for `eta` times as many epochs.
@@ -336,7 +336,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         return list(dict.fromkeys(numbers))
 
     def _check_objectives(self, numbers: list[int], n_features: int, space: Space) -> None:
-        """Refuse rows and numbers of clusters for which an objective that is searched is none."""
+        """Refuse rows and numbers of clusters that an objective which is searched does not take."""
         own = AUTO if self.estimator is None else self.estimator.objective
         for name in space.values("objective", own):
             if name == AUTO:
@@ -448,7 +448,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
                 # Runs that stopped early leave a part of the plan unused.
                 bar.done = parts * max_run_epochs(search.rungs[: search.state.rung])
             if rung_ended and self.verbose > 1:
-                self._tell(search)
+                self._report_rung(search)
 
         if bar is not None:
             bar.done = int(search.state.runs["epochs"].sum())
@@ -463,14 +463,14 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             raise
         self.__dict__.pop("_unfinished", None)
 
-    def _tell(self, search: Search) -> None:
+    def _report_rung(self, search: Search) -> None:
         judged, rung = search.state.judged, search.state.rung
         trained = judged[judged["rung"] == rung - 1]
-        living = np.count_nonzero(trained["living_clusters"] == trained["n_clusters"])
+        whole = np.count_nonzero(trained["living_clusters"] == trained["n_clusters"])
         finish(
             self.verbose,
             f"ClAMSearch: rung {rung} of {len(search.rungs)}: trained {len(trained)} runs to epoch "
-            f"{search.rungs[rung - 1].epochs}, {living} with all clusters living; best silhouette "
+            f"{search.rungs[rung - 1].epochs}, {whole} without empty clusters; best silhouette "
             f"so far {judged['silhouette'][search.state.best]:.4f}",
         )
 
@@ -510,13 +510,14 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             worse = search.state.judged[self.best_collapsed_index_]
             text += (
                 f"; the best collapsed run has {worse['silhouette']:.4f} with "
-                f"{worse['living_clusters']} of {worse['n_clusters']} clusters living"
+                f"{worse['living_clusters']} of {worse['n_clusters']} clusters non-empty"
             )
         finish(self.verbose, f"{text}; {self.budget_used_} run-epochs")
         if row["living_clusters"] < row["n_clusters"]:
             warnings.warn(
-                f"No run has all its clusters living; the best has {row['living_clusters']} of "
-                f"{row['n_clusters']}. Consider fewer clusters, a larger beta or more budget.",
+                f"Every run has empty clusters; the best has {row['living_clusters']} non-empty "
+                f"ones of {row['n_clusters']}. Consider fewer clusters, a larger beta or more "
+                "budget.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

@@ -141,7 +141,7 @@ class TrainedRun:
     record: _native.Record
     seed: int
     silhouette: float = np.nan
-    living: int = 0
+    n_nonempty: int = 0  # clusters that have rows
     largest_share: float = np.nan  # the part of the rows that is in the largest cluster
     recorded: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # memories by epoch
 
@@ -248,7 +248,7 @@ class Fit:
                 run.beta / unit,
                 run.record.loss,
                 run.silhouette,
-                run.living,
+                run.n_nonempty,
                 run.record.n_epochs,
                 run.record.converged,
                 index == self.chosen,
@@ -629,11 +629,11 @@ def judge_runs(data: TrainingSet, runs: list[TrainedRun]) -> None:
         inside = labels_of_run >= 0  # the others are noise
         sizes = np.bincount(labels_of_run[inside], counts[inside], minlength=1)
         run.largest_share = float(sizes.max() / counts.sum(dtype=np.float64))
-        run.living = len(np.unique(labels_of_run[inside]))
-        if run.living < network.n_clusters and data.judged.is_sample:
+        run.n_nonempty = len(np.unique(labels_of_run[inside]))
+        if run.n_nonempty < network.n_clusters and data.judged.is_sample:
             # The others may have rows outside of the sample.
             found = network.infer(data.rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads)
-            run.living = len(np.unique(network.assembly[np.flatnonzero(found.counts)]))
+            run.n_nonempty = len(np.unique(network.assembly[np.flatnonzero(found.counts)]))
     if max(network.n_clusters for network in networks) > 1:
         scores = silhouettes(data.rows, data.judged, labels, data.threads)
         for run, score in zip(runs, scores, strict=True):
@@ -642,10 +642,10 @@ def judge_runs(data: TrainingSet, runs: list[TrainedRun]) -> None:
 
 def choose_run(runs: list[TrainedRun], selection: str) -> int:
     """Return the best of runs with the same number of clusters."""
-    living, found, losses = np.array(
-        [(run.living, run.silhouette, run.record.loss) for run in runs]
+    n_nonempty, found, losses = np.array(
+        [(run.n_nonempty, run.silhouette, run.record.loss) for run in runs]
     ).T
-    return int(order_runs(-living, found, losses, selection)[0])
+    return int(order_runs(-n_nonempty, found, losses, selection)[0])
 
 
 def order_runs(

@@ -86,7 +86,7 @@ def test_what_is_said(amclust, table):
     assert lines[3].split() == ["cluster", "rows", "share"]
     assert sum(int(line.split()[1]) for line in lines[4:7]) == 40
     assert lines[-1].startswith("m.amc: ")
-    assert done.err.startswith("ClAM: chose run 1 of 1")
+    assert done.err.startswith("ClAM: chose restart 1 of 1")
 
 
 def test_json(amclust, table):

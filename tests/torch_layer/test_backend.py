@@ -420,7 +420,7 @@ def test_an_interrupted_fit_leaves_the_estimator_unfitted():
 @SHORT
 def test_verbose_shows_the_epochs(capsys):
     make(backend="torch", verbose=2, n_init=1).fit(table())
-    assert "run 1 of 1, epoch 1, loss" in capsys.readouterr().err
+    assert "restart 1 of 1, epoch 1, loss" in capsys.readouterr().err
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -302,7 +302,7 @@ def test_dead_memories_are_revived_and_else_reported(blobs, monkeypatch):
     assert model.history_["living_clusters"][0] == 2
     assert model.history_["living_clusters"][-1] == 3
     assert len(np.unique(model.labels_)) == 3
-    with pytest.warns(ConvergenceWarning, match="Only 2 of n_clusters=3 clusters are living"):
+    with pytest.warns(ConvergenceWarning, match="Only 2 of n_clusters=3 clusters are non-empty"):
         small(seeding="clam", max_epochs=0).fit(blobs[0])
 
 

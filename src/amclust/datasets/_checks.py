@@ -1,4 +1,4 @@
-"""Is this the published set? Its shape, its classes and, where they are known, its values."""
+"""Is this the published set? Its shape, classes and, where they are known, its values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Of the standard deviation of all values: sources print them with six digits or more.
 _TOLERANCE = 1e-4
 _MINUS_ZERO = np.uint32(1 << 31)
-_ROWS_A_CHUNK = 1024
+_CHUNK_ROWS = 1024
 
 
 def check_shape(info: DatasetInfo, table: Table) -> None:
@@ -74,6 +74,6 @@ def hash_points(data: NDArray[np.floating[Any]]) -> str:
     order = np.argsort(rows)
     digest = hashlib.sha256()
     # Sorting the rows themselves would copy all of them: five times as long on Fashion-MNIST.
-    for start in range(0, len(order), _ROWS_A_CHUNK):
-        digest.update(values[order[start : start + _ROWS_A_CHUNK]].tobytes())
+    for start in range(0, len(order), _CHUNK_ROWS):
+        digest.update(values[order[start : start + _CHUNK_ROWS]].tobytes())
     return digest.hexdigest()

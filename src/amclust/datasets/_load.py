@@ -1,23 +1,22 @@
-"""load_dataset: a folder of files first, then the cache, then the network."""
+"""load_dataset: a folder of files first, then the cache, then where it was published."""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import warnings
-from numbers import Integral, Real
+from collections.abc import Iterator
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_params
 
-from amclust.datasets._cache import check_writable, is_cached, read_cached, write_cached
 from amclust.datasets._checks import check_shape, check_values
-from amclust.datasets._folders import blaming, check_complete, find_files, join, read_files
 from amclust.datasets._registry import DATASETS, DatasetInfo
-from amclust.datasets._sources import DownloadError, Network, Source
-from amclust.datasets._table import Table
+from amclust.datasets._table import DAMAGE, Table, read_csv, read_images
 
 # Where Debian's package dataset-fashion-mnist puts its files.
 DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
@@ -26,8 +25,8 @@ DEBIAN_FASHION_MNIST = Path("/usr/share/datasets/fashion-mnist")
 def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder that downloaded sets are kept in.
 
-    The folder need not exist; `load_dataset` makes it with the first download. It may be deleted
-    at any time, and its files be used as a data folder elsewhere.
+    The folder need not exist; `load_dataset` makes it with the first download, with a folder of
+    original files per set. It may be deleted at any time.
 
     Parameters
     ----------
@@ -65,7 +64,6 @@ def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
         "return_X_y": ["boolean"],
         "as_frame": ["boolean"],
         "n_retries": [Interval(Integral, 1, None, closed="left")],
-        "delay": [Interval(Real, 0, None, closed="neither")],
     },
     prefer_skip_nested_validation=True,
 )
@@ -78,7 +76,6 @@ def load_dataset(
     return_X_y: bool = False,
     as_frame: bool = False,
     n_retries: int = 3,
-    delay: float = 1.0,
 ) -> Any:
     """Load one of the data sets that the ClAM paper clusters, with raw values.
 
@@ -93,18 +90,18 @@ def load_dataset(
         One of `NAMES`, the twelve sets of the paper, or another key of `DATASETS`.
 
     data_dir : str or path-like, default=None
-        Folder of files ``<name>.csv.gz`` or ``<name>.csv``: a header, one row a point, the class
-        in the last column, UTF-8. Fashion-MNIST's are its own, ``train-images-idx3-ubyte.gz`` and
-        ``train-labels-idx1-ubyte.gz``, also without ``.gz``. By default the folder that the
-        environment variable ``AMCLUST_DATA`` names, if it is set. Fashion-MNIST is also looked
-        for, after that, where Debian's package dataset-fashion-mnist has it,
-        ``/usr/share/datasets/fashion-mnist``.
+        Folder of files ``<name>.csv.gz`` or ``<name>.csv``: a header, one row per point, the
+        class in the last column, UTF-8. Fashion-MNIST has the two idx files of its publisher,
+        also without ``.gz``. By default the folder that the environment variable
+        ``AMCLUST_DATA`` names, if it is set; for Fashion-MNIST then that of Debian's package
+        dataset-fashion-mnist.
 
     data_home : str or path-like, default=None
         Folder of the cache, see `get_data_home`. A download needs one that can be written to.
 
     download : bool, default=True
-        Whether to download a set that is neither in the data folder nor in the cache.
+        Whether to download a set that is neither in the data folder nor in the cache. Downloads
+        and the cache need pooch, which the extra ``amclust[data]`` brings.
 
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
@@ -114,10 +111,7 @@ def load_dataset(
         extra ``amclust[table]`` brings.
 
     n_retries : int, default=3
-        How often a download is tried again after a network error.
-
-    delay : float, default=1.0
-        Seconds between two tries.
+        How often a download is tried again if it fails.
 
     Returns
     -------
@@ -144,30 +138,6 @@ def load_dataset(
     (data, target) : tuple of ndarray, or of DataFrame and Series
         If `return_X_y`.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the set is at hand nowhere and may not be downloaded, or if `data_dir` or
-        ``AMCLUST_DATA`` is no folder or has only one of a set's two files.
-
-    ValueError
-        If a file is damaged or holds a set of another shape.
-
-    OSError
-        If a download fails, or, before it begins, if the cache cannot be written.
-
-    ImportError
-        If `as_frame` and pandas is not installed.
-
-    Warns
-    -----
-    UserWarning
-        If the values of a file in a data folder are not the published ones. They are used all
-        the same: it may be a preparation of your own.
-
-    RuntimeWarning
-        If a damaged file of the cache is downloaded again, or a download could not be kept.
-
     See Also
     --------
     get_data_home : The folder of the cache.
@@ -178,10 +148,13 @@ def load_dataset(
     the sets that amclust was tested on, its content is compared too: the sizes and the mean
     values of the classes and, where every source has the same digits, the SHA-256 of the points,
     which depends neither on the order of the rows nor on the file format. A download that differs
-    is refused; a file of a data folder that differs is loaded with a warning. For GCM, CIFAR-10
-    and Japanese Vowels there is no content to compare with. The files of openml.org and USPS have
-    published MD5s, which must be right when they are downloaded. The SHA-256 of every file that
-    goes into the cache is kept beside it, and a file that no longer has it is downloaded again.
+    is refused (ValueError); a file of a data folder that differs is loaded with a UserWarning,
+    since it may be a preparation of your own. For GCM, CIFAR-10 and Japanese Vowels there is no
+    content to compare with.
+
+    The cache holds the original files. Their bytes must have the published checksum where one is
+    known: SHA-256 for Zoo and Fashion-MNIST, MD5 for USPS and, as they are downloaded, the sets
+    of openml.org. A file that no longer has it, or whose content is damaged, is downloaded again.
 
     Examples
     --------
@@ -200,11 +173,8 @@ def load_dataset(
     pandas = _import_pandas() if as_frame else None
     folders = _data_folders(info, data_dir)
     cache = get_data_home(data_home)
-    network = Network(n_retries, delay) if download else None
-    table, source = (
-        _from_folders(info, folders)
-        or _from_cache(info, cache, network)
-        or _from_network(info, folders, cache, network)
+    table, source = _from_folders(info, folders) or _from_original(
+        info, folders, cache, download=download, n_retries=n_retries
     )
     feature_names = _feature_names(info, table)
     data: Any = table.data
@@ -265,72 +235,90 @@ def _data_folders(info: DatasetInfo, data_dir: str | os.PathLike[str] | None) ->
         if not folder.is_dir():
             msg = f"{by} must be a folder, {str(given)!r} is none"
             raise FileNotFoundError(msg)
-        check_complete(info, folder)
+        found = _find_files(info, folder)
+        missing = [name for name, path in found.items() if path is None]
+        if 0 < len(missing) < len(found):
+            names = " and ".join(path.name for path in found.values() if path)
+            msg = f"{folder} has {names} but not {' and '.join(missing)}: {info.title} needs both"
+            raise FileNotFoundError(msg)
     return [*folders, DEBIAN_FASHION_MNIST] if info.is_idx else folders
+
+
+def _find_files(info: DatasetInfo, folder: Path) -> dict[str, Path | None]:
+    """Return each file of a set in a folder, packed or plain, or None where it is missing."""
+    found = {}
+    for name in info.files:
+        candidates = (folder / name, folder / name.removesuffix(".gz"))
+        found[name] = next((path for path in candidates if path.is_file()), None)
+    return found
 
 
 def _from_folders(info: DatasetInfo, folders: list[Path]) -> tuple[Table, str] | None:
     for folder in folders:
-        paths = find_files(info, folder)
+        paths = [path for path in _find_files(info, folder).values() if path]
         if len(paths) < len(info.files):
             continue
-        table = read_files(info, paths)
+        where = " and ".join(map(str, paths))
+        with _blaming(info, where):
+            table = read_images(*paths) if info.is_idx else read_csv(paths[0], info.dtype)
+            check_shape(info, table)
         try:
             check_values(info, table)
         except ValueError as error:
-            _warn(f"{join(paths)}: not the published data, used as it is: {error}", UserWarning)
+            _warn(f"{where}: not the published data, used as it is: {error}", UserWarning)
         return table, str(paths[0])
     return None
 
 
-def _from_cache(
-    info: DatasetInfo, cache: Path, network: Network | None
-) -> tuple[Table, str] | None:
-    if not is_cached(info, cache):
-        return None
-    try:
-        return read_cached(info, cache), str(cache / info.files[0])
-    except ValueError as error:
-        if network is None or info.source is None:
-            way = "" if info.source is None else " or let it be downloaded again, download=True"
-            msg = f"{error}; remove it{way}"
-            raise ValueError(msg) from error
-        _warn(f"{error}; downloading it again", RuntimeWarning)
-    return None
-
-
-def _from_network(
-    info: DatasetInfo, folders: list[Path], cache: Path, network: Network | None
+def _from_original(
+    info: DatasetInfo, folders: list[Path], cache: Path, *, download: bool, n_retries: int
 ) -> tuple[Table, str]:
-    looked = ", ".join(str(folder) for folder in (*folders, cache))
+    source, folder = info.source, cache / info.name
+    paths = source.paths(folder) if source else []
+    is_cached = bool(paths) and all(path.is_file() for path in paths)
+    looked = ", ".join(map(str, (*folders, cache)))
     missing = f"{info.title} is not at hand ({' and '.join(info.files)} in {looked})"
     way = "name the folder that has it with data_dir or AMCLUST_DATA"
-    if info.source is None:
+    if source is None:
         msg = f"{missing}: {info.note} Then {way}"
         raise FileNotFoundError(msg)
-    if network is None:
+    if not is_cached and not download:
         msg = f"{missing}: {way}, or let it be downloaded"
         raise FileNotFoundError(msg)
 
-    check_writable(cache)
+    where = " and ".join(map(str, paths)) if is_cached else source.address
     try:
-        table = _download(info, info.source, network)
-    except DownloadError as error:
-        msg = f"{error}. {missing}: {way}"
-        raise OSError(msg) from error
-    try:
-        write_cached(info, table, cache)
+        with _blaming(info, where):
+            source.fetch(folder, download=download, n_retries=n_retries)
+            table = source.read(*paths)
+            check_shape(info, table)
+            check_values(info, table)
     except OSError as error:
-        _warn(f"{info.title} is downloaded but not kept: {error}", RuntimeWarning)
-    return table, info.source.address
+        msg = f"cannot download {source.address}: {error}. {missing}: {way}"
+        raise OSError(msg) from error
+    except ValueError as error:
+        if not download:
+            msg = (
+                f"{str(error).rstrip('.')}; remove it or let it be downloaded again, download=True"
+            )
+            raise ValueError(msg) from error
+        for path in paths:
+            path.unlink(missing_ok=True)
+        if not is_cached:
+            raise
+        _warn(f"{error}; downloading it again", RuntimeWarning)
+        return _from_original(info, folders, cache, download=True, n_retries=n_retries)
+    return table, str(paths[0]) if is_cached else source.address
 
 
-def _download(info: DatasetInfo, source: Source, network: Network) -> Table:
-    with blaming(info, source.address):
-        table = source.load(network)
-        check_shape(info, table)
-        check_values(info, table)
-    return table
+@contextlib.contextmanager
+def _blaming(info: DatasetInfo, where: str) -> Iterator[None]:
+    """Make a ValueError that says where of all that can be wrong with a set."""
+    try:
+        yield
+    except DAMAGE as error:
+        msg = f"{where} is damaged or not the set {info.name!r}: {error}"
+        raise ValueError(msg) from error
 
 
 def _warn(message: str, category: type[Warning]) -> None:

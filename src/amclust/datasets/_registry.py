@@ -1,27 +1,21 @@
-"""The sets: what was published of each, and where its original is."""
+"""The sets: what was published of each, and where its original is (``registry.json``).
+
+The checksums of the original bytes in ``registry.json`` are those of MVDA.jl (zoo; a copy of the
+file has it), Flux.jl (Fashion-MNIST) and torchvision (USPS, MD5); openml.org publishes an MD5 with
+each set. For the other originals none is known, so theirs is null, and the content of the table,
+``sha256`` and ``class_profile``, is what their downloads are compared with.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from amclust.datasets._profiles import HASHES, PROFILES
-from amclust.datasets._sources import (
-    HeadedFile,
-    IdxFiles,
-    MatlabFile,
-    OpenML,
-    Source,
-    SvmLightFile,
-    TextFile,
-)
-
-_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
-_ASU = "https://jundongl.github.io/scikit-feature/files/datasets/"
-_LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/"
-_ZALANDO = "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/"
-_FASHION_MNIST = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz")
+from amclust.datasets._originals import FORMATS, IdxFiles, Original
 
 
 @dataclass(frozen=True)
@@ -42,8 +36,8 @@ class DatasetInfo:
     origin : str
         Who published it.
 
-    source : object or None
-        The original on the network.
+    source : object or None, default=None
+        The published files.
 
     note : str, default=""
         How the set differs from its original, or what it stands for.
@@ -53,9 +47,6 @@ class DatasetInfo:
 
     dtype : str, default="float64"
         Type of the values.
-
-    is_idx : bool, default=False
-        Whether its files are idx files of images and classes, not a CSV.
 
     sha256 : str or None, default=None
         Hash of the points, for sets whose digits are the same wherever they come from.
@@ -67,6 +58,9 @@ class DatasetInfo:
     ----------
     files : tuple of str
         Names of its files in a data folder.
+
+    is_idx : bool
+        Whether its files are idx files of images and classes, not a CSV.
 
     See Also
     --------
@@ -87,18 +81,24 @@ class DatasetInfo:
     n_features: int
     n_classes: int
     origin: str
-    source: Source | None = field(repr=False)
+    source: Original | None = field(default=None, repr=False)
     note: str = field(default="", repr=False)
     feature_names: tuple[str, ...] = field(default=(), repr=False)
     dtype: str = field(default="float64", repr=False)
-    is_idx: bool = field(default=False, repr=False)
     sha256: str | None = field(default=None, repr=False)
     class_profile: tuple[tuple[int, float], ...] = field(default=(), repr=False)
 
     @property
+    def is_idx(self) -> bool:
+        """Whether its files are idx files of images and classes, not a CSV."""
+        return isinstance(self.source, IdxFiles)
+
+    @property
     def files(self) -> tuple[str, ...]:
         """Names of its files in a data folder."""
-        return _FASHION_MNIST if self.is_idx else (f"{self.name}.csv.gz",)
+        if isinstance(self.source, IdxFiles):
+            return tuple(path.name for path in self.source.paths(Path()))
+        return (f"{self.name}.csv.gz",)
 
     def describe(self) -> str:
         """Say in words what the set is and where it comes from."""
@@ -108,175 +108,17 @@ class DatasetInfo:
         return "\n".join(part for part in parts if part)
 
 
-_ALL = (
-    DatasetInfo(
-        "zoo",
-        "Zoo",
-        101,
-        16,
-        7,
-        "the UCI machine learning repository",
-        TextFile(_UCI + "zoo/zoo.data", delimiter=",", skip=1),
-        feature_names=(
-            *("hair", "feathers", "eggs", "milk", "airborne", "aquatic", "predator", "toothed"),
-            *("backbone", "breathes", "venomous", "fins", "legs", "tail", "domestic", "catsize"),
-        ),
-    ),
-    DatasetInfo(
-        "yale",
-        "Yale",
-        165,
-        1024,
-        15,
-        "the ASU feature selection repository",
-        MatlabFile(_ASU + "Yale.mat"),
-        "Faces of 32 x 32 pixels.",
-    ),
-    DatasetInfo(
-        "gcm",
-        "GCM",
-        190,
-        16063,
-        14,
-        "OpenML",
-        OpenML("GCM", 1),
-        "Gene expression of tumours.",
-    ),
-    DatasetInfo(
-        "ecoli",
-        "Ecoli",
-        336,
-        7,
-        8,
-        "the UCI machine learning repository",
-        TextFile(_UCI + "ecoli/ecoli.data", skip=1),
-        feature_names=("mcg", "gvh", "lip", "chg", "aac", "alm1", "alm2"),
-    ),
-    DatasetInfo(
-        "movement_libras",
-        "MovLib",
-        360,
-        90,
-        15,
-        "the UCI machine learning repository",
-        TextFile(_UCI + "libras/movement_libras.data", delimiter=","),
-        "Movements of a hand in Brazilian sign language: 45 positions, x and y in turn.",
-    ),
-    DatasetInfo(
-        "mice_protein",
-        "MicePE",
-        1080,
-        77,
-        8,
-        "the UCI machine learning repository",
-        OpenML("miceprotein", 4, missing=0.0),
-        "Protein levels in mice. A missing value is 0.",
-    ),
-    DatasetInfo(
-        "usps_test",
-        "USPS",
-        2007,
-        256,
-        10,
-        "the US Postal Service",
-        SvmLightFile(_LIBSVM + "usps.t.bz2", "8ea070ee2aca1ac39742fdd1ef5ed118", 256),
-        "Handwritten digits of 16 x 16 pixels, the test part.",
-    ),
-    DatasetInfo(
-        "ctg",
-        "CTG",
-        2126,
-        21,
-        10,
-        "the UCI machine learning repository",
-        HeadedFile("https://archive.ics.uci.edu/static/public/193/data.csv", "CLASS", ("NSP",), 3),
-        "Cardiotocograms. Rates are rounded to three decimals.",
-        feature_names=(
-            *("LB", "AC", "FM", "UC", "DL", "DS", "DP", "ASTV", "MSTV", "ALTV", "MLTV", "Width"),
-            *("Min", "Max", "Nmax", "Nzeros", "Mode", "Mean", "Median", "Variance", "Tendency"),
-        ),
-    ),
-    DatasetInfo(
-        "segment",
-        "Segment",
-        2310,
-        19,
-        7,
-        "the UCI machine learning repository",
-        TextFile(_UCI + "statlog/segment/segment.dat"),
-        "Regions of outdoor images.",
-        feature_names=(
-            *("region-centroid-col", "region-centroid-row", "region-pixel-count"),
-            *("short-line-density-5", "short-line-density-2", "vedge-mean", "vedge-sd"),
-            *("hedge-mean", "hedge-sd", "intensity-mean", "rawred-mean", "rawblue-mean"),
-            *("rawgreen-mean", "exred-mean", "exblue-mean", "exgreen-mean", "value-mean"),
-            *("saturation-mean", "hue-mean"),
-        ),
-    ),
-    DatasetInfo(
-        "fashion_mnist",
-        "FMNIST",
-        60_000,
-        784,
-        10,
-        "Zalando Research",
-        IdxFiles(_ZALANDO, *_FASHION_MNIST),
-        "Articles of clothing, 28 x 28 pixels, the training part.",
-        dtype="float32",
-        is_idx=True,
-    ),
-    DatasetInfo(
-        "cifar10_features",
-        "CIFAR-10",
-        50_000,
-        1920,
-        10,
-        "the University of Toronto",
-        None,
-        "The paper's features are not published. To make them, run the training images through "
-        "DenseNet-201 with its ImageNet weights up to the pooling layer and write "
-        "cifar10_features.csv.gz: a header, one row an image, the class last.",
-        dtype="float32",
-    ),
-    DatasetInfo(
-        "japanese_vowels",
-        "JV",
-        1_000_000,
-        14,
-        9,
-        "OpenML",
-        OpenML("BNG(JapaneseVowels)", 1),
-        "A million points drawn from a model of the recordings of nine speakers.",
-    ),
-    DatasetInfo(
-        "usps_train",
-        "USPS (train)",
-        7291,
-        256,
-        10,
-        "the US Postal Service",
-        SvmLightFile(_LIBSVM + "usps.bz2", "ec16c51db3855ca6c91edd34d0e9b197", 256),
-        "Handwritten digits of 16 x 16 pixels, the training part, which is not in the paper.",
-    ),
-    DatasetInfo(
-        "nci9",
-        "NCI9",
-        60,
-        9712,
-        9,
-        "the ASU feature selection repository",
-        MatlabFile(_ASU + "nci9.mat"),
-        "Gene expression of tumours; not in the paper, it stands in for GCM.",
-    ),
-)
+def _make_info(name: str, entry: dict[str, Any]) -> DatasetInfo:
+    source = entry.pop("source", None)
+    for key in ("feature_names", "class_profile"):
+        entry[key] = tuple(entry.get(key, ()))
+    return DatasetInfo(name, source=source and FORMATS[source.pop("format")](**source), **entry)
+
+
+_REGISTRY = json.loads(Path(__file__).with_name("registry.json").read_text(encoding="utf-8"))
 
 DATASETS: Mapping[str, DatasetInfo] = MappingProxyType(
-    {
-        info.name: replace(
-            info, sha256=HASHES.get(info.name), class_profile=PROFILES.get(info.name, ())
-        )
-        for info in _ALL
-    }
+    {name: _make_info(name, entry) for name, entry in _REGISTRY.items()}
 )
 """Every set by its name."""
 

@@ -1,28 +1,33 @@
-"""A table of points with their classes, and its two forms on disk: CSV and idx."""
+"""A table of points with their classes, and how it is read from CSV and idx files."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
-import itertools
 import math
 import struct
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from amclust.io.files import atomic_write
-
 # What reading a damaged file can raise.
-DAMAGE = (ValueError, EOFError, csv.Error, gzip.BadGzipFile, zlib.error)
+DAMAGE = (
+    ValueError,
+    KeyError,
+    EOFError,
+    csv.Error,
+    gzip.BadGzipFile,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 
-_ROWS_A_CHUNK = 8192
 _IDX_OF_BYTES = b"\x00\x00\x08"
 
 
@@ -52,31 +57,34 @@ def make_table(
 
 
 def read_csv(path: Path, dtype: DTypeLike = np.float64) -> Table:
-    """Read a CSV, gzipped or plain: a header, one row a point, the class in the last column."""
-    with _open_text(path) as file:
-        lines = (line for line in file if line.strip())
-        header = _header(lines)
-        first = next(lines, None)
-        if first is None:
-            msg = "it has no points, only a header"
-            raise ValueError(msg)
-        try:
-            rows = np.loadtxt(
-                itertools.chain([first], lines),
-                dtype=[("point", dtype, (len(header) - 1,)), ("label", object)],
-                delimiter=",",
-                quotechar='"',
-                comments=None,
-                ndmin=1,
-            )
-        except ValueError as error:
-            # NumPy counts rows now from 0, now from 1, and advises what cannot be done here.
-            raise ValueError(_first_fault(path) or str(error)) from error
-    return make_table(rows["point"], (label.strip() for label in rows["label"]), header[:-1])
+    """Read a CSV, gzipped or plain: a header, one row per point, the class in the last column."""
+    points, labels = [], []
+    # Excel begins its UTF-8 with a byte order mark.
+    with io.TextIOWrapper(_open(path), encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file)
+        rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
+        header = _checked_header(next(rows, []))
+        for row in rows:
+            if len(row) != len(header):
+                msg = f"line {reader.line_num} has {len(row)} values, the header {len(header)}"
+                raise ValueError(msg)
+            point: list[float] = []
+            try:
+                point.extend(map(float, row[:-1]))
+            except ValueError as error:
+                name, text = header[len(point)], row[len(point)]
+                msg = f"feature {name!r} is {text!r} in line {reader.line_num}, not a number"
+                raise ValueError(msg) from error
+            points.append(np.array(point, dtype))
+            labels.append(row[-1].strip())
+    if not points:
+        msg = "it has no points, only a header"
+        raise ValueError(msg)
+    return make_table(np.stack(points), labels, header[:-1])
 
 
-def _header(lines: Iterable[str]) -> list[str]:
-    header = [name.strip() for name in next(csv.reader(lines), [])]
+def _checked_header(row: list[str]) -> list[str]:
+    header = [name.strip() for name in row]
     if len(header) < 2:
         shown = f"its first line is {header[0]!r}" if header else "it is empty"
         msg = f"{shown}, not the names of the features and of the class with commas between them"
@@ -86,46 +94,6 @@ def _header(lines: Iterable[str]) -> list[str]:
         msg = f"its first line, the header, has the name {name!r} {count} times"
         raise ValueError(msg)
     return header
-
-
-def _first_fault(path: Path) -> str | None:
-    """Say which line of a CSV is not a point and a class, in words for its author."""
-    with _open_text(path) as file:
-        reader = csv.reader(file)
-        rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
-        header = next(rows)
-        for row in rows:
-            if len(row) != len(header):
-                return f"line {reader.line_num} has {len(row)} values, the header {len(header)}"
-            for name, text in zip(header, row[:-1], strict=False):
-                if not _is_number(text):
-                    where = f"in line {reader.line_num}"
-                    return f"feature {name.strip()!r} is {text!r} {where}, not a number"
-    return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def write_csv(table: Table, path: Path) -> None:
-    """Write what `read_csv` reads, every number so that it is read as the same."""
-    with (
-        atomic_write(path, overwrite=True) as file,
-        _gzip(file) as packed,
-        io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
-    ):
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*table.feature_names, "label"])
-        for start in range(0, len(table.data), _ROWS_A_CHUNK):
-            chunk = slice(start, start + _ROWS_A_CHUNK)
-            labels = table.target_names[table.target[chunk]].tolist()
-            points = table.data[chunk].tolist()
-            writer.writerows([*point, label] for point, label in zip(points, labels, strict=True))
 
 
 def parse_idx(content: bytes) -> NDArray[np.uint8]:
@@ -142,35 +110,23 @@ def parse_idx(content: bytes) -> NDArray[np.uint8]:
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """Read an idx file of bytes, gzipped or plain."""
-    with _open(path) as file:
-        return parse_idx(file.read())
+    """Read an idx file of bytes, gzipped or plain; an error names the file."""
+    try:
+        with _open(path) as file:
+            return parse_idx(file.read())
+    except DAMAGE as error:
+        msg = f"{path.name}: {error}"
+        raise ValueError(msg) from error
 
 
-def write_idx(values: NDArray[np.uint8], path: Path) -> None:
-    """Write what `read_idx` reads."""
-    header = _IDX_OF_BYTES + struct.pack(f">B{values.ndim}I", values.ndim, *values.shape)
-    with (
-        atomic_write(path, overwrite=True) as file,
-        _gzip(file) as packed,
-    ):
-        packed.write(header + np.ascontiguousarray(values).tobytes())
+def read_images(images: Path, classes: Path) -> Table:
+    """Read images and their classes from two idx files."""
+    return images_table(read_idx(images), read_idx(classes))
 
 
 def _open(path: Path) -> BinaryIO:
     """Open a file, unpacked on the way if its name ends in ``.gz``."""
     return cast(BinaryIO, gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
-
-
-def _open_text(path: Path) -> TextIO:
-    # Excel begins its UTF-8 with a byte order mark.
-    return io.TextIOWrapper(_open(path), encoding="utf-8-sig", newline="")
-
-
-def _gzip(file: BinaryIO) -> gzip.GzipFile:
-    # Without a time in it, the same content gives the same bytes. Numbers hardly pack better at
-    # a higher level.
-    return gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=1, mtime=0)
 
 
 def images_table(images: NDArray[np.uint8], classes: NDArray[np.uint8]) -> Table:

@@ -438,9 +438,9 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             )
         if kept.living_clusters < self.n_clusters:
             warnings.warn(
-                f"Only {kept.living_clusters} of n_clusters={self.n_clusters} clusters are living: "
-                "no row falls to the other memories. Consider fewer clusters, a larger beta or a "
-                "smaller encoder_lr.",
+                f"Only {kept.living_clusters} of n_clusters={self.n_clusters} clusters are "
+                "non-empty: no row falls to the other memories. Consider fewer clusters, a larger "
+                "beta or a smaller encoder_lr.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

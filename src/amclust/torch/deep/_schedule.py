@@ -74,10 +74,10 @@ class Schedule(NamedTuple):
         return GUARD_FACTOR ** sum(record.reconstruction > near for record in history)
 
     def best(self, history: Sequence[Epoch]) -> int:
-        """Return the epoch to keep: the best silhouette within the bound, with all clusters living.
+        """Return the epoch to keep: the best silhouette within the bound, without empty clusters.
 
-        Where clusters died in all epochs, as few as possible did. Epoch 0 is within the bound; it
-        is kept only where no other epoch is its equal in these.
+        Where all epochs have empty clusters, it has as few as possible. Epoch 0 is within the
+        bound; it is kept only where no other epoch is its equal in these.
         """
         bound = self.max_reconstruction * history[0].reconstruction
 
