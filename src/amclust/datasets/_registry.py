@@ -1,9 +1,9 @@
 """The sets: what was published of each, and where its original is (``registry.json``).
 
-The checksums of the original bytes in ``registry.json`` are those of MVDA.jl (zoo; a copy of the
-file has it), Flux.jl (Fashion-MNIST) and torchvision (USPS, MD5); openml.org publishes an MD5 with
-each set. For the other originals none is known, so theirs is null, and the content of the table,
-``sha256`` and ``class_profile``, is what their downloads are compared with.
+The checksums of original bytes in ``registry.json`` are those that other public loaders of these
+sets check: SHA-256 of zoo and Fashion-MNIST, MD5 of USPS; openml.org publishes an MD5 with each of
+its sets. For the other originals none is known, so theirs is null, and downloads are compared by
+the content of the table (``sha256``, ``class_profile``).
 """
 
 from __future__ import annotations
