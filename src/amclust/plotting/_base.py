@@ -1,9 +1,9 @@
-"""What the displays share: axes to draw on, marks of memories, checks of arguments."""
+"""What the displays share: words of their docstrings, checks of arguments, axes, marks."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,10 +15,12 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from amclust._docs import ROWS, entries
 from amclust._plane import UNIT_LENGTH, Plane
 
 # Keywords for artists of matplotlib.
 Keywords = Mapping[str, Any]
+Constraints = dict[str, list[Any]]
 
 # Numbers of so many memories can be read beside each other.
 MAX_NUMBERS = 60
@@ -30,10 +32,65 @@ LONGEST_NAME = 28
 GRID_CELLS = 2**25
 
 # What the displays of a plane have in common.
-PLANE_CONSTRAINTS: dict[str, list[Any]] = {
+PLANE_CONSTRAINTS: Constraints = {
     "resolution": [Interval(Integral, 2, 4000, closed="both"), None],
     "margin": [Interval(Real, 0, None, closed="left")],
 }
+
+# For `documented`: entries that several displays share, and those of the displays of a plane.
+DISPLAYS = {
+    "made_from_estimator": """\
+It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.""",
+    "made_from_either": """\
+It is recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
+stored as attributes.""",
+    **ROWS,
+    **entries("""
+        estimator : ClAM or ClAMSearch
+            A fitted estimator.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones.
+
+        **kwargs : dict
+            Keywords of `plot`.
+
+        display : {class}
+            The display, with its artists as attributes.
+
+        ax_ : matplotlib Axes
+            Axes with the picture.
+
+        figure_ : matplotlib Figure
+            Figure they are in.
+    """),
+}
+PLANES = DISPLAYS | entries("""
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows, which the plane is chosen for; NaN where a value is missing.
+
+    features : pair of int or str, default=None
+        Columns that span the plane, by number or name. None: both columns of a table with two,
+        otherwise the first two principal components of the rows.
+
+    through : array-like of shape (n_features,), default=None
+        A row that the plane goes through; None: the mean of `X`.
+
+    margin : float, default=0.1
+        Room around rows and memories, as a part of their extent.
+
+    xs, ys : ndarrays of shape (n_columns,) and (n_rows,)
+        Coordinates of a grid on a plane.
+
+    axis_names : tuple of two str, default=("", "")
+        What the axes of the plane are.
+
+    memories_ : matplotlib PathCollection
+        The dots of the memories.
+
+    numbers_ : list of matplotlib Text
+        The numbers in them.
+""")
 
 
 def pyplot(caller: str) -> Any:
@@ -46,6 +103,16 @@ def pyplot(caller: str) -> Any:
         msg = f'{caller} needs matplotlib: pip install "amclust[plot]"'
         raise ModuleNotFoundError(msg, name="matplotlib") from error
     return plt
+
+
+def check_call(
+    display: type, method: str, constraints: Constraints | None = None, **values: Any
+) -> None:
+    """Refuse a call without matplotlib, or with arguments outside of their domain."""
+    caller = f"{display.__name__}.{method}"
+    pyplot(caller)
+    used = {name: (constraints or {})[name] for name in values}
+    validate_parameter_constraints(used, values, caller)
 
 
 def axes_to_draw_on(
@@ -85,12 +152,6 @@ def ink(ax: Any) -> str:
     return "white" if is_dark(ax) else "black"
 
 
-def check(caller: str, constraints: dict[str, list[Any]], **values: Any) -> None:
-    """Refuse arguments outside of their domain, naming them."""
-    used = {name: constraints[name] for name in values}
-    validate_parameter_constraints(used, values, caller)
-
-
 def options(keywords: Keywords | None, **defaults: object) -> dict[str, object]:
     """Return keywords for an artist: the user's before ours, under any of their names."""
     from matplotlib import cbook
@@ -100,7 +161,7 @@ def options(keywords: Keywords | None, **defaults: object) -> dict[str, object]:
 
 
 def mark_memories(
-    ax: Any, points: NDArray[Any], numbers: Collection[Any], keywords: Keywords | None
+    ax: Any, points: NDArray[Any], keywords: Keywords | None
 ) -> tuple[Any, list[Any]]:
     """Draw memories as dots with their number in them."""
     readable = len(points) <= MAX_NUMBERS
@@ -122,7 +183,7 @@ def mark_memories(
                 zorder=5,
                 clip_on=True,
             )
-            for point, number in zip(points, numbers, strict=True)
+            for number, point in enumerate(points)
         ]
     return dots, texts
 
@@ -158,6 +219,38 @@ def name_axes(ax: Any, names: tuple[str, str]) -> None:
     ax.set_ylabel(y + units if y else "")
     if not names[1]:
         ax.set_yticks([])
+
+
+def frame_grid(ax: Any, xs: NDArray[Any], ys: NDArray[Any], names: tuple[str, str]) -> None:
+    """Let axes of a plane end where its grid does, and label them."""
+    ax.set_xlim(xs[0], xs[-1])
+    ax.set_ylim(ys[0], ys[-1])
+    name_axes(ax, names)
+
+
+def slant(texts: Iterable[Any]) -> None:
+    """Turn long names below an axis, so that they do not meet."""
+    for text in texts:
+        text.set(rotation=40, ha="right", rotation_mode="anchor")
+
+
+def draw_mean(ax: Any, mean: float, keywords: Keywords | None) -> Any:
+    """Draw a dashed line at the mean."""
+    look = {"color": ink(ax), "linestyle": "--", "linewidth": 1.2, "label": f"mean {mean:.3f}"}
+    return ax.axvline(mean, **{**look, **(keywords or {})})
+
+
+def legend_beside(ax: Any, marks: list[Any], *, per_column: int, title: str | None = None) -> Any:
+    """Draw a legend to the right of axes."""
+    return ax.legend(
+        handles=marks,
+        title=title,
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        frameon=False,
+        fontsize=8 if len(marks) > 12 else 9,
+        ncols=1 + (len(marks) - 1) // per_column,
+    )
 
 
 def count_along(axis: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -10,26 +11,37 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from amclust._colours import cluster_colours
+from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust._validation import validate_rows
-from amclust.plotting._base import Keywords, axes_to_draw_on, check, ink, is_dark, pyplot
+from amclust.plotting._base import (
+    DISPLAYS,
+    Constraints,
+    Keywords,
+    axes_to_draw_on,
+    check_call,
+    draw_mean,
+    is_dark,
+)
 from amclust.plotting._labels import is_noise, legend_above, noise_mark
 
 # A bar so many times as high as others hides them.
 HIGH = 30
-CONSTRAINTS: dict[str, list[Any]] = {
+CONSTRAINTS: Constraints = {
     "bins": [Interval(Integral, 1, 10_000, closed="both")],
     "log": ["boolean", None],
 }
 
 
+@documented(DISPLAYS)
+@dataclass(kw_only=True, eq=False, repr=False)
 class EntropyDisplay:
     """How sharply rows belong to their clusters: a histogram of the entropy of memberships.
 
     At 0 the nearest memory decides alone, at ``log(n_clusters)`` all memories attract alike. Noise,
-    which no memory attracts, is left out, and the legend says how many rows it is. It is
-    recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
-    stored as attributes.
+    which no memory attracts, is left out, and the legend says how many rows it is.
+
+    {made_from_either}
 
     Parameters
     ----------
@@ -41,12 +53,8 @@ class EntropyDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     bars_ : matplotlib BarContainer
         The histogram.
 
@@ -68,10 +76,11 @@ class EntropyDisplay:
     150
     """
 
-    def __init__(self, *, entropy: NDArray[Any], n_clusters: int) -> None:
-        self.entropy = entropy
-        self.n_clusters = n_clusters
-        if np.isnan(entropy).all():
+    entropy: NDArray[Any]
+    n_clusters: int
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.entropy).all():
             msg = "entropy must have rows in clusters, but all of them are noise."
             raise ValueError(msg)
 
@@ -83,24 +92,16 @@ class EntropyDisplay:
 
         Parameters
         ----------
-        estimator : ClAM or ClAMSearch
-            A fitted estimator.
-
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
+        {estimator}
+        {X}
+        {ax}
+        {kwargs}
 
         Returns
         -------
-        display : EntropyDisplay
-            What was drawn.
+        {display}
         """
-        pyplot(f"{cls.__name__}.from_estimator")
+        check_call(cls, "from_estimator")
         model = fitted_clam(estimator)
         network = model.network_
         labels, _, entropy = network.answers(validate_rows(model, X), n_jobs=model.n_jobs)
@@ -118,18 +119,14 @@ class EntropyDisplay:
             What `predict_proba` returns: rows of numbers from 0 to 1 that sum to 1, or all 0 for
             noise.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
+        {ax}
+        {kwargs}
 
         Returns
         -------
-        display : EntropyDisplay
-            What was drawn.
+        {display}
         """
-        pyplot(f"{cls.__name__}.from_predictions")
+        check_call(cls, "from_predictions")
         p = np.asarray(memberships, dtype=np.float64)
         noise = (p == 0).all(axis=-1)
         sums = p.sum(axis=-1) + noise
@@ -157,9 +154,7 @@ class EntropyDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         bins : int, default=40
             Number of bars between 0 and ``log(n_clusters)``.
 
@@ -175,10 +170,9 @@ class EntropyDisplay:
 
         Returns
         -------
-        display : EntropyDisplay
-            The same display, with its artists as attributes.
+        {display}
         """
-        check(f"{type(self).__name__}.plot", CONSTRAINTS, bins=bins, log=log)
+        check_call(type(self), "plot", CONSTRAINTS, bins=bins, log=log)
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         most = float(np.log(self.n_clusters)) if self.n_clusters > 1 else 1.0
         # Rounding may leave a row a little outside.
@@ -195,11 +189,7 @@ class EntropyDisplay:
         )
         if log:
             self.ax_.set_ylim(bottom=0.7)
-        mean = float(values.mean())
-        line = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2}
-        self.mean_line_ = self.ax_.axvline(
-            mean, **{"label": f"mean {mean:.3f}", **line, **(mean_kw or {})}
-        )
+        self.mean_line_ = draw_mean(self.ax_, float(values.mean()), mean_kw)
         self.ax_.set_xlim(0.0, most)
         bound = f"at most log {self.n_clusters} = {np.log(self.n_clusters):.2f}"
         self.ax_.set_xlabel(f"entropy of the memberships ({bound})")

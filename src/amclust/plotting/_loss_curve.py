@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,23 +10,27 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_colours
+from amclust._docs import documented
 from amclust._fitted import kind_of
 from amclust.plotting._base import (
+    DISPLAYS,
     Keywords,
     axes_to_draw_on,
+    check_call,
     count_along,
     is_dark,
     options,
     plain_texts,
-    pyplot,
     spans_decades,
 )
 
 
+@documented(DISPLAYS)
+@dataclass(kw_only=True, eq=False, repr=False)
 class LossCurveDisplay:
     """The loss of every epoch of the chosen restart, with the best one marked.
 
-    It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.
+    {made_from_estimator}
 
     Parameters
     ----------
@@ -37,12 +42,8 @@ class LossCurveDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     line_ : matplotlib Line2D
         The curve.
 
@@ -63,9 +64,8 @@ class LossCurveDisplay:
     True
     """
 
-    def __init__(self, *, loss_curve: NDArray[Any], name: str | None = None) -> None:
-        self.loss_curve = loss_curve
-        self.name = name
+    loss_curve: NDArray[Any]
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -84,15 +84,13 @@ class LossCurveDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on, with the curves of other models perhaps; None: new ones.
 
-        **kwargs : dict
-            Keywords of `plot`.
+        {kwargs}
 
         Returns
         -------
-        display : LossCurveDisplay
-            What was drawn.
+        {display}
         """
-        pyplot(f"{cls.__name__}.from_estimator")
+        check_call(cls, "from_estimator")
         check_is_fitted(estimator)
         model = getattr(estimator, "best_estimator_", estimator)
         if not hasattr(model, "loss_curve_"):
@@ -107,9 +105,7 @@ class LossCurveDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         best_kw : dict, default=None
             Keywords for the mark of the best epoch (`scatter`).
 
@@ -118,8 +114,7 @@ class LossCurveDisplay:
 
         Returns
         -------
-        display : LossCurveDisplay
-            The same display, with its artists as attributes.
+        {display}
         """
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         epochs = np.arange(1, len(self.loss_curve) + 1)

@@ -11,26 +11,26 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from amclust._colours import DIVERGING, cluster_styles
+from amclust._docs import documented
+from amclust._estimator import ClAM
 from amclust._fitted import column_names, fitted_clam
+from amclust._geometry import Geometry
 from amclust.plotting._base import (
+    DISPLAYS,
     LONGEST_NAME,
+    Constraints,
     Keywords,
     axes_to_draw_on,
-    check,
+    check_call,
     count_along,
     is_dark,
+    legend_beside,
     options,
     plain_texts,
-    pyplot,
-)
-from amclust.plotting._memory_values import (
-    check_image_shape,
-    chosen_clusters,
-    departures,
-    recorded_memories,
+    slant,
 )
 
-CONSTRAINTS: dict[str, list[Any]] = {
+CONSTRAINTS: Constraints = {
     "centre": [StrOptions({"mean", "zero"})],
     "units": [StrOptions({"auto", "scaled", "table"})],
     "epochs": [None, "boolean", "array-like"],
@@ -41,13 +41,17 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 # So many names of features fit below an axis, and so many lines into a legend.
 MAX_NAMES, MAX_LINES = 30, 40
+# A departure that cannot be told from none, in units of the scaled columns.
+NEGLIGIBLE = 1e-6
 
 
+@documented(DISPLAYS)
 class MemoriesDisplay:
     """Memories, as images in signed colours or as profiles over the features.
 
-    With `epochs`, how they came to be: a column for each of the recorded epochs. It is recommended
-    to use `from_estimator` to make one. All parameters are stored as attributes.
+    With `epochs`, how they came to be: a column for each of the recorded epochs.
+
+    {made_from_estimator}
 
     Parameters
     ----------
@@ -74,15 +78,11 @@ class MemoriesDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
+    {ax_}
     panels_ : list of matplotlib Axes
         The axes of the profiles, one for each epoch (without epochs, `ax_`); none for images.
 
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {figure_}
     images_ : list of matplotlib AxesImage
         The images, those of the first memory first; none for profiles.
 
@@ -144,9 +144,7 @@ class MemoriesDisplay:
 
         Parameters
         ----------
-        estimator : ClAM or ClAMSearch
-            A fitted estimator.
-
+        {estimator}
         image_shape : tuple of two int, default=None
             Height and width of the image that a memory is; None: profiles.
 
@@ -168,30 +166,32 @@ class MemoriesDisplay:
         titles : list of str, default=None
             Names of the memories; None: their numbers.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
+        {ax}
+        {kwargs}
 
         Returns
         -------
-        display : MemoriesDisplay
-            What was drawn.
+        {display}
         """
-        caller = f"{cls.__name__}.from_estimator"
-        pyplot(caller)
-        check(caller, CONSTRAINTS, epochs=epochs, clusters=clusters, centre=centre, units=units)
+        check_call(
+            cls,
+            "from_estimator",
+            CONSTRAINTS,
+            epochs=epochs,
+            clusters=clusters,
+            centre=centre,
+            units=units,
+        )
         model = fitted_clam(estimator)
         network, geometry = model.network_, model.network_.geometry
-        memories, epochs = recorded_memories(model, epochs)
-        which = chosen_clusters(clusters, memories.shape[-2])
+        memories, epochs = _recorded_memories(model, epochs)
+        which = _chosen_clusters(clusters, memories.shape[-2])
         memories = np.asarray(memories[..., which, :], dtype=np.float64)
-        image_shape = check_image_shape(image_shape, network.n_features)
+        image_shape = _check_image_shape(image_shape, network.n_features)
         factors = geometry.column_scale
         scaled = units == "scaled" or (units == "auto" and image_shape is None)
         if centre == "mean":
-            memories = departures(geometry, memories)
+            memories = _departures(geometry, memories)
         if scaled:
             memories = memories * factors
         if titles is not None and len(titles) != len(which):
@@ -226,9 +226,7 @@ class MemoriesDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         n_columns : int, default=None
             Images beside each other; None: about as many as below each other. With epochs, there
             is a column for each of them.
@@ -244,11 +242,11 @@ class MemoriesDisplay:
 
         Returns
         -------
-        display : MemoriesDisplay
-            The same display, with its artists as attributes.
+        {display}
         """
-        caller = f"{type(self).__name__}.plot"
-        check(caller, CONSTRAINTS, n_columns=n_columns, colorbar=colorbar, legend=legend)
+        check_call(
+            type(self), "plot", CONSTRAINTS, n_columns=n_columns, colorbar=colorbar, legend=legend
+        )
         self.panels_: list[Any] = []
         self.images_: list[Any] = []
         self.lines_: list[Any] = []
@@ -355,15 +353,8 @@ class MemoriesDisplay:
             self._name_features(panel, features)
         self.panels_[0].set_ylabel(self.value_name)
         if legend and 1 < len(styles) <= MAX_LINES:
-            self.legend_ = self.ax_.legend(
-                handles=self.lines_[: len(styles)],
-                title="cluster",
-                loc="center left",
-                bbox_to_anchor=(1.0, 0.5),
-                ncols=1 + (len(styles) - 1) // 20,
-                fontsize=8 if len(styles) > 12 else 9,
-                frameon=False,
-            )
+            lines = self.lines_[: len(styles)]
+            self.legend_ = legend_beside(self.ax_, lines, per_column=20, title="cluster")
 
     def _name_features(self, panel: Any, features: NDArray[np.int64]) -> None:
         if self.feature_names is None or len(features) > MAX_NAMES:
@@ -373,11 +364,10 @@ class MemoriesDisplay:
         names = plain_texts(self.feature_names)
         crowded = sum(map(len, names)) * len(self.panels_) > 50
         panel.set_xticks(features, names)
-        if crowded:
-            panel.tick_params(axis="x", labelrotation=90 if len(self.panels_) > 1 else 40)
-            if len(self.panels_) == 1:
-                for text in panel.get_xticklabels():
-                    text.set(ha="right", rotation_mode="anchor")
+        if crowded and len(self.panels_) > 1:
+            panel.tick_params(axis="x", labelrotation=90)
+        elif crowded:
+            slant(panel.get_xticklabels())
 
 
 def _tidy_columns(k: int) -> int:
@@ -390,3 +380,61 @@ def _figure_size(width: float, height: float) -> tuple[float, float]:
     """Return inches for tiles: as wide as a notebook, unless they get too high."""
     scale = min(5.6 / width, max(4.4, 0.55 * height) / height, 1.5)
     return max(scale * width + 1.0, 3.0), max(scale * height + 0.4, 1.6)
+
+
+def _recorded_memories(model: ClAM, epochs: Any) -> tuple[NDArray[Any], Any]:
+    """Return memories, and the epochs they are of where these are wanted."""
+    if epochs is None or epochs is False:
+        return np.asarray(model.cluster_centers_), None
+    if not hasattr(model, "recorded_memories_"):
+        msg = (
+            "epochs needs memories that were recorded during training: fit "
+            "ClAM(record_epochs=[0, 1, 2, 5, 10, ...])."
+        )
+        raise ValueError(msg)
+    recorded = model.recorded_epochs_
+    if epochs is True:
+        return model.recorded_memories_, list(recorded.tolist())
+    wanted = np.asarray(epochs)
+    missing = np.setdiff1d(wanted, recorded)
+    if wanted.ndim != 1 or not len(wanted) or len(missing):
+        msg = (
+            f"epochs must be some of the recorded ones, which are {recorded.tolist()}, got "
+            f"{wanted.tolist()}."
+        )
+        raise ValueError(msg)
+    return model.recorded_memories_[np.searchsorted(recorded, wanted)], list(wanted.tolist())
+
+
+def _chosen_clusters(clusters: Any, k: int) -> list[int]:
+    """Return the numbers of the memories to draw."""
+    if clusters is None:
+        return list(range(k))
+    which = np.asarray(clusters)
+    allowed = which.ndim == 1 and which.size and which.dtype.kind in "iu"
+    if not allowed or which.min() < 0 or which.max() >= k:
+        msg = f"clusters must be whole numbers from 0 to {k - 1}, got {clusters!r}."
+        raise ValueError(msg)
+    return [int(m) for m in which]
+
+
+def _check_image_shape(image_shape: Any, d: int) -> tuple[int, int] | None:
+    """Return height and width of images of d pixels."""
+    if image_shape is None:
+        return None
+    try:
+        height, width = (int(length) for length in image_shape)
+    except (TypeError, ValueError):
+        height, width = 0, 0
+    if height < 1 or height * width != d:
+        msg = f"image_shape must be (height, width) of {d} pixels in all, got {image_shape!r}."
+        raise ValueError(msg)
+    return height, width
+
+
+def _departures(geometry: Geometry, memories: NDArray[Any]) -> NDArray[Any]:
+    """Return how memories depart from the mean of the rows, without what is rounding only."""
+    mean, factors = geometry.center, geometry.column_scale
+    departing = memories - mean
+    rounding = NEGLIGIBLE + 4 * np.finfo(geometry.dtype).eps * np.abs(mean * factors)
+    return np.where(np.abs(departing * factors) > rounding, departing, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,30 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from amclust._colours import Style, cluster_styles
+from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust._validation import validate_rows
-from amclust.plotting._base import Keywords, axes_to_draw_on, ink, is_dark, plain_texts, pyplot
+from amclust.plotting._base import (
+    DISPLAYS,
+    Keywords,
+    axes_to_draw_on,
+    check_call,
+    draw_mean,
+    is_dark,
+    plain_texts,
+)
 from amclust.plotting._labels import as_labels, is_noise, legend_above, noise_mark
 
 # Space between blades, and between their numbers where these can be read, as parts of the whole.
 GAP, READABLE = 0.012, 0.034
 
 
+@documented(DISPLAYS)
+@dataclass(kw_only=True, eq=False, repr=False)
 class SilhouetteDisplay:
     """Silhouettes of rows, sorted in each cluster: a blade per cluster, the mean as a line.
 
-    It is recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
-    stored as attributes.
+    {made_from_either}
 
     Parameters
     ----------
@@ -40,12 +51,8 @@ class SilhouetteDisplay:
     mean_silhouette : float
         Mean over the rows that are not left out.
 
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     blades_ : list of matplotlib PolyCollection
         A blade for each cluster that has rows, from the top.
 
@@ -69,14 +76,15 @@ class SilhouetteDisplay:
     >>> other = SilhouetteDisplay.from_predictions(X, KMeans(3, random_state=0).fit_predict(X))
     """
 
-    def __init__(self, *, silhouettes: NDArray[Any], labels: NDArray[Any]) -> None:
-        self.silhouettes = silhouettes
-        self.labels = labels
+    silhouettes: NDArray[Any]
+    labels: NDArray[Any]
+
+    def __post_init__(self) -> None:
         judged = self._judged()
         if not judged.any():
             msg = "labels must have clusters, but all rows are noise or have no silhouette."
             raise ValueError(msg)
-        self.mean_silhouette = float(np.mean(silhouettes[judged]))
+        self.mean_silhouette = float(np.mean(self.silhouettes[judged]))
 
     def _judged(self) -> NDArray[np.bool_]:
         return np.isfinite(self.silhouettes) & ~is_noise(self.labels)
@@ -89,9 +97,7 @@ class SilhouetteDisplay:
 
         Parameters
         ----------
-        estimator : ClAM or ClAMSearch
-            A fitted estimator.
-
+        {estimator}
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; NaN where a value is missing. Of more than 10,000, a fixed sample is drawn.
 
@@ -99,18 +105,14 @@ class SilhouetteDisplay:
             Another partition to draw in the same distances; None: that of the estimator. Rows of
             noise, with negative whole numbers, are left out.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
+        {ax}
+        {kwargs}
 
         Returns
         -------
-        display : SilhouetteDisplay
-            What was drawn.
+        {display}
         """
-        pyplot(f"{cls.__name__}.from_estimator")
+        check_call(cls, "from_estimator")
         model = fitted_clam(estimator)
         labels = as_labels(model.predict(X) if labels is None else labels)
         rows = validate_rows(model, X)
@@ -142,18 +144,14 @@ class SilhouetteDisplay:
         metric : str or callable, default="euclidean"
             A metric of `sklearn.metrics.silhouette_samples`.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
+        {ax}
+        {kwargs}
 
         Returns
         -------
-        display : SilhouetteDisplay
-            What was drawn.
+        {display}
         """
-        pyplot(f"{cls.__name__}.from_predictions")
+        check_call(cls, "from_predictions")
         from sklearn.metrics import silhouette_samples
 
         labels = as_labels(labels)
@@ -175,9 +173,7 @@ class SilhouetteDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         mean_kw : dict, default=None
             Keywords for the line of the mean (`axvline`).
 
@@ -186,8 +182,7 @@ class SilhouetteDisplay:
 
         Returns
         -------
-        display : SilhouetteDisplay
-            The same display, with its artists as attributes.
+        {display}
         """
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         judged = self._judged()
@@ -216,9 +211,7 @@ class SilhouetteDisplay:
                 transform=self.ax_.transAxes,
             )
         else:
-            line = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2}
-            line["label"] = f"mean {self.mean_silhouette:.3f}"
-            self.mean_line_ = self.ax_.axvline(self.mean_silhouette, **{**line, **(mean_kw or {})})
+            self.mean_line_ = draw_mean(self.ax_, self.mean_silhouette, mean_kw)
         self._finish(values, places, top - gap)
         return self
 
@@ -241,9 +234,6 @@ class SilhouetteDisplay:
         self.ax_.set_xlim(min(0.0, values.min() - 0.02), min(1.0, max(values.max() + 0.05, 0.2)))
         self.ax_.set_xlabel("silhouette")
         self.ax_.set_ylabel("cluster")
-        self._explain()
-
-    def _explain(self) -> None:
         marks = [] if self.mean_line_ is None else [self.mean_line_]
         noise = int(is_noise(self.labels).sum())
         if noise:

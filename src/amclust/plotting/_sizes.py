@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -12,11 +13,21 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._colours import cluster_styles
+from amclust._docs import documented
 from amclust._fitted import kind_of
-from amclust.plotting._base import axes_to_draw_on, check, ink, is_dark, plain_texts, pyplot
+from amclust.plotting._base import (
+    DISPLAYS,
+    Constraints,
+    axes_to_draw_on,
+    check_call,
+    ink,
+    is_dark,
+    plain_texts,
+    slant,
+)
 from amclust.plotting._labels import NOISE_COLOUR, as_labels, is_noise
 
-CONSTRAINTS: dict[str, list[Any]] = {
+CONSTRAINTS: Constraints = {
     "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
     "sort": ["boolean"],
 }
@@ -26,11 +37,12 @@ MAX_COUNTS = MAX_NUMBERS = 30
 MAX_CHARACTERS = 50
 
 
+@documented(DISPLAYS)
+@dataclass(kw_only=True, eq=False, repr=False)
 class SizesDisplay:
     """Sizes of the clusters, empty ones among them.
 
-    It is recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
-    stored as attributes.
+    {made_from_either}
 
     Parameters
     ----------
@@ -45,12 +57,8 @@ class SizesDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     bars_ : matplotlib BarContainer
         A bar per cluster, from the left; then a grey one for noise, where there is some.
 
@@ -68,12 +76,9 @@ class SizesDisplay:
     150
     """
 
-    def __init__(
-        self, *, sizes: NDArray[Any], names: Sequence[str] | None = None, noise: int = 0
-    ) -> None:
-        self.sizes = sizes
-        self.names = names
-        self.noise = noise
+    sizes: NDArray[Any]
+    names: Sequence[str] | None = None
+    noise: int = 0
 
     @classmethod
     def from_estimator(
@@ -89,18 +94,14 @@ class SizesDisplay:
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             Rows to count; None: those of the fit.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
+        {ax}
+        {kwargs}
 
         Returns
         -------
-        display : SizesDisplay
-            What was drawn.
+        {display}
         """
-        pyplot(f"{cls.__name__}.from_estimator")
+        check_call(cls, "from_estimator")
         check_is_fitted(estimator)
         if not hasattr(estimator, "labels_"):
             msg = f"estimator must have labels_, which is not so of {kind_of(estimator)}."
@@ -125,20 +126,14 @@ class SizesDisplay:
             How many numbered clusters there are, with those that have no rows; None: up to the
             last that has some.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
+        {ax}
+        {kwargs}
 
         Returns
         -------
-        display : SizesDisplay
-            What was drawn.
+        {display}
         """
-        caller = f"{cls.__name__}.from_predictions"
-        pyplot(caller)
-        check(caller, CONSTRAINTS, n_clusters=n_clusters)
+        check_call(cls, "from_predictions", CONSTRAINTS, n_clusters=n_clusters)
         labels = as_labels(labels)
         if n_clusters is not None and labels.dtype.kind not in "iu":
             msg = "n_clusters is for labels that are whole numbers; clusters with names are counted"
@@ -159,9 +154,7 @@ class SizesDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         sort : bool, default=False
             Whether the largest cluster comes first, instead of the one with number 0. Noise is
             always the last.
@@ -171,10 +164,9 @@ class SizesDisplay:
 
         Returns
         -------
-        display : SizesDisplay
-            The same display, with its artists as attributes.
+        {display}
         """
-        check(f"{type(self).__name__}.plot", CONSTRAINTS, sort=sort)
+        check_call(type(self), "plot", CONSTRAINTS, sort=sort)
         self.figure_, self.ax_ = axes_to_draw_on(self, ax)
         order = np.arange(len(self.sizes))
         if sort:
@@ -211,5 +203,4 @@ class SizesDisplay:
         self.ax_.tick_params(axis="x", labelsize=7 if k > 20 else 10)
         longest = max((len(names[m]) for m in shown), default=0)
         if longest > len("noise") and longest * len(shown) > MAX_CHARACTERS:
-            for text in self.ax_.get_xticklabels():
-                text.set(rotation=40, ha="right", rotation_mode="anchor")
+            slant(self.ax_.get_xticklabels())
