@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from amclust._colours import Style, cluster_colours, cluster_styles
 from amclust._docs import ROWS, entries
 from amclust._plane import UNIT_LENGTH, Plane
 
@@ -44,6 +45,11 @@ It is recommended to use `from_estimator` to make one. All parameters are stored
     "made_from_either": """\
 It is recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
 stored as attributes.""",
+    "returns": """\
+Returns
+-------
+display : {class}
+    The display, with its artists as attributes.""",
     **ROWS,
     **entries("""
         estimator : ClAM or ClAMSearch
@@ -54,9 +60,6 @@ stored as attributes.""",
 
         **kwargs : dict
             Keywords of `plot`.
-
-        display : {class}
-            The display, with its artists as attributes.
 
         ax_ : matplotlib Axes
             Axes with the picture.
@@ -93,6 +96,117 @@ PLANES = DISPLAYS | entries("""
 """)
 
 
+class Display:
+    """What displays have in common: checks of their calls, axes, looks, marks and legends."""
+
+    _constraints: ClassVar[Constraints] = {}
+    figure_: Any
+    ax_: Any
+    memories_: Any
+    numbers_: list[Any]
+
+    @classmethod
+    def _check(cls, method: str, **arguments: Any) -> None:
+        """Refuse a call without matplotlib, or with arguments outside of their domain."""
+        caller = f"{cls.__name__}.{method}"
+        pyplot(caller)
+        used = {name: cls._constraints[name] for name in arguments}
+        validate_parameter_constraints(used, arguments, caller)
+
+    def _take_axes(
+        self,
+        ax: Any,
+        *,
+        size: tuple[float, float] = (6.4, 4.8),
+        projection: str | None = None,
+    ) -> None:
+        """Draw on new axes, or on those given."""
+        caller = f"{type(self).__name__}.plot"
+        plt = pyplot(caller)
+        from matplotlib.axes import Axes
+
+        if ax is None:
+            ax = plt.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
+        if not isinstance(ax, Axes):
+            msg = f"The 'ax' parameter of {caller} must be matplotlib axes or None, got {ax!r}."
+            raise InvalidParameterError(msg)
+        self.figure_, self.ax_ = ax.figure, ax
+
+    def _styles(self, n_clusters: int) -> list[Style]:
+        return cluster_styles(n_clusters, dark=is_dark(self.ax_))
+
+    def _colours(self, n_clusters: int) -> list[str]:
+        return cluster_colours(n_clusters, dark=is_dark(self.ax_))
+
+    @property
+    def _ink(self) -> str:
+        """The colour of lines that have to be seen, whatever the axes show."""
+        return "white" if is_dark(self.ax_) else "black"
+
+    def _mark_memories(self, points: NDArray[Any], keywords: Keywords | None) -> None:
+        """Draw memories as dots with their number in them."""
+        readable = len(points) <= MAX_NUMBERS
+        look: dict[str, object] = {
+            "s": 110 if readable else 20,
+            "c": "white",
+            "edgecolors": "black",
+            "linewidths": 1.0,
+            "zorder": 4,
+        }
+        if points.shape[1] == 3:
+            look["depthshade"] = False
+        self.memories_ = self.ax_.scatter(*points.T, **{**look, **(keywords or {})})
+        self.numbers_ = [
+            self.ax_.text(
+                *point,
+                str(number),
+                ha="center",
+                va="center_baseline" if len(point) == 2 else "center",
+                fontsize=7,
+                color="black",
+                zorder=5,
+                clip_on=True,
+            )
+            for number, point in enumerate(points if readable else ())
+        ]
+
+    def _frame_grid(self, xs: NDArray[Any], ys: NDArray[Any], names: tuple[str, str]) -> None:
+        """Let the axes of a plane end where its grid does, and label them."""
+        self.ax_.set_xlim(xs[0], xs[-1])
+        self.ax_.set_ylim(ys[0], ys[-1])
+        name_axes(self.ax_, names)
+
+    def _draw_mean(self, mean: float, keywords: Keywords | None) -> Any:
+        look = {"color": self._ink, "linestyle": "--", "linewidth": 1.2}
+        look["label"] = f"mean {mean:.3f}"
+        return self.ax_.axvline(mean, **{**look, **(keywords or {})})
+
+    def _legend_above(self, marks: list[Any]) -> Any:
+        """Draw a legend above the axes; None where there is nothing to explain."""
+        if not marks:
+            return None
+        return self.ax_.legend(
+            handles=marks,
+            ncols=len(marks),
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
+            borderaxespad=0.2,
+        )
+
+    def _legend_beside(self, marks: list[Any], *, per_column: int, title: str | None = None) -> Any:
+        """Draw a legend to the right of the axes."""
+        return self.ax_.legend(
+            handles=marks,
+            title=title,
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+            frameon=False,
+            fontsize=8 if len(marks) > 12 else 9,
+            ncols=1 + (len(marks) - 1) // per_column,
+        )
+
+
 def pyplot(caller: str) -> Any:
     """Return matplotlib.pyplot, or say how to get it."""
     try:
@@ -103,33 +217,6 @@ def pyplot(caller: str) -> Any:
         msg = f'{caller} needs matplotlib: pip install "amclust[plot]"'
         raise ModuleNotFoundError(msg, name="matplotlib") from error
     return plt
-
-
-def check_call(
-    display: type, method: str, constraints: Constraints | None = None, **values: Any
-) -> None:
-    """Refuse a call without matplotlib, or with arguments outside of their domain."""
-    caller = f"{display.__name__}.{method}"
-    pyplot(caller)
-    used = {name: (constraints or {})[name] for name in values}
-    validate_parameter_constraints(used, values, caller)
-
-
-def axes_to_draw_on(
-    display: Any, ax: Any, *, size: tuple[float, float] = (6.4, 4.8), projection: str | None = None
-) -> tuple[Any, Any]:
-    """Return figure and axes: new ones, or those given."""
-    name = f"{type(display).__name__}.plot"
-    plt = pyplot(name)
-    from matplotlib.axes import Axes
-
-    if ax is None:
-        figure = plt.figure(figsize=size, layout="constrained")
-        return figure, figure.add_subplot(projection=projection)
-    if not isinstance(ax, Axes):
-        msg = f"The 'ax' parameter of {name} must be matplotlib axes or None, got {ax!r}."
-        raise InvalidParameterError(msg)
-    return ax.figure, ax
 
 
 def usual_resolution(plane: Plane, most: int) -> int:
@@ -147,45 +234,12 @@ def is_dark(ax: Any) -> bool:
     return 0.3 * red + 0.6 * green + 0.1 * blue < 0.4
 
 
-def ink(ax: Any) -> str:
-    """Return the colour of lines that have to be seen on axes, whatever these show."""
-    return "white" if is_dark(ax) else "black"
-
-
 def options(keywords: Keywords | None, **defaults: object) -> dict[str, object]:
     """Return keywords for an artist: the user's before ours, under any of their names."""
     from matplotlib import cbook
     from matplotlib.lines import Line2D
 
     return {**defaults, **cbook.normalize_kwargs(dict(keywords or {}), Line2D)}
-
-
-def mark_memories(
-    ax: Any, points: NDArray[Any], keywords: Keywords | None
-) -> tuple[Any, list[Any]]:
-    """Draw memories as dots with their number in them."""
-    readable = len(points) <= MAX_NUMBERS
-    size = 110 if readable else 20
-    style: dict[str, object] = {"s": size, "c": "white", "edgecolors": "black", "linewidths": 1.0}
-    if points.shape[1] == 3:
-        style["depthshade"] = False
-    dots = ax.scatter(*points.T, **{**style, "zorder": 4, **(keywords or {})})
-    texts = []
-    if readable:
-        texts = [
-            ax.text(
-                *point,
-                str(number),
-                ha="center",
-                va="center_baseline" if len(point) == 2 else "center",
-                fontsize=7,
-                color="black",
-                zorder=5,
-                clip_on=True,
-            )
-            for number, point in enumerate(points)
-        ]
-    return dots, texts
 
 
 def plain_texts(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
@@ -221,36 +275,10 @@ def name_axes(ax: Any, names: tuple[str, str]) -> None:
         ax.set_yticks([])
 
 
-def frame_grid(ax: Any, xs: NDArray[Any], ys: NDArray[Any], names: tuple[str, str]) -> None:
-    """Let axes of a plane end where its grid does, and label them."""
-    ax.set_xlim(xs[0], xs[-1])
-    ax.set_ylim(ys[0], ys[-1])
-    name_axes(ax, names)
-
-
 def slant(texts: Iterable[Any]) -> None:
     """Turn long names below an axis, so that they do not meet."""
     for text in texts:
         text.set(rotation=40, ha="right", rotation_mode="anchor")
-
-
-def draw_mean(ax: Any, mean: float, keywords: Keywords | None) -> Any:
-    """Draw a dashed line at the mean."""
-    look = {"color": ink(ax), "linestyle": "--", "linewidth": 1.2, "label": f"mean {mean:.3f}"}
-    return ax.axvline(mean, **{**look, **(keywords or {})})
-
-
-def legend_beside(ax: Any, marks: list[Any], *, per_column: int, title: str | None = None) -> Any:
-    """Draw a legend to the right of axes."""
-    return ax.legend(
-        handles=marks,
-        title=title,
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-        frameon=False,
-        fontsize=8 if len(marks) > 12 else 9,
-        ncols=1 + (len(marks) - 1) // per_column,
-    )
 
 
 def count_along(axis: Any) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust._colours import Style, cluster_styles
+from amclust._colours import Style
 from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust._plane import Plane
@@ -16,21 +16,17 @@ from amclust._voronoi import voronoi_segments
 from amclust.plotting._base import (
     PLANE_CONSTRAINTS,
     PLANES,
+    Constraints,
+    Display,
     Keywords,
-    axes_to_draw_on,
-    check_call,
-    frame_grid,
-    ink,
-    is_dark,
-    mark_memories,
     usual_resolution,
 )
-from amclust.plotting._labels import NOISE_COLOUR, is_noise, legend_above, noise_mark
+from amclust.plotting._labels import NOISE_COLOUR, is_noise, noise_mark
 
 
 @documented(PLANES)
 @dataclass(kw_only=True, eq=False, repr=False)
-class BasinsDisplay:
+class BasinsDisplay(Display):
     """Basins of attraction, with the cells of the nearest memories dashed over them.
 
     Where the two differ, memories attract together: a row falls to another memory than the
@@ -96,6 +92,7 @@ class BasinsDisplay:
     >>> display = BasinsDisplay.from_estimator(model, X, features=(2, 3))
     """
 
+    _constraints: ClassVar[Constraints] = PLANE_CONSTRAINTS
     xs: NDArray[Any]
     ys: NDArray[Any]
     basins: NDArray[Any]
@@ -133,11 +130,9 @@ class BasinsDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_estimator", PLANE_CONSTRAINTS, resolution=resolution, margin=margin)
+        cls._check("from_estimator", resolution=resolution, margin=margin)
         model = fitted_clam(estimator)
         plane = Plane.from_estimator(model, X, features, through=through)
         xs, ys = plane.ranges(resolution or usual_resolution(plane, 300), margin)
@@ -178,15 +173,13 @@ class BasinsDisplay:
         **kwargs : dict
             Keywords for the coloured regions (`imshow`).
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._take_axes(ax)
         from matplotlib.collections import LineCollection
         from matplotlib.colors import ListedColormap
 
-        styles = cluster_styles(len(self.memories), dark=is_dark(self.ax_))
+        styles = self._styles(len(self.memories))
         half = [(axis[1] - axis[0]) / 2 for axis in (self.xs, self.ys)]
         extent = (
             *(self.xs[0] - half[0], self.xs[-1] + half[0]),
@@ -208,7 +201,7 @@ class BasinsDisplay:
         hatches = dict.fromkeys(style.hatch for style in styles if style.hatch)
         self.hatches_ = [self._hatch(styles, hatch) for hatch in hatches]
         lines: Keywords = {
-            "colors": ink(self.ax_),
+            "colors": self._ink,
             "linestyles": "dashed",
             "linewidths": 1.0,
             "zorder": 3,
@@ -218,11 +211,11 @@ class BasinsDisplay:
         self.rows_ = []
         if show_rows and self.rows is not None:
             self.rows_ = self._scatter(self.rows, styles, rows_kw or {})
-        self.memories_, self.numbers_ = mark_memories(self.ax_, self.memories, memories_kw)
-        frame_grid(self.ax_, self.xs, self.ys, self.axis_names)
+        self._mark_memories(self.memories, memories_kw)
+        self._frame_grid(self.xs, self.ys, self.axis_names)
         noise = is_noise(self.labels).sum() if self.rows_ and self.labels is not None else 0
         marks = [noise_mark(noise)] if noise or (self.basins < 0).any() else []
-        self.legend_ = legend_above(self.ax_, marks)
+        self.legend_ = self._legend_above(marks)
         return self
 
     def _hatch(self, styles: list[Style], hatch: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +17,10 @@ from amclust.plotting._base import (
     PLANE_CONSTRAINTS,
     PLANES,
     Constraints,
+    Display,
     Keywords,
-    axes_to_draw_on,
-    check_call,
-    frame_grid,
-    mark_memories,
     usual_resolution,
 )
-
-CONSTRAINTS: Constraints = {
-    "kind": [StrOptions({"contour", "surface"})],
-    "levels": [Interval(Integral, 2, 1000, closed="both")],
-}
 
 MAX_TICKS = 8  # beside the colour bar
 # What it says where some energies are infinite.
@@ -37,7 +29,7 @@ CLIPPED = "energy (at the top also: infinite)"
 
 @documented(PLANES)
 @dataclass(kw_only=True, eq=False, repr=False)
-class EnergyDisplay:
+class EnergyDisplay(Display):
     """The energy landscape, as contours or as a surface: every memory sits in a hollow.
 
     Energies that are infinite, out of reach of all memories, are drawn as high as the highest that
@@ -89,6 +81,11 @@ class EnergyDisplay:
     >>> display = EnergyDisplay.from_estimator(model, X, kind="surface")
     """
 
+    _constraints: ClassVar[Constraints] = {
+        **PLANE_CONSTRAINTS,
+        "kind": [StrOptions({"contour", "surface"})],
+        "levels": [Interval(Integral, 2, 1000, closed="both")],
+    }
     xs: NDArray[Any]
     ys: NDArray[Any]
     energy: NDArray[Any]
@@ -123,11 +120,9 @@ class EnergyDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_estimator", PLANE_CONSTRAINTS, resolution=resolution, margin=margin)
+        cls._check("from_estimator", resolution=resolution, margin=margin)
         plane = Plane.from_estimator(estimator, X, features, through=through)
         energy = plane.network.energy
         xs, ys = plane.ranges(resolution or usual_resolution(plane, 150), margin)
@@ -169,13 +164,11 @@ class EnergyDisplay:
         **kwargs : dict
             Keywords for `contourf` or `plot_surface`.
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(type(self), "plot", CONSTRAINTS, kind=kind, levels=levels)
+        self._check("plot", kind=kind, levels=levels)
         surface = kind == "surface"
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax, projection="3d" if surface else None)
+        self._take_axes(ax, projection="3d" if surface else None)
         if surface and not hasattr(self.ax_, "plot_surface"):
             msg = "kind='surface' needs an 'ax' with projection='3d', got flat axes."
             raise InvalidParameterError(msg)
@@ -194,8 +187,8 @@ class EnergyDisplay:
             heights = low + (high - low) * np.linspace(0, 1, levels + 1) ** 2
             self._draw_contours(energy, {**colours, "levels": heights, **kwargs})
             marks = self.memories[:, :2]
-        self.memories_, self.numbers_ = mark_memories(self.ax_, marks, memories_kw)
-        frame_grid(self.ax_, self.xs, self.ys, self.axis_names)
+        self._mark_memories(marks, memories_kw)
+        self._frame_grid(self.xs, self.ys, self.axis_names)
         return self
 
     def _draw_contours(self, energy: NDArray[Any], keywords: Keywords) -> None:

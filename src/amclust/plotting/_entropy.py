@@ -4,38 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from amclust._colours import cluster_colours
 from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust._validation import validate_rows
-from amclust.plotting._base import (
-    DISPLAYS,
-    Constraints,
-    Keywords,
-    axes_to_draw_on,
-    check_call,
-    draw_mean,
-    is_dark,
-)
-from amclust.plotting._labels import is_noise, legend_above, noise_mark
+from amclust.plotting._base import DISPLAYS, Constraints, Display, Keywords
+from amclust.plotting._labels import is_noise, noise_mark
 
 # A bar so many times as high as others hides them.
 HIGH = 30
-CONSTRAINTS: Constraints = {
-    "bins": [Interval(Integral, 1, 10_000, closed="both")],
-    "log": ["boolean", None],
-}
 
 
 @documented(DISPLAYS)
 @dataclass(kw_only=True, eq=False, repr=False)
-class EntropyDisplay:
+class EntropyDisplay(Display):
     """How sharply rows belong to their clusters: a histogram of the entropy of memberships.
 
     At 0 the nearest memory decides alone, at ``log(n_clusters)`` all memories attract alike. Noise,
@@ -76,6 +63,10 @@ class EntropyDisplay:
     150
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "bins": [Interval(Integral, 1, 10_000, closed="both")],
+        "log": ["boolean", None],
+    }
     entropy: NDArray[Any]
     n_clusters: int
 
@@ -97,11 +88,9 @@ class EntropyDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_estimator")
+        cls._check("from_estimator")
         model = fitted_clam(estimator)
         network = model.network_
         labels, _, entropy = network.answers(validate_rows(model, X), n_jobs=model.n_jobs)
@@ -122,11 +111,9 @@ class EntropyDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_predictions")
+        cls._check("from_predictions")
         p = np.asarray(memberships, dtype=np.float64)
         noise = (p == 0).all(axis=-1)
         sums = p.sum(axis=-1) + noise
@@ -168,17 +155,15 @@ class EntropyDisplay:
         **kwargs : dict
             Keywords for the bars (`hist`).
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(type(self), "plot", CONSTRAINTS, bins=bins, log=log)
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._check("plot", bins=bins, log=log)
+        self._take_axes(ax)
         most = float(np.log(self.n_clusters)) if self.n_clusters > 1 else 1.0
         # Rounding may leave a row a little outside.
         noise = np.isnan(self.entropy)
         values = np.clip(self.entropy[~noise], 0.0, most)
-        (colour,) = cluster_colours(1, dark=is_dark(self.ax_))
+        (colour,) = self._colours(1)
         bars = {"color": colour, "edgecolor": self.ax_.get_facecolor(), "linewidth": 0.5}
         counts, _ = np.histogram(values, bins=bins, range=(0.0, most))
         if log is None:
@@ -189,7 +174,7 @@ class EntropyDisplay:
         )
         if log:
             self.ax_.set_ylim(bottom=0.7)
-        self.mean_line_ = draw_mean(self.ax_, float(values.mean()), mean_kw)
+        self.mean_line_ = self._draw_mean(float(values.mean()), mean_kw)
         self.ax_.set_xlim(0.0, most)
         bound = f"at most log {self.n_clusters} = {np.log(self.n_clusters):.2f}"
         self.ax_.set_xlabel(f"entropy of the memberships ({bound})")
@@ -197,5 +182,5 @@ class EntropyDisplay:
         marks = [self.mean_line_]
         if noise.any():
             marks.append(noise_mark(int(noise.sum()), left_out=True))
-        self.legend_ = legend_above(self.ax_, marks)
+        self.legend_ = self._legend_above(marks)
         return self

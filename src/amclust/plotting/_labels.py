@@ -31,20 +31,6 @@ def noise_mark(count: int, left_out: bool = False) -> Any:
     return Patch(color=NOISE_COLOUR, label=f"noise{rows}{' left out' if left_out else ''}")
 
 
-def legend_above(ax: Any, marks: list[Any]) -> Any:
-    """Draw a legend above axes; None where there is nothing to explain."""
-    if not marks:
-        return None
-    return ax.legend(
-        handles=marks,
-        ncols=len(marks),
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        frameon=False,
-        borderaxespad=0.2,
-    )
-
-
 def is_noise(labels: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which rows are in no cluster: those with a negative whole number."""
     return labels < 0 if labels.dtype.kind == "i" else np.zeros(len(labels), bool)

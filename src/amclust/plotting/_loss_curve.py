@@ -9,16 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._colours import cluster_colours
 from amclust._docs import documented
 from amclust._fitted import kind_of
 from amclust.plotting._base import (
     DISPLAYS,
+    Display,
     Keywords,
-    axes_to_draw_on,
-    check_call,
     count_along,
-    is_dark,
     options,
     plain_texts,
     spans_decades,
@@ -27,7 +24,7 @@ from amclust.plotting._base import (
 
 @documented(DISPLAYS)
 @dataclass(kw_only=True, eq=False, repr=False)
-class LossCurveDisplay:
+class LossCurveDisplay(Display):
     """The loss of every epoch of the chosen restart, with the best one marked.
 
     {made_from_estimator}
@@ -86,11 +83,9 @@ class LossCurveDisplay:
 
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_estimator")
+        cls._check("from_estimator")
         check_is_fitted(estimator)
         model = getattr(estimator, "best_estimator_", estimator)
         if not hasattr(model, "loss_curve_"):
@@ -112,13 +107,11 @@ class LossCurveDisplay:
         **kwargs : dict
             Keywords for the curve (`plot`).
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._take_axes(ax)
         epochs = np.arange(1, len(self.loss_curve) + 1)
-        colour = cluster_colours(len(self.ax_.lines) + 1, dark=is_dark(self.ax_))[-1]
+        colour = self._colours(len(self.ax_.lines) + 1)[-1]
         name = None if self.name is None else plain_texts([self.name])[0]
         style = options(kwargs, color=colour, linewidth=1.5, label=name)
         (self.line_,) = self.ax_.plot(epochs, self.loss_curve, **style)

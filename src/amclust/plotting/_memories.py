@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from amclust._colours import DIVERGING, cluster_styles
+from amclust._colours import DIVERGING
 from amclust._docs import documented
 from amclust._estimator import ClAM
 from amclust._fitted import column_names, fitted_clam
@@ -19,26 +19,14 @@ from amclust.plotting._base import (
     DISPLAYS,
     LONGEST_NAME,
     Constraints,
+    Display,
     Keywords,
-    axes_to_draw_on,
-    check_call,
     count_along,
-    is_dark,
-    legend_beside,
     options,
     plain_texts,
     slant,
 )
 
-CONSTRAINTS: Constraints = {
-    "centre": [StrOptions({"mean", "zero"})],
-    "units": [StrOptions({"auto", "scaled", "table"})],
-    "epochs": [None, "boolean", "array-like"],
-    "clusters": [None, "array-like"],
-    "n_columns": [Interval(Integral, 1, None, closed="left"), None],
-    "colorbar": ["boolean"],
-    "legend": ["boolean"],
-}
 # So many names of features fit below an axis, and so many lines into a legend.
 MAX_NAMES, MAX_LINES = 30, 40
 # A departure that cannot be told from none, in units of the scaled columns.
@@ -46,7 +34,7 @@ NEGLIGIBLE = 1e-6
 
 
 @documented(DISPLAYS)
-class MemoriesDisplay:
+class MemoriesDisplay(Display):
     """Memories, as images in signed colours or as profiles over the features.
 
     With `epochs`, how they came to be: a column for each of the recorded epochs.
@@ -106,6 +94,16 @@ class MemoriesDisplay:
     >>> len(display.images_)
     10
     """
+
+    _constraints: ClassVar[Constraints] = {
+        "centre": [StrOptions({"mean", "zero"})],
+        "units": [StrOptions({"auto", "scaled", "table"})],
+        "epochs": [None, "boolean", "array-like"],
+        "clusters": [None, "array-like"],
+        "n_columns": [Interval(Integral, 1, None, closed="left"), None],
+        "colorbar": ["boolean"],
+        "legend": ["boolean"],
+    }
 
     def __init__(
         self,
@@ -169,14 +167,10 @@ class MemoriesDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(
-            cls,
+        cls._check(
             "from_estimator",
-            CONSTRAINTS,
             epochs=epochs,
             clusters=clusters,
             centre=centre,
@@ -240,13 +234,9 @@ class MemoriesDisplay:
         **kwargs : dict
             Keywords for the images (`imshow`) or for the profiles (`plot`).
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(
-            type(self), "plot", CONSTRAINTS, n_columns=n_columns, colorbar=colorbar, legend=legend
-        )
+        self._check("plot", n_columns=n_columns, colorbar=colorbar, legend=legend)
         self.panels_: list[Any] = []
         self.images_: list[Any] = []
         self.lines_: list[Any] = []
@@ -276,7 +266,7 @@ class MemoriesDisplay:
         height = shape[0] / shape[1]
         apart = 1.08, height + (0.08 if evolving else 0.25)
         extent = columns * apart[0], rows * apart[1]
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax, size=_figure_size(*extent))
+        self._take_axes(ax, size=_figure_size(*extent))
         from matplotlib.patches import Rectangle
 
         largest = float(np.abs(tiles).max()) or 1.0
@@ -325,13 +315,13 @@ class MemoriesDisplay:
         frames = self.memories if evolving else self.memories[None]
         n = len(frames)
         size = (max(6.4, 1.4 + 1.7 * n), 4.8) if evolving else (6.4, 4.8)
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax, size=size)
+        self._take_axes(ax, size=size)
         self.panels_ = [self.ax_]
         if evolving:
             self.ax_.set_axis_off()
             width = 1 / n
             self.panels_ = [self.ax_.inset_axes((i * width, 0, 0.94 * width, 1)) for i in range(n)]
-        styles = cluster_styles(max(self.clusters) + 1, dark=is_dark(self.ax_))
+        styles = self._styles(max(self.clusters) + 1)
         styles = [styles[m] for m in self.clusters]
         features, names = np.arange(frames.shape[2]), plain_texts(self.titles)
         for panel, memories in zip(self.panels_, frames, strict=True):
@@ -354,7 +344,7 @@ class MemoriesDisplay:
         self.panels_[0].set_ylabel(self.value_name)
         if legend and 1 < len(styles) <= MAX_LINES:
             lines = self.lines_[: len(styles)]
-            self.legend_ = legend_beside(self.ax_, lines, per_column=20, title="cluster")
+            self.legend_ = self._legend_beside(lines, per_column=20, title="cluster")
 
     def _name_features(self, panel: Any, features: NDArray[np.int64]) -> None:
         if self.feature_names is None or len(features) > MAX_NAMES:

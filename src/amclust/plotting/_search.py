@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._colours import cluster_colours
 from amclust._docs import documented
 from amclust._fitted import kind_of
 from amclust._search import ClAMSearch
 from amclust.plotting._base import (
     DISPLAYS,
     Constraints,
+    Display,
     Keywords,
-    axes_to_draw_on,
-    check_call,
     count_along,
-    ink,
-    is_dark,
-    legend_beside,
     options,
     plain_texts,
     spans_decades,
@@ -35,11 +30,6 @@ from amclust.plotting._search_curves import (
     k_means_silhouettes,
 )
 
-CONSTRAINTS: Constraints = {
-    "x": [str],
-    "group_by": [str, None],
-    "restarts": [Interval(Integral, 1, None, closed="left"), None],
-}
 # So many values or fewer were given one by one; more were drawn, and no line joins them.
 MAX_JOINED = 30
 SYMBOLS = {"beta": "β", "n_steps": "T", "step_size": "α", "n_clusters": "k"}
@@ -47,7 +37,7 @@ SYMBOLS = {"beta": "β", "n_steps": "T", "step_size": "α", "n_clusters": "k"}
 
 @documented(DISPLAYS)
 @dataclass(kw_only=True, eq=False, repr=False)
-class SearchDisplay:
+class SearchDisplay(Display):
     """The best silhouette against a searched parameter, a line for each value of another one.
 
     Only runs without empty clusters count; where the best collapsed run scores higher than those,
@@ -104,6 +94,11 @@ class SearchDisplay:
     ['T = 2', 'T = 10']
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "x": [str],
+        "group_by": [str, None],
+        "restarts": [Interval(Integral, 1, None, closed="left"), None],
+    }
     curves: Curves
     collapsed: Curves
     x: str
@@ -149,11 +144,9 @@ class SearchDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_estimator", CONSTRAINTS, x=x, group_by=group_by, restarts=restarts)
+        cls._check("from_estimator", x=x, group_by=group_by, restarts=restarts)
         check_is_fitted(estimator)
         if not isinstance(estimator, ClAMSearch):
             msg = f"estimator must be a fitted ClAMSearch, got {kind_of(estimator)}."
@@ -202,16 +195,14 @@ class SearchDisplay:
         **kwargs : dict
             Keywords for the lines (`plot`).
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._take_axes(ax)
         self.lines_: list[Any] = []
         self.collapsed_: list[Any] = []
         self.k_means_: list[Any] = []
         self._places = self._place_values()
-        colours = cluster_colours(len(self.curves), dark=is_dark(self.ax_))
+        colours = self._colours(len(self.curves))
         markers = "osD^vP*X<>"
         for turn, (colour, group) in enumerate(zip(colours, self.curves, strict=True)):
             self._draw_line(colour, markers[turn % len(markers)], group, kwargs, collapsed_kw)
@@ -222,7 +213,7 @@ class SearchDisplay:
             self.collapsed_[0].set_label("collapsed")
         marks = [*self.lines_, *self.k_means_, *self.collapsed_]
         named = [mark for mark in marks if not mark.get_label().startswith("_")]
-        self.legend_ = legend_beside(self.ax_, named, per_column=22) if named else None
+        self.legend_ = self._legend_beside(named, per_column=22) if named else None
         return self
 
     def _place_values(self) -> dict[Any, float]:
@@ -278,7 +269,7 @@ class SearchDisplay:
         if self.k_means is None:
             return
         name = "k-means" if self.restarts is None else f"k-means, best of {self.restarts}"
-        dashed = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2, "zorder": 1.5}
+        dashed = {"color": self._ink, "linestyle": "--", "linewidth": 1.2, "zorder": 1.5}
         dashed = options(keywords, label=name, **dashed)
         if not isinstance(self.k_means, dict):
             self.k_means_ = [self.ax_.axhline(self.k_means, **dashed)]

@@ -11,20 +11,12 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from amclust._colours import Style, cluster_styles
+from amclust._colours import Style
 from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust._validation import validate_rows
-from amclust.plotting._base import (
-    DISPLAYS,
-    Keywords,
-    axes_to_draw_on,
-    check_call,
-    draw_mean,
-    is_dark,
-    plain_texts,
-)
-from amclust.plotting._labels import as_labels, is_noise, legend_above, noise_mark
+from amclust.plotting._base import DISPLAYS, Display, Keywords, plain_texts
+from amclust.plotting._labels import as_labels, is_noise, noise_mark
 
 # Space between blades, and between their numbers where these can be read, as parts of the whole.
 GAP, READABLE = 0.012, 0.034
@@ -32,7 +24,7 @@ GAP, READABLE = 0.012, 0.034
 
 @documented(DISPLAYS)
 @dataclass(kw_only=True, eq=False, repr=False)
-class SilhouetteDisplay:
+class SilhouetteDisplay(Display):
     """Silhouettes of rows, sorted in each cluster: a blade per cluster, the mean as a line.
 
     {made_from_either}
@@ -108,11 +100,9 @@ class SilhouetteDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_estimator")
+        cls._check("from_estimator")
         model = fitted_clam(estimator)
         labels = as_labels(model.predict(X) if labels is None else labels)
         rows = validate_rows(model, X)
@@ -147,11 +137,9 @@ class SilhouetteDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_predictions")
+        cls._check("from_predictions")
         from sklearn.metrics import silhouette_samples
 
         labels = as_labels(labels)
@@ -180,17 +168,16 @@ class SilhouetteDisplay:
         **kwargs : dict
             Keywords for the blades (`fill_betweenx`).
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._take_axes(ax)
         judged = self._judged()
         values, labels = self.silhouettes[judged], self.labels[judged]
         kinds = np.unique(labels)
         gap = min(GAP, 0.2 / len(kinds)) * len(values)
         self.blades_, places, top = [], [], 0.0
-        for style, kind, name in zip(self._styles(kinds), kinds, plain_texts(kinds), strict=True):
+        styles, names = self._blade_styles(kinds), plain_texts(kinds)
+        for style, kind, name in zip(styles, kinds, names, strict=True):
             blade = np.sort(values[labels == kind])[::-1]
             # A step per row: a cluster of one row has an area too.
             heights = np.repeat(top + np.arange(len(blade) + 1), 2)[1:-1]
@@ -211,16 +198,16 @@ class SilhouetteDisplay:
                 transform=self.ax_.transAxes,
             )
         else:
-            self.mean_line_ = draw_mean(self.ax_, self.mean_silhouette, mean_kw)
+            self.mean_line_ = self._draw_mean(self.mean_silhouette, mean_kw)
         self._finish(values, places, top - gap)
         return self
 
-    def _styles(self, kinds: NDArray[Any]) -> list[Style]:
+    def _blade_styles(self, kinds: NDArray[Any]) -> list[Style]:
         """Return the looks of clusters: that of their number, whichever others are there."""
         if kinds.dtype.kind in "iu" and kinds.min() >= 0:
-            styles = cluster_styles(int(kinds.max()) + 1, dark=is_dark(self.ax_))
+            styles = self._styles(int(kinds.max()) + 1)
             return [styles[kind] for kind in kinds]
-        return cluster_styles(len(kinds), dark=is_dark(self.ax_))
+        return self._styles(len(kinds))
 
     def _finish(self, values: NDArray[Any], places: list[tuple[float, str]], height: float) -> None:
         named = places[:1]
@@ -238,7 +225,7 @@ class SilhouetteDisplay:
         noise = int(is_noise(self.labels).sum())
         if noise:
             marks.append(noise_mark(noise, left_out=True))
-        self.legend_ = legend_above(self.ax_, marks)
+        self.legend_ = self._legend_above(marks)
 
 
 def _of_clusters(labels: NDArray[Any], n_rows: int, judge: Callable[[Any], Any]) -> NDArray[Any]:

@@ -5,32 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._colours import cluster_styles
 from amclust._docs import documented
 from amclust._fitted import kind_of
-from amclust.plotting._base import (
-    DISPLAYS,
-    Constraints,
-    axes_to_draw_on,
-    check_call,
-    ink,
-    is_dark,
-    plain_texts,
-    slant,
-)
+from amclust.plotting._base import DISPLAYS, Constraints, Display, plain_texts, slant
 from amclust.plotting._labels import NOISE_COLOUR, as_labels, is_noise
 
-CONSTRAINTS: Constraints = {
-    "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-    "sort": ["boolean"],
-}
 # Above so many bars there is no room for their counts, or for all their numbers.
 MAX_COUNTS = MAX_NUMBERS = 30
 # Names that need more characters of room are set aslant.
@@ -39,7 +25,7 @@ MAX_CHARACTERS = 50
 
 @documented(DISPLAYS)
 @dataclass(kw_only=True, eq=False, repr=False)
-class SizesDisplay:
+class SizesDisplay(Display):
     """Sizes of the clusters, empty ones among them.
 
     {made_from_either}
@@ -76,6 +62,10 @@ class SizesDisplay:
     150
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "sort": ["boolean"],
+    }
     sizes: NDArray[Any]
     names: Sequence[str] | None = None
     noise: int = 0
@@ -97,11 +87,9 @@ class SizesDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_estimator")
+        cls._check("from_estimator")
         check_is_fitted(estimator)
         if not hasattr(estimator, "labels_"):
             msg = f"estimator must have labels_, which is not so of {kind_of(estimator)}."
@@ -129,11 +117,9 @@ class SizesDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_predictions", CONSTRAINTS, n_clusters=n_clusters)
+        cls._check("from_predictions", n_clusters=n_clusters)
         labels = as_labels(labels)
         if n_clusters is not None and labels.dtype.kind not in "iu":
             msg = "n_clusters is for labels that are whole numbers; clusters with names are counted"
@@ -162,17 +148,15 @@ class SizesDisplay:
         **kwargs : dict
             Keywords for the bars (`bar`).
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(type(self), "plot", CONSTRAINTS, sort=sort)
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._check("plot", sort=sort)
+        self._take_axes(ax)
         order = np.arange(len(self.sizes))
         if sort:
             order = np.argsort(-self.sizes, kind="stable")
         names = plain_texts(order if self.names is None else [self.names[int(m)] for m in order])
-        styles = cluster_styles(len(order), dark=is_dark(self.ax_))
+        styles = self._styles(len(order))
         sizes, colours = self.sizes[order], [styles[m].colour for m in order]
         hatches = [styles[m].hatch for m in order]
         if self.noise:
@@ -180,7 +164,7 @@ class SizesDisplay:
             names, colours = [*names, "noise"], [*colours, NOISE_COLOUR]
             hatches = [*hatches, ""]
         k = len(sizes)
-        look = {"color": colours, "hatch": hatches, "edgecolor": ink(self.ax_), "linewidth": 0.5}
+        look = {"color": colours, "hatch": hatches, "edgecolor": self._ink, "linewidth": 0.5}
         self.bars_ = self.ax_.bar(np.arange(k), sizes, **{**look, **kwargs})
         self.counts_ = []
         if k <= MAX_COUNTS:

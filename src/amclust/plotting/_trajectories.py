@@ -5,40 +5,23 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from amclust._colours import cluster_colours
 from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust._plane import Plane
 from amclust._validation import validate_rows
-from amclust.plotting._base import (
-    PLANES,
-    Constraints,
-    Keywords,
-    axes_to_draw_on,
-    check_call,
-    is_dark,
-    mark_memories,
-    name_axes,
-    options,
-)
-from amclust.plotting._labels import NOISE_COLOUR, is_noise, legend_above, noise_mark
-
-CONSTRAINTS: Constraints = {
-    "n_points": [Interval(Integral, 1, None, closed="left")],
-    "n_steps": [Interval(Integral, 1, 10_000, closed="both"), None],
-    "show_memories": ["boolean", None],
-}
+from amclust.plotting._base import PLANES, Constraints, Display, Keywords, name_axes, options
+from amclust.plotting._labels import NOISE_COLOUR, is_noise, noise_mark
 
 
 @documented(PLANES)
 @dataclass(kw_only=True, eq=False, repr=False)
-class TrajectoryDisplay:
+class TrajectoryDisplay(Display):
     """Paths along which the dynamics carries rows to their memories.
 
     They are drawn on new axes, or on those of another display of the same plane.
@@ -93,6 +76,11 @@ class TrajectoryDisplay:
     >>> paths = TrajectoryDisplay.from_estimator(model, X, n_points=20, ax=basins.ax_)
     """
 
+    _constraints: ClassVar[Constraints] = {
+        "n_points": [Interval(Integral, 1, None, closed="left")],
+        "n_steps": [Interval(Integral, 1, 10_000, closed="both"), None],
+        "show_memories": ["boolean", None],
+    }
     paths: NDArray[Any]
     labels: NDArray[Any]
     memories: NDArray[Any]
@@ -132,11 +120,9 @@ class TrajectoryDisplay:
         {ax}
         {kwargs}
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(cls, "from_estimator", CONSTRAINTS, n_points=n_points, n_steps=n_steps)
+        cls._check("from_estimator", n_points=n_points, n_steps=n_steps)
         model = fitted_clam(estimator)
         plane = Plane.from_estimator(model, X, features, through=through)
         if points is None:
@@ -179,13 +165,11 @@ class TrajectoryDisplay:
         **kwargs : dict
             Keywords for the paths (`plot`).
 
-        Returns
-        -------
-        {display}
+        {returns}
         """
-        check_call(type(self), "plot", CONSTRAINTS, show_memories=show_memories)
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
-        known = cluster_colours(len(self.memories), dark=is_dark(self.ax_))
+        self._check("plot", show_memories=show_memories)
+        self._take_axes(ax)
+        known = self._colours(len(self.memories))
         colours = np.array([*known, NOISE_COLOUR])  # the last is for -1
         # An edge lets them be seen on any background.
         edges = [self.paths[..., 0], self.paths[..., 1]]
@@ -207,11 +191,11 @@ class TrajectoryDisplay:
         self.memories_: Any = None
         self.numbers_: list[Any] = []
         if show_memories or (show_memories is None and ax is None):
-            self.memories_, self.numbers_ = mark_memories(self.ax_, self.memories, memories_kw)
+            self._mark_memories(self.memories, memories_kw)
         if not self.ax_.get_xlabel():
             name_axes(self.ax_, self.axis_names)
         self.legend_ = None
         noise = int(is_noise(self.labels).sum())
         if noise and self.ax_.get_legend() is None:
-            self.legend_ = legend_above(self.ax_, [noise_mark(noise)])
+            self.legend_ = self._legend_above([noise_mark(noise)])
         return self
