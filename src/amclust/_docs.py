@@ -74,16 +74,21 @@ def documented(shared: Mapping[str, str]) -> Callable[[Class], Class]:
 
 
 # What methods of estimators and networks have in common.
-ROWS = entries("""
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows; NaN where a value is missing.
+ROWS = {
+    "X_filled": """\
+X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    Rows; missing values are filled by the network first.""",
+    **entries("""
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; NaN where a value is missing.
 
-    y : Ignored
-        Not used, present for API consistency.
+        y : Ignored
+            Not used, present for API consistency.
 
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weight of each row's loss.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row's loss.
 
-    n_jobs : int, default=None
-        Number of threads; None: all cores.
-""")
+        n_jobs : int, default=None
+            Number of threads; None: all cores.
+    """),
+}
