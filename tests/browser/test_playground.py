@@ -263,7 +263,7 @@ def test_buttons_add_and_remove_within_bounds(page):
     wait(page)
     assert len(memories(page)) == 8
     assert page.locator("#add").is_disabled()
-    assert page.locator("#add").text_content() == "Add a memory (8 is the most)"
+    assert page.locator("#add").text_content() == "Add a memory (at most 8)"
     assert len(np.unique(memories(page), axis=0)) == 8
     for _ in range(7):
         page.click("#remove")

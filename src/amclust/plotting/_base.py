@@ -26,8 +26,8 @@ Constraints = dict[str, list[Any]]
 # Numbers of so many memories can be read beside each other.
 MAX_NUMBERS = 60
 
-# Longer names leave no room for what they name.
-LONGEST_NAME = 28
+# Characters of a name; longer ones leave no room for what they name.
+MAX_NAME_LENGTH = 28
 
 # Cells of the table that is made of a grid.
 GRID_CELLS = 2**25
@@ -73,7 +73,7 @@ PLANES = DISPLAYS | entries("""
         Rows, which the plane is chosen for; NaN where a value is missing.
 
     features : pair of int or str, default=None
-        Columns that span the plane, by number or name. None: both columns of a table with two,
+        Columns that span the plane, by number or name. None: both columns where there are two,
         otherwise the first two principal components of the rows.
 
     through : array-like of shape (n_features,), default=None
@@ -219,9 +219,9 @@ def pyplot(caller: str) -> Any:
     return plt
 
 
-def usual_resolution(plane: Plane, most: int) -> int:
+def usual_resolution(plane: Plane, maximum: int) -> int:
     """Return how fine a grid is that can be asked about in a moment."""
-    return int(np.clip(np.sqrt(GRID_CELLS / len(plane.origin)), 60, most))
+    return int(np.clip(np.sqrt(GRID_CELLS / len(plane.origin)), 60, maximum))
 
 
 def is_dark(ax: Any) -> bool:
@@ -242,12 +242,12 @@ def options(keywords: Keywords | None, **defaults: object) -> dict[str, object]:
     return {**defaults, **cbook.normalize_kwargs(dict(keywords or {}), Line2D)}
 
 
-def plain_texts(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
+def plain_texts(names: Iterable[Any], max_length: int = MAX_NAME_LENGTH) -> list[str]:
     """Return names of the user's as texts to draw: short, on one line, without mathematics.
 
     Names that are equal then are numbered.
     """
-    texts = [_shortened(" ".join(str(name).split()), longest) for name in names]
+    texts = [_shortened(" ".join(str(name).split()), max_length) for name in names]
     often, seen = Counter(texts), Counter[str]()
     for place, text in enumerate(texts):
         if often[text] > 1 and text:
@@ -257,12 +257,12 @@ def plain_texts(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
     return [text.replace("$", r"\$") for text in texts]
 
 
-def _shortened(text: str, longest: int) -> str:
+def _shortened(text: str, max_length: int) -> str:
     """Leave out the middle: names often differ at their ends."""
-    if len(text) <= longest:
+    if len(text) <= max_length:
         return text
-    end = longest // 2 - 1
-    return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
+    end = max_length // 2 - 1
+    return f"{text[: max_length - end - 1]}…{text[len(text) - end :]}"
 
 
 def name_axes(ax: Any, names: tuple[str, str]) -> None:
@@ -282,7 +282,7 @@ def slant(texts: Iterable[Any]) -> None:
 
 
 def count_along(axis: Any) -> None:
-    """Put the ticks of an axis at whole numbers."""
+    """Put the ticks of an axis at integers."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator("auto", integer=True))

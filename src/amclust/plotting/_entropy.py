@@ -119,9 +119,9 @@ class EntropyDisplay(Display):
         sums = p.sum(axis=-1) + noise
         if p.ndim != 2 or (p < 0).any() or not np.allclose(sums, 1, atol=1e-3):
             msg = (
-                "memberships must have shape (n_samples, n_clusters), with rows of numbers from 0 "
-                "to 1 that sum to 1 (or are all 0, for noise), got an array of shape "
-                f"{p.shape} that is not so."
+                "memberships must have shape (n_samples, n_clusters) and rows of numbers from 0 to "
+                "1 that sum to 1 (or are all 0, for noise), which the given ones, of shape "
+                f"{p.shape}, have not."
             )
             raise ValueError(msg)
         entropy = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=1)

@@ -89,7 +89,7 @@ class LossCurveDisplay(Display):
         check_is_fitted(estimator)
         model = getattr(estimator, "best_estimator_", estimator)
         if not hasattr(model, "loss_curve_"):
-            msg = f"estimator must have a loss_curve_, which is not so of {kind_of(estimator)}."
+            msg = f"estimator must have a loss_curve_, got {kind_of(estimator)}."
             raise TypeError(msg)
         return cls(loss_curve=np.asarray(model.loss_curve_), name=name).plot(ax=ax, **kwargs)
 

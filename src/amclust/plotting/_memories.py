@@ -17,7 +17,7 @@ from amclust._fitted import column_names, fitted_clam
 from amclust._geometry import Geometry
 from amclust.plotting._base import (
     DISPLAYS,
-    LONGEST_NAME,
+    MAX_NAME_LENGTH,
     Constraints,
     Display,
     Keywords,
@@ -158,8 +158,8 @@ class MemoriesDisplay(Display):
             their values. ``metric="cosine"`` has no mean: there both are the same.
 
         units : {"auto", "scaled", "table"}, default="auto"
-            Whether values are in units of the scaled columns, which features share, or in those of
-            the table. "auto" is "table" for images and "scaled" for profiles.
+            Whether values are in units of the scaled columns, which features share, or in original
+            units ("table"). "auto" is "table" for images and "scaled" for profiles.
 
         titles : list of str, default=None
             Names of the memories; None: their numbers.
@@ -273,7 +273,7 @@ class MemoriesDisplay(Display):
         look = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
         size = float(np.clip(60 / columns, 5, 9))
         # As many characters as stand above a tile.
-        longest = int(np.clip(700 / (size * columns), 6, LONGEST_NAME))
+        longest = int(np.clip(700 / (size * columns), 6, MAX_NAME_LENGTH))
         names = plain_texts(self.titles, longest)
         for number, tile in enumerate(tiles):
             row, column = divmod(number, columns)
@@ -403,7 +403,7 @@ def _chosen_clusters(clusters: Any, k: int) -> list[int]:
     which = np.asarray(clusters)
     allowed = which.ndim == 1 and which.size and which.dtype.kind in "iu"
     if not allowed or which.min() < 0 or which.max() >= k:
-        msg = f"clusters must be whole numbers from 0 to {k - 1}, got {clusters!r}."
+        msg = f"clusters must be integers from 0 to {k - 1}, got {clusters!r}."
         raise ValueError(msg)
     return [int(m) for m in which]
 

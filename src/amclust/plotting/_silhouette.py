@@ -1,4 +1,4 @@
-"""The knife plot of silhouettes."""
+"""The silhouette plot."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SilhouetteDisplay(Display):
         Silhouette of each row; rows with NaN are left out.
 
     labels : ndarray of shape (n_samples,)
-        Clusters of the rows. Negative whole numbers (-1 of HDBSCAN) are noise, which is in no
+        Clusters of the rows. Negative integers (-1 of HDBSCAN) are noise, which is in no
         cluster and has no silhouette: such rows are left out, and the legend says how many.
 
     Attributes
@@ -95,7 +95,7 @@ class SilhouetteDisplay(Display):
 
         labels : array-like of shape (n_samples,), default=None
             Another partition to draw in the same distances; None: that of the estimator. Rows of
-            noise, with negative whole numbers, are left out.
+            noise, with negative integers, are left out.
 
         {ax}
         {kwargs}
@@ -128,7 +128,7 @@ class SilhouetteDisplay(Display):
 
         labels : array-like of shape (n_samples,)
             Clusters of the rows: numbers, or anything else that names them. Rows of noise, with
-            negative whole numbers (-1 of HDBSCAN), are left out: neither do they have a
+            negative integers (-1 of HDBSCAN), are left out: neither do they have a
             silhouette nor count in those of others.
 
         metric : str or callable, default="euclidean"

@@ -92,7 +92,7 @@ class SizesDisplay(Display):
         cls._check("from_estimator")
         check_is_fitted(estimator)
         if not hasattr(estimator, "labels_"):
-            msg = f"estimator must have labels_, which is not so of {kind_of(estimator)}."
+            msg = f"estimator must have labels_, got {kind_of(estimator)}."
             raise TypeError(msg)
         labels = as_labels(estimator.labels_ if X is None else estimator.predict(X))
         n_clusters = len(getattr(estimator, "cluster_centers_", ()))
@@ -107,7 +107,7 @@ class SizesDisplay(Display):
         Parameters
         ----------
         labels : array-like of shape (n_samples,)
-            Clusters of the rows: whole numbers from 0, where negative ones are noise (-1 of
+            Clusters of the rows: integers from 0, where negative ones are noise (-1 of
             HDBSCAN), or anything else that names them, texts for example.
 
         n_clusters : int, default=None
@@ -122,7 +122,7 @@ class SizesDisplay(Display):
         cls._check("from_predictions", n_clusters=n_clusters)
         labels = as_labels(labels)
         if n_clusters is not None and labels.dtype.kind not in "iu":
-            msg = "n_clusters is for labels that are whole numbers; clusters with names are counted"
+            msg = "n_clusters is for labels that are integers; clusters with names are counted"
             raise ValueError(f"{msg}, got n_clusters={n_clusters}.")
         return cls._of(labels, n_clusters or 0).plot(ax=ax, **kwargs)
 
