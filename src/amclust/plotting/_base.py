@@ -114,11 +114,7 @@ class Display:
         validate_parameter_constraints(used, arguments, caller)
 
     def _take_axes(
-        self,
-        ax: Any,
-        *,
-        size: tuple[float, float] = (6.4, 4.8),
-        projection: str | None = None,
+        self, ax: Any, *, size: tuple[float, float] = (6.4, 4.8), projection: str | None = None
     ) -> None:
         """Draw on new axes, or on those given."""
         caller = f"{type(self).__name__}.plot"

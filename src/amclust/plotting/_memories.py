@@ -169,13 +169,7 @@ class MemoriesDisplay(Display):
 
         {returns}
         """
-        cls._check(
-            "from_estimator",
-            epochs=epochs,
-            clusters=clusters,
-            centre=centre,
-            units=units,
-        )
+        cls._check("from_estimator", epochs=epochs, clusters=clusters, centre=centre, units=units)
         model = fitted_clam(estimator)
         network, geometry = model.network_, model.network_.geometry
         memories, epochs = _recorded_memories(model, epochs)
