@@ -102,6 +102,15 @@ def test_the_api_page_lists_nothing_else():
     assert listed_names() <= set(public_names())
 
 
+def test_no_docstring_has_an_entry_to_fill_in():
+    for name in public_names():
+        module, _, own = name.rpartition(".")
+        kind = getattr(importlib.import_module(module), own)
+        members = [getattr(kind, member) for member in dir(kind) if member[0] != "_"]
+        for doc in [thing.__doc__ or "" for thing in (kind, *members)]:
+            assert not re.search(r"^ *\{\w+\}$", doc, flags=re.MULTILINE), name
+
+
 @pytest.mark.parametrize(
     ("module", "page"),
     [

@@ -113,9 +113,9 @@ def test_a_backend_of_ones_own():
 def test_a_plot_of_ones_own():
     pytest.importorskip("matplotlib")
     # An example begins, of its own plot.
-    from amclust.plotting._base import axes_to_draw_on
+    from amclust.plotting._base import Display
 
-    class WeightsDisplay:
+    class WeightsDisplay(Display):
         """The weights of the memories."""
 
         def __init__(self, weights):
@@ -126,7 +126,7 @@ def test_a_plot_of_ones_own():
             return cls(estimator.network_.weights).plot(ax=ax)
 
         def plot(self, *, ax=None):
-            self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+            self._take_axes(ax)
             self.bars_ = self.ax_.bar(range(len(self.weights)), self.weights)
             self.ax_.set(xlabel="cluster", ylabel="weight")
             return self

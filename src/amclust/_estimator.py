@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_random_state
 
 from amclust._config import n_threads
+from amclust._docs import ROWS, documented
 from amclust._geometry import Geometry
 from amclust._metrics import METRICS, Metric, name_metric
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
@@ -44,6 +45,7 @@ from amclust._validation import check_sample_weight, validate_rows
 from amclust.backends import TrainingSet, find_backend
 
 
+@documented(ROWS)
 class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Clustering with a dense associative memory.
 
@@ -353,11 +355,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to cluster; NaN where a value is missing. float32 and float64 are read in place.
 
-        y : Ignored
-            Not used, present for API consistency.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's loss.
+        {y}
+        {sample_weight}
 
         Returns
         -------
@@ -403,11 +402,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New rows. The first ones must have as many distinct rows as there are clusters.
 
-        y : Ignored
-            Not used, present for API consistency.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's loss.
+        {y}
+        {sample_weight}
 
         Returns
         -------
@@ -452,11 +448,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to cluster.
 
-        y : Ignored
-            Not used, present for API consistency.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's loss.
+        {y}
+        {sample_weight}
 
         Returns
         -------
@@ -474,11 +467,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to cluster.
 
-        y : Ignored
-            Not used, present for API consistency.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's loss.
+        {y}
+        {sample_weight}
 
         Returns
         -------
@@ -494,8 +484,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
+        {X}
 
         Returns
         -------
@@ -511,8 +500,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        {X}
 
         Returns
         -------
@@ -527,8 +515,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; missing values are filled by the network first.
+        {X_filled}
 
         Returns
         -------
@@ -544,8 +531,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        {X}
 
         Returns
         -------
@@ -561,8 +547,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+        {X}
 
         Returns
         -------
@@ -577,9 +562,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; missing values are filled by the network first.
-
+        {X_filled}
         return_trajectory : bool, default=False
             Also return the states in between.
 
@@ -629,12 +612,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        y : Ignored
-            Not used, present for API consistency.
-
+        {X}
+        {y}
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row.
 

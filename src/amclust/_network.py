@@ -11,6 +11,7 @@ from scipy import sparse
 
 from amclust import _native
 from amclust._config import n_threads
+from amclust._docs import ROWS, documented
 from amclust._geometry import Geometry, read_only
 from amclust._rows import Indices, TableRows
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
@@ -21,6 +22,7 @@ from amclust.backends.native import NativeBackend
 Want = _native.Want
 
 
+@documented(ROWS)
 @dataclass(frozen=True, eq=False)
 class Network:
     """Memories, and the dynamics that carries rows to them.
@@ -140,11 +142,8 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {X}
+        {n_jobs}
 
         Returns
         -------
@@ -158,11 +157,8 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {X}
+        {n_jobs}
 
         Returns
         -------
@@ -182,11 +178,8 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; missing values are filled first.
-
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {X_filled}
+        {n_jobs}
 
         Returns
         -------
@@ -210,11 +203,8 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {X}
+        {n_jobs}
 
         Returns
         -------
@@ -229,11 +219,8 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {X}
+        {n_jobs}
 
         Returns
         -------
@@ -253,14 +240,11 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; missing values are filled first.
-
+        {X_filled}
         return_trajectory : bool, default=False
             Also return the states in between.
 
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {n_jobs}
 
         Returns
         -------
@@ -281,11 +265,8 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {X}
+        {n_jobs}
 
         Returns
         -------
@@ -318,11 +299,8 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {X}
+        {n_jobs}
 
         Returns
         -------
@@ -343,14 +321,11 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
+        {X}
         sample_weight : array-like of shape (n_samples,), default=None
             How many rows each stands for.
 
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {n_jobs}
 
         Returns
         -------
@@ -372,14 +347,11 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
+        {X}
         partitions : array-like of shape (n_partitions, n_samples)
             Labels from 0; rows of label -1 are left out.
 
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {n_jobs}
 
         Returns
         -------
@@ -405,9 +377,7 @@ class Network:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
+        {X}
         labels : array-like of shape (n_samples,), default=None
             Any partition of the rows (that of k-means, say), -1 for rows to leave out; None: that
             of the network.
@@ -416,8 +386,7 @@ class Network:
             With more rows than this, a fixed sample of 2,048 of them (at most `max_rows`) stands
             for all; the values of the others are NaN.
 
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {n_jobs}
 
         Returns
         -------
@@ -459,8 +428,7 @@ class Network:
         rows : TableRows
             Rows in original units.
 
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {n_jobs}
 
         Returns
         -------
@@ -484,8 +452,7 @@ class Network:
         indices : ndarray of int, default=None
             The rows that are meant; None: all.
 
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
+        {n_jobs}
 
         Returns
         -------
@@ -517,9 +484,7 @@ class Network:
         indices : ndarray of int, default=None
             The rows that are meant; None: all.
 
-        n_jobs : int, default=None
-            Number of threads; None: all cores.
-
+        {n_jobs}
         complete : bool, default=False
             Whether missing values start where training had them start.
 

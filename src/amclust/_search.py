@@ -18,6 +18,7 @@ from sklearn.utils import ClassifierTags, Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from amclust._docs import ROWS, documented
 from amclust._estimator import ClAM
 from amclust._halving import Rung, Search, State, make_rungs, max_run_epochs, plan_rungs
 from amclust._objectives import AUTO, find_objective
@@ -43,6 +44,7 @@ def _delegated(name: str) -> Callable[..., Any]:
     return method
 
 
+@documented(ROWS)
 class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
     """Search for the best ClAM under a budget, by successive halving.
 
@@ -237,11 +239,8 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to cluster; NaN where a value is missing.
 
-        y : Ignored
-            Not used, present for API consistency.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's loss.
+        {y}
+        {sample_weight}
 
         Returns
         -------

@@ -263,7 +263,7 @@ def test_buttons_add_and_remove_within_bounds(page):
     wait(page)
     assert len(memories(page)) == 8
     assert page.locator("#add").is_disabled()
-    assert page.locator("#add").text_content() == "Add a memory (8 is the most)"
+    assert page.locator("#add").text_content() == "Add a memory (at most 8)"
     assert len(np.unique(memories(page), axis=0)) == 8
     for _ in range(7):
         page.click("#remove")
@@ -323,6 +323,62 @@ COUNT_COLOURS = """() => {
   const { data } = pen.getImageData(0, 0, drawn.width, drawn.width);
   return new Set(new Uint32Array(data.buffer)).size;
 }"""
+
+
+# --- Voronoi cells --------------------------------------------------------------------------------
+
+
+def assert_no_end_in_mid_air(page):
+    """Every dashed line ends where three cells have a corner in common, or at the border."""
+    lines = page.locator("#voronoi").get_attribute("d").split("M")[1:]
+    ends = np.array([end.split() for line in lines for end in line.split("L")], dtype=float)
+    border = float(page.locator("#overlay").get_attribute("viewBox").split()[-1])
+    assert len(ends)
+    apart = np.linalg.norm(ends[:, None] - ends, axis=2)
+    corners = (apart < 0.3).sum(axis=1) >= 3
+    at_border = np.abs(np.minimum(ends, border - ends)).min(axis=1) < 0.1
+    assert (corners | at_border).all()
+
+
+@pytest.mark.parametrize(
+    "R",
+    [
+        [[-0.7, 0.1], [0.5, 0.3]],
+        [[0.5, 0.5], [0.501, 0.5]],
+        [[-0.7, 0], [0.5, 0], [0.7, 0]],
+        [[-0.6, -0.6], [-0.1, -0.1], [0.3, 0.3], [0.7, 0.7]],
+        [[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]],
+        [[-0.3, 0.2], [0.1, -0.4], [0.1, -0.4], [0.6, 0.9]],
+    ],
+    ids=["two", "two close together", "in a row", "in a slanted row", "a square", "two in one"],
+)
+def test_voronoi_lines_end_at_each_other_or_at_the_border(page, R):
+    change(page, memories=state_of(np.array(R)))
+    wait(page)
+    assert_no_end_in_mid_air(page)
+
+
+def test_voronoi_lines_reach_the_border_while_a_memory_is_dragged(page):
+    page.mouse.move(*spot(page, -0.62, 0.5))
+    page.mouse.down()
+    for goal in [(-0.2, 0.9), (0.9, -0.1), (-0.9, -0.9)]:
+        page.mouse.move(*spot(page, *goal), steps=3)
+        wait(page)
+        assert_no_end_in_mid_air(page)
+    page.mouse.up()
+
+
+@pytest.mark.parametrize("size", [(1000, 620), (1280, 1000), (380, 800)])
+def test_the_overlay_fits_a_resized_picture_before_the_next_frame(page, size):
+    # A screenshot or a print may be taken then.
+    page.evaluate("window.requestAnimationFrame = () => 0")
+    before = page.locator("#stage").bounding_box()["width"]
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.wait_for_function("(before) => stage.clientWidth !== Math.round(before)", arg=before)
+    assert_no_end_in_mid_air(page)
+    dot = page.locator("[data-index='2'] .dot").bounding_box()
+    centre = dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2
+    assert centre == pytest.approx(spot(page, 0.55, 0.1), abs=0.5)
 
 
 # --- presets and links ----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from amclust.plotting import (
     SilhouetteDisplay,
     TrajectoryDisplay,
 )
-from amclust.plotting._base import LONGEST_NAME, plain_texts
+from amclust.plotting._base import MAX_NAME_LENGTH, plain_texts
 
 DOLLARS = [r"cost $\frac$ 0", "price ($) 0$"]
 
@@ -37,7 +37,7 @@ def test_long_names_lose_their_middle_and_stay_different():
     names = ["x" * 70 + "1", "x" * 70 + "2", "y" * 40 + "a" + "y" * 40, "y" * 40 + "b" + "y" * 40]
     texts = plain_texts(names)
     assert [text[-1] for text in texts[:2]] == ["1", "2"]
-    assert all(len(text) <= LONGEST_NAME + 4 for text in texts)
+    assert all(len(text) <= MAX_NAME_LENGTH + 4 for text in texts)
     assert len(set(texts)) == 4
     assert plain_texts(["one\n  line"]) == ["one line"]
 

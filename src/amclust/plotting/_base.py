@@ -1,11 +1,11 @@
-"""What the displays share: axes to draw on, marks of memories, checks of arguments."""
+"""What the displays share: words of their docstrings, checks of arguments, axes, marks."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,25 +15,192 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from amclust._colours import Style, cluster_colours, cluster_styles
+from amclust._docs import ROWS, entries
 from amclust._plane import UNIT_LENGTH, Plane
 
 # Keywords for artists of matplotlib.
 Keywords = Mapping[str, Any]
+Constraints = dict[str, list[Any]]
 
 # Numbers of so many memories can be read beside each other.
 MAX_NUMBERS = 60
 
-# Longer names leave no room for what they name.
-LONGEST_NAME = 28
+# Characters of a name; longer ones leave no room for what they name.
+MAX_NAME_LENGTH = 28
 
 # Cells of the table that is made of a grid.
 GRID_CELLS = 2**25
 
 # What the displays of a plane have in common.
-PLANE_CONSTRAINTS: dict[str, list[Any]] = {
+PLANE_CONSTRAINTS: Constraints = {
     "resolution": [Interval(Integral, 2, 4000, closed="both"), None],
     "margin": [Interval(Real, 0, None, closed="left")],
 }
+
+# For `documented`: entries that several displays share, and those of the displays of a plane.
+DISPLAYS = {
+    "made_from_estimator": """\
+It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.""",
+    "made_from_either": """\
+It is recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
+stored as attributes.""",
+    "returns": """\
+Returns
+-------
+display : {class}
+    The display, with its artists as attributes.""",
+    **ROWS,
+    **entries("""
+        estimator : ClAM or ClAMSearch
+            A fitted estimator.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: new ones.
+
+        **kwargs : dict
+            Keywords of `plot`.
+
+        ax_ : matplotlib Axes
+            Axes with the picture.
+
+        figure_ : matplotlib Figure
+            Figure they are in.
+    """),
+}
+PLANES = DISPLAYS | entries("""
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows, which the plane is chosen for; NaN where a value is missing.
+
+    features : pair of int or str, default=None
+        Columns that span the plane, by number or name. None: both columns where there are two,
+        otherwise the first two principal components of the rows.
+
+    through : array-like of shape (n_features,), default=None
+        A row that the plane goes through; None: the mean of `X`.
+
+    margin : float, default=0.1
+        Room around rows and memories, as a part of their extent.
+
+    xs, ys : ndarrays of shape (n_columns,) and (n_rows,)
+        Coordinates of a grid on a plane.
+
+    axis_names : tuple of two str, default=("", "")
+        What the axes of the plane are.
+
+    memories_ : matplotlib PathCollection
+        The dots of the memories.
+
+    numbers_ : list of matplotlib Text
+        The numbers in them.
+""")
+
+
+class Display:
+    """What displays have in common: checks of their calls, axes, looks, marks and legends."""
+
+    _constraints: ClassVar[Constraints] = {}
+    figure_: Any
+    ax_: Any
+    memories_: Any
+    numbers_: list[Any]
+
+    @classmethod
+    def _check(cls, method: str, **arguments: Any) -> None:
+        """Refuse a call without matplotlib, or with arguments outside of their domain."""
+        caller = f"{cls.__name__}.{method}"
+        pyplot(caller)
+        used = {name: cls._constraints[name] for name in arguments}
+        validate_parameter_constraints(used, arguments, caller)
+
+    def _take_axes(
+        self, ax: Any, *, size: tuple[float, float] = (6.4, 4.8), projection: str | None = None
+    ) -> None:
+        """Draw on new axes, or on those given."""
+        caller = f"{type(self).__name__}.plot"
+        plt = pyplot(caller)
+        from matplotlib.axes import Axes
+
+        if ax is None:
+            ax = plt.figure(figsize=size, layout="constrained").add_subplot(projection=projection)
+        if not isinstance(ax, Axes):
+            msg = f"The 'ax' parameter of {caller} must be matplotlib axes or None, got {ax!r}."
+            raise InvalidParameterError(msg)
+        self.figure_, self.ax_ = ax.figure, ax
+
+    def _styles(self, n_clusters: int) -> list[Style]:
+        return cluster_styles(n_clusters, dark=is_dark(self.ax_))
+
+    def _colours(self, n_clusters: int) -> list[str]:
+        return cluster_colours(n_clusters, dark=is_dark(self.ax_))
+
+    @property
+    def _ink(self) -> str:
+        """The colour of lines that have to be seen, whatever the axes show."""
+        return "white" if is_dark(self.ax_) else "black"
+
+    def _mark_memories(self, points: NDArray[Any], keywords: Keywords | None) -> None:
+        """Draw memories as dots with their number in them."""
+        readable = len(points) <= MAX_NUMBERS
+        look: dict[str, object] = {
+            "s": 110 if readable else 20,
+            "c": "white",
+            "edgecolors": "black",
+            "linewidths": 1.0,
+            "zorder": 4,
+        }
+        if points.shape[1] == 3:
+            look["depthshade"] = False
+        self.memories_ = self.ax_.scatter(*points.T, **{**look, **(keywords or {})})
+        self.numbers_ = [
+            self.ax_.text(
+                *point,
+                str(number),
+                ha="center",
+                va="center_baseline" if len(point) == 2 else "center",
+                fontsize=7,
+                color="black",
+                zorder=5,
+                clip_on=True,
+            )
+            for number, point in enumerate(points if readable else ())
+        ]
+
+    def _frame_grid(self, xs: NDArray[Any], ys: NDArray[Any], names: tuple[str, str]) -> None:
+        """Let the axes of a plane end where its grid does, and label them."""
+        self.ax_.set_xlim(xs[0], xs[-1])
+        self.ax_.set_ylim(ys[0], ys[-1])
+        name_axes(self.ax_, names)
+
+    def _draw_mean(self, mean: float, keywords: Keywords | None) -> Any:
+        look = {"color": self._ink, "linestyle": "--", "linewidth": 1.2}
+        look["label"] = f"mean {mean:.3f}"
+        return self.ax_.axvline(mean, **{**look, **(keywords or {})})
+
+    def _legend_above(self, marks: list[Any]) -> Any:
+        """Draw a legend above the axes; None where there is nothing to explain."""
+        if not marks:
+            return None
+        return self.ax_.legend(
+            handles=marks,
+            ncols=len(marks),
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
+            borderaxespad=0.2,
+        )
+
+    def _legend_beside(self, marks: list[Any], *, per_column: int, title: str | None = None) -> Any:
+        """Draw a legend to the right of the axes."""
+        return self.ax_.legend(
+            handles=marks,
+            title=title,
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+            frameon=False,
+            fontsize=8 if len(marks) > 12 else 9,
+            ncols=1 + (len(marks) - 1) // per_column,
+        )
 
 
 def pyplot(caller: str) -> Any:
@@ -48,26 +215,9 @@ def pyplot(caller: str) -> Any:
     return plt
 
 
-def axes_to_draw_on(
-    display: Any, ax: Any, *, size: tuple[float, float] = (6.4, 4.8), projection: str | None = None
-) -> tuple[Any, Any]:
-    """Return figure and axes: new ones, or those given."""
-    name = f"{type(display).__name__}.plot"
-    plt = pyplot(name)
-    from matplotlib.axes import Axes
-
-    if ax is None:
-        figure = plt.figure(figsize=size, layout="constrained")
-        return figure, figure.add_subplot(projection=projection)
-    if not isinstance(ax, Axes):
-        msg = f"The 'ax' parameter of {name} must be matplotlib axes or None, got {ax!r}."
-        raise InvalidParameterError(msg)
-    return ax.figure, ax
-
-
-def usual_resolution(plane: Plane, most: int) -> int:
+def usual_resolution(plane: Plane, maximum: int) -> int:
     """Return how fine a grid is that can be asked about in a moment."""
-    return int(np.clip(np.sqrt(GRID_CELLS / len(plane.origin)), 60, most))
+    return int(np.clip(np.sqrt(GRID_CELLS / len(plane.origin)), 60, maximum))
 
 
 def is_dark(ax: Any) -> bool:
@@ -80,17 +230,6 @@ def is_dark(ax: Any) -> bool:
     return 0.3 * red + 0.6 * green + 0.1 * blue < 0.4
 
 
-def ink(ax: Any) -> str:
-    """Return the colour of lines that have to be seen on axes, whatever these show."""
-    return "white" if is_dark(ax) else "black"
-
-
-def check(caller: str, constraints: dict[str, list[Any]], **values: Any) -> None:
-    """Refuse arguments outside of their domain, naming them."""
-    used = {name: constraints[name] for name in values}
-    validate_parameter_constraints(used, values, caller)
-
-
 def options(keywords: Keywords | None, **defaults: object) -> dict[str, object]:
     """Return keywords for an artist: the user's before ours, under any of their names."""
     from matplotlib import cbook
@@ -99,40 +238,12 @@ def options(keywords: Keywords | None, **defaults: object) -> dict[str, object]:
     return {**defaults, **cbook.normalize_kwargs(dict(keywords or {}), Line2D)}
 
 
-def mark_memories(
-    ax: Any, points: NDArray[Any], numbers: Collection[Any], keywords: Keywords | None
-) -> tuple[Any, list[Any]]:
-    """Draw memories as dots with their number in them."""
-    readable = len(points) <= MAX_NUMBERS
-    size = 110 if readable else 20
-    style: dict[str, object] = {"s": size, "c": "white", "edgecolors": "black", "linewidths": 1.0}
-    if points.shape[1] == 3:
-        style["depthshade"] = False
-    dots = ax.scatter(*points.T, **{**style, "zorder": 4, **(keywords or {})})
-    texts = []
-    if readable:
-        texts = [
-            ax.text(
-                *point,
-                str(number),
-                ha="center",
-                va="center_baseline" if len(point) == 2 else "center",
-                fontsize=7,
-                color="black",
-                zorder=5,
-                clip_on=True,
-            )
-            for point, number in zip(points, numbers, strict=True)
-        ]
-    return dots, texts
-
-
-def plain_texts(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
+def plain_texts(names: Iterable[Any], max_length: int = MAX_NAME_LENGTH) -> list[str]:
     """Return names of the user's as texts to draw: short, on one line, without mathematics.
 
     Names that are equal then are numbered.
     """
-    texts = [_shortened(" ".join(str(name).split()), longest) for name in names]
+    texts = [_shortened(" ".join(str(name).split()), max_length) for name in names]
     often, seen = Counter(texts), Counter[str]()
     for place, text in enumerate(texts):
         if often[text] > 1 and text:
@@ -142,12 +253,12 @@ def plain_texts(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
     return [text.replace("$", r"\$") for text in texts]
 
 
-def _shortened(text: str, longest: int) -> str:
+def _shortened(text: str, max_length: int) -> str:
     """Leave out the middle: names often differ at their ends."""
-    if len(text) <= longest:
+    if len(text) <= max_length:
         return text
-    end = longest // 2 - 1
-    return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
+    end = max_length // 2 - 1
+    return f"{text[: max_length - end - 1]}…{text[len(text) - end :]}"
 
 
 def name_axes(ax: Any, names: tuple[str, str]) -> None:
@@ -160,8 +271,14 @@ def name_axes(ax: Any, names: tuple[str, str]) -> None:
         ax.set_yticks([])
 
 
+def slant(texts: Iterable[Any]) -> None:
+    """Turn long names below an axis, so that they do not meet."""
+    for text in texts:
+        text.set(rotation=40, ha="right", rotation_mode="anchor")
+
+
 def count_along(axis: Any) -> None:
-    """Put the ticks of an axis at whole numbers."""
+    """Put the ticks of an axis at integers."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator("auto", integer=True))

@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust._colours import Style, cluster_styles
+from amclust._colours import Style
+from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust._plane import Plane
 from amclust._voronoi import voronoi_segments
 from amclust.plotting._base import (
     PLANE_CONSTRAINTS,
+    PLANES,
+    Constraints,
+    Display,
     Keywords,
-    axes_to_draw_on,
-    check,
-    ink,
-    is_dark,
-    mark_memories,
-    name_axes,
-    pyplot,
     usual_resolution,
 )
-from amclust.plotting._labels import NOISE_COLOUR, is_noise, legend_above, noise_mark
+from amclust.plotting._labels import NOISE_COLOUR, is_noise, noise_mark
 
 
-class BasinsDisplay:
+@documented(PLANES)
+@dataclass(kw_only=True, eq=False, repr=False)
+class BasinsDisplay(Display):
     """Basins of attraction, with the cells of the nearest memories dashed over them.
 
     Where the two differ, memories attract together: a row falls to another memory than the
     nearest one. Cells have straight borders in the metrics of the core ("euclidean", "cosine",
     "mahalanobis"); those of others are not drawn. What no memory reaches is noise, and grey.
 
-    It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.
+    {made_from_estimator}
 
     Parameters
     ----------
-    xs, ys : ndarrays of shape (n_columns,) and (n_rows,)
-        Coordinates of a grid on a plane.
-
+    {xs}
     basins : ndarray of shape (n_rows, n_columns)
         Memory that each point of the grid falls to; -1 for noise.
 
@@ -56,17 +54,12 @@ class BasinsDisplay:
     labels : ndarray of shape (n_samples,), default=None
         Clusters of the rows; -1 for noise.
 
-    axis_names : tuple of two str, default=("", "")
-        What the axes of the plane are.
+    {axis_names}
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     basins_ : matplotlib AxesImage
         The coloured regions.
 
@@ -76,12 +69,8 @@ class BasinsDisplay:
     borders_ : matplotlib LineCollection
         The dashed lines.
 
-    memories_ : matplotlib PathCollection
-        The dots of the memories.
-
-    numbers_ : list of matplotlib Text
-        The numbers in them.
-
+    {memories_}
+    {numbers_}
     rows_ : list of matplotlib PathCollection
         The dots of the rows, a collection for each cluster that has some; that of noise first.
 
@@ -103,26 +92,15 @@ class BasinsDisplay:
     >>> display = BasinsDisplay.from_estimator(model, X, features=(2, 3))
     """
 
-    def __init__(
-        self,
-        *,
-        xs: NDArray[Any],
-        ys: NDArray[Any],
-        basins: NDArray[Any],
-        borders: NDArray[Any],
-        memories: NDArray[Any],
-        rows: NDArray[Any] | None = None,
-        labels: NDArray[Any] | None = None,
-        axis_names: tuple[str, str] = ("", ""),
-    ) -> None:
-        self.xs = xs
-        self.ys = ys
-        self.basins = basins
-        self.borders = borders
-        self.memories = memories
-        self.rows = rows
-        self.labels = labels
-        self.axis_names = axis_names
+    _constraints: ClassVar[Constraints] = PLANE_CONSTRAINTS
+    xs: NDArray[Any]
+    ys: NDArray[Any]
+    basins: NDArray[Any]
+    borders: NDArray[Any]
+    memories: NDArray[Any]
+    rows: NDArray[Any] | None = None
+    labels: NDArray[Any] | None = None
+    axis_names: tuple[str, str] = ("", "")
 
     @classmethod
     def from_estimator(
@@ -141,39 +119,20 @@ class BasinsDisplay:
 
         Parameters
         ----------
-        estimator : ClAM or ClAMSearch
-            A fitted estimator.
-
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, which the plane is chosen for; NaN where a value is missing.
-
-        features : pair of int or str, default=None
-            Columns that span the plane, by number or name. None: both columns of a table with two,
-            otherwise the first two principal components of the rows.
-
-        through : array-like of shape (n_features,), default=None
-            A row that the plane goes through; None: the mean of `X`.
-
+        {estimator}
+        {X}
+        {features}
+        {through}
         resolution : int, default=None
             Points of the grid in each direction; None: 300, or fewer for a table with many columns.
 
-        margin : float, default=0.1
-            Room around rows and memories, as a part of their extent.
+        {margin}
+        {ax}
+        {kwargs}
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : BasinsDisplay
-            What was drawn.
+        {returns}
         """
-        caller = f"{cls.__name__}.from_estimator"
-        pyplot(caller)
-        check(caller, PLANE_CONSTRAINTS, resolution=resolution, margin=margin)
+        cls._check("from_estimator", resolution=resolution, margin=margin)
         model = fitted_clam(estimator)
         plane = Plane.from_estimator(model, X, features, through=through)
         xs, ys = plane.ranges(resolution or usual_resolution(plane, 300), margin)
@@ -203,9 +162,7 @@ class BasinsDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         show_rows : bool, default=True
             Whether to draw the rows.
 
@@ -216,16 +173,13 @@ class BasinsDisplay:
         **kwargs : dict
             Keywords for the coloured regions (`imshow`).
 
-        Returns
-        -------
-        display : BasinsDisplay
-            The same display, with its artists as attributes.
+        {returns}
         """
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._take_axes(ax)
         from matplotlib.collections import LineCollection
         from matplotlib.colors import ListedColormap
 
-        styles = cluster_styles(len(self.memories), dark=is_dark(self.ax_))
+        styles = self._styles(len(self.memories))
         half = [(axis[1] - axis[0]) / 2 for axis in (self.xs, self.ys)]
         extent = (
             *(self.xs[0] - half[0], self.xs[-1] + half[0]),
@@ -247,7 +201,7 @@ class BasinsDisplay:
         hatches = dict.fromkeys(style.hatch for style in styles if style.hatch)
         self.hatches_ = [self._hatch(styles, hatch) for hatch in hatches]
         lines: Keywords = {
-            "colors": ink(self.ax_),
+            "colors": self._ink,
             "linestyles": "dashed",
             "linewidths": 1.0,
             "zorder": 3,
@@ -257,20 +211,12 @@ class BasinsDisplay:
         self.rows_ = []
         if show_rows and self.rows is not None:
             self.rows_ = self._scatter(self.rows, styles, rows_kw or {})
-        self.memories_, self.numbers_ = mark_memories(
-            self.ax_, self.memories, range(len(self.memories)), memories_kw
-        )
-        self.ax_.set_xlim(self.xs[0], self.xs[-1])
-        self.ax_.set_ylim(self.ys[0], self.ys[-1])
-        name_axes(self.ax_, self.axis_names)
-        self.legend_ = self._explain(self.rows_)
+        self._mark_memories(self.memories, memories_kw)
+        self._frame_grid(self.xs, self.ys, self.axis_names)
+        noise = is_noise(self.labels).sum() if self.rows_ and self.labels is not None else 0
+        marks = [noise_mark(noise)] if noise or (self.basins < 0).any() else []
+        self.legend_ = self._legend_above(marks)
         return self
-
-    def _explain(self, drawn: list[Any]) -> Any:
-        noise = int(is_noise(self.labels).sum()) if drawn and self.labels is not None else 0
-        if noise or (self.basins < 0).any():
-            return legend_above(self.ax_, [noise_mark(noise)])
-        return None
 
     def _hatch(self, styles: list[Style], hatch: str) -> Any:
         # The last is for noise, -1.

@@ -2,66 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 
 from amclust._colours import SEQUENTIAL
+from amclust._docs import documented
 from amclust._plane import Plane
 from amclust.plotting._base import (
     PLANE_CONSTRAINTS,
+    PLANES,
+    Constraints,
+    Display,
     Keywords,
-    axes_to_draw_on,
-    check,
-    mark_memories,
-    name_axes,
-    pyplot,
     usual_resolution,
 )
-
-CONSTRAINTS: dict[str, list[Any]] = {
-    "kind": [StrOptions({"contour", "surface"})],
-    "levels": [Interval(Integral, 2, 1000, closed="both")],
-}
 
 MAX_TICKS = 8  # beside the colour bar
 # What it says where some energies are infinite.
 CLIPPED = "energy (at the top also: infinite)"
 
 
-class EnergyDisplay:
+@documented(PLANES)
+@dataclass(kw_only=True, eq=False, repr=False)
+class EnergyDisplay(Display):
     """The energy landscape, as contours or as a surface: every memory sits in a hollow.
 
     Energies that are infinite, out of reach of all memories, are drawn as high as the highest that
     is not; the colour bar, or the axis of a surface, says so.
 
-    It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.
+    {made_from_estimator}
 
     Parameters
     ----------
-    xs, ys : ndarrays of shape (n_columns,) and (n_rows,)
-        Coordinates of a grid on a plane.
-
+    {xs}
     energy : ndarray of shape (n_rows, n_columns)
         Energy of the points of the grid.
 
     memories : ndarray of shape (n_clusters, 3)
         The memories: two coordinates on the plane, and the energy there.
 
-    axis_names : tuple of two str, default=("", "")
-        What the axes of the plane are.
+    {axis_names}
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         Axes with the picture; of three dimensions for a surface.
 
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {figure_}
     energy_ : matplotlib QuadContourSet or Poly3DCollection
         The filled contours, or the surface.
 
@@ -71,11 +63,8 @@ class EnergyDisplay:
     colorbar_ : matplotlib Colorbar or None
         What the colours mean.
 
-    memories_ : matplotlib PathCollection
-        The dots of the memories.
-
-    numbers_ : list of matplotlib Text
-        The numbers in them.
+    {memories_}
+    {numbers_}
 
     See Also
     --------
@@ -92,20 +81,16 @@ class EnergyDisplay:
     >>> display = EnergyDisplay.from_estimator(model, X, kind="surface")
     """
 
-    def __init__(
-        self,
-        *,
-        xs: NDArray[Any],
-        ys: NDArray[Any],
-        energy: NDArray[Any],
-        memories: NDArray[Any],
-        axis_names: tuple[str, str] = ("", ""),
-    ) -> None:
-        self.xs = xs
-        self.ys = ys
-        self.energy = energy
-        self.memories = memories
-        self.axis_names = axis_names
+    _constraints: ClassVar[Constraints] = {
+        **PLANE_CONSTRAINTS,
+        "kind": [StrOptions({"contour", "surface"})],
+        "levels": [Interval(Integral, 2, 1000, closed="both")],
+    }
+    xs: NDArray[Any]
+    ys: NDArray[Any]
+    energy: NDArray[Any]
+    memories: NDArray[Any]
+    axis_names: tuple[str, str] = ("", "")
 
     @classmethod
     def from_estimator(
@@ -124,39 +109,20 @@ class EnergyDisplay:
 
         Parameters
         ----------
-        estimator : ClAM or ClAMSearch
-            A fitted estimator.
-
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, which the plane is chosen for; NaN where a value is missing.
-
-        features : pair of int or str, default=None
-            Columns that span the plane, by number or name. None: both columns of a table with two,
-            otherwise the first two principal components of the rows.
-
-        through : array-like of shape (n_features,), default=None
-            A row that the plane goes through; None: the mean of `X`.
-
+        {estimator}
+        {X}
+        {features}
+        {through}
         resolution : int, default=None
             Points of the grid in each direction; None: 150, or fewer for a table with many columns.
 
-        margin : float, default=0.1
-            Room around rows and memories, as a part of their extent.
+        {margin}
+        {ax}
+        {kwargs}
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : EnergyDisplay
-            What was drawn.
+        {returns}
         """
-        caller = f"{cls.__name__}.from_estimator"
-        pyplot(caller)
-        check(caller, PLANE_CONSTRAINTS, resolution=resolution, margin=margin)
+        cls._check("from_estimator", resolution=resolution, margin=margin)
         plane = Plane.from_estimator(estimator, X, features, through=through)
         energy = plane.network.energy
         xs, ys = plane.ranges(resolution or usual_resolution(plane, 150), margin)
@@ -198,14 +164,11 @@ class EnergyDisplay:
         **kwargs : dict
             Keywords for `contourf` or `plot_surface`.
 
-        Returns
-        -------
-        display : EnergyDisplay
-            The same display, with its artists as attributes.
+        {returns}
         """
-        check(f"{type(self).__name__}.plot", CONSTRAINTS, kind=kind, levels=levels)
+        self._check("plot", kind=kind, levels=levels)
         surface = kind == "surface"
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax, projection="3d" if surface else None)
+        self._take_axes(ax, projection="3d" if surface else None)
         if surface and not hasattr(self.ax_, "plot_surface"):
             msg = "kind='surface' needs an 'ax' with projection='3d', got flat axes."
             raise InvalidParameterError(msg)
@@ -224,12 +187,8 @@ class EnergyDisplay:
             heights = low + (high - low) * np.linspace(0, 1, levels + 1) ** 2
             self._draw_contours(energy, {**colours, "levels": heights, **kwargs})
             marks = self.memories[:, :2]
-        self.memories_, self.numbers_ = mark_memories(
-            self.ax_, marks, range(len(marks)), memories_kw
-        )
-        self.ax_.set_xlim(self.xs[0], self.xs[-1])
-        self.ax_.set_ylim(self.ys[0], self.ys[-1])
-        name_axes(self.ax_, self.axis_names)
+        self._mark_memories(marks, memories_kw)
+        self._frame_grid(self.xs, self.ys, self.axis_names)
         return self
 
     def _draw_contours(self, energy: NDArray[Any], keywords: Keywords) -> None:

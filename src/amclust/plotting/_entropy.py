@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from amclust._colours import cluster_colours
+from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust._validation import validate_rows
-from amclust.plotting._base import Keywords, axes_to_draw_on, check, ink, is_dark, pyplot
-from amclust.plotting._labels import is_noise, legend_above, noise_mark
+from amclust.plotting._base import DISPLAYS, Constraints, Display, Keywords
+from amclust.plotting._labels import is_noise, noise_mark
 
 # A bar so many times as high as others hides them.
 HIGH = 30
-CONSTRAINTS: dict[str, list[Any]] = {
-    "bins": [Interval(Integral, 1, 10_000, closed="both")],
-    "log": ["boolean", None],
-}
 
 
-class EntropyDisplay:
+@documented(DISPLAYS)
+@dataclass(kw_only=True, eq=False, repr=False)
+class EntropyDisplay(Display):
     """How sharply rows belong to their clusters: a histogram of the entropy of memberships.
 
     At 0 the nearest memory decides alone, at ``log(n_clusters)`` all memories attract alike. Noise,
-    which no memory attracts, is left out, and the legend says how many rows it is. It is
-    recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
-    stored as attributes.
+    which no memory attracts, is left out, and the legend says how many rows it is.
+
+    {made_from_either}
 
     Parameters
     ----------
@@ -41,12 +40,8 @@ class EntropyDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     bars_ : matplotlib BarContainer
         The histogram.
 
@@ -68,10 +63,15 @@ class EntropyDisplay:
     150
     """
 
-    def __init__(self, *, entropy: NDArray[Any], n_clusters: int) -> None:
-        self.entropy = entropy
-        self.n_clusters = n_clusters
-        if np.isnan(entropy).all():
+    _constraints: ClassVar[Constraints] = {
+        "bins": [Interval(Integral, 1, 10_000, closed="both")],
+        "log": ["boolean", None],
+    }
+    entropy: NDArray[Any]
+    n_clusters: int
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.entropy).all():
             msg = "entropy must have rows in clusters, but all of them are noise."
             raise ValueError(msg)
 
@@ -83,24 +83,14 @@ class EntropyDisplay:
 
         Parameters
         ----------
-        estimator : ClAM or ClAMSearch
-            A fitted estimator.
+        {estimator}
+        {X}
+        {ax}
+        {kwargs}
 
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN where a value is missing.
-
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : EntropyDisplay
-            What was drawn.
+        {returns}
         """
-        pyplot(f"{cls.__name__}.from_estimator")
+        cls._check("from_estimator")
         model = fitted_clam(estimator)
         network = model.network_
         labels, _, entropy = network.answers(validate_rows(model, X), n_jobs=model.n_jobs)
@@ -118,26 +108,20 @@ class EntropyDisplay:
             What `predict_proba` returns: rows of numbers from 0 to 1 that sum to 1, or all 0 for
             noise.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
+        {ax}
+        {kwargs}
 
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : EntropyDisplay
-            What was drawn.
+        {returns}
         """
-        pyplot(f"{cls.__name__}.from_predictions")
+        cls._check("from_predictions")
         p = np.asarray(memberships, dtype=np.float64)
         noise = (p == 0).all(axis=-1)
         sums = p.sum(axis=-1) + noise
         if p.ndim != 2 or (p < 0).any() or not np.allclose(sums, 1, atol=1e-3):
             msg = (
-                "memberships must have shape (n_samples, n_clusters), with rows of numbers from 0 "
-                "to 1 that sum to 1 (or are all 0, for noise), got an array of shape "
-                f"{p.shape} that is not so."
+                "memberships must have shape (n_samples, n_clusters) and rows of numbers from 0 to "
+                "1 that sum to 1 (or are all 0, for noise), which the given ones, of shape "
+                f"{p.shape}, have not."
             )
             raise ValueError(msg)
         entropy = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=1)
@@ -157,9 +141,7 @@ class EntropyDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         bins : int, default=40
             Number of bars between 0 and ``log(n_clusters)``.
 
@@ -173,18 +155,15 @@ class EntropyDisplay:
         **kwargs : dict
             Keywords for the bars (`hist`).
 
-        Returns
-        -------
-        display : EntropyDisplay
-            The same display, with its artists as attributes.
+        {returns}
         """
-        check(f"{type(self).__name__}.plot", CONSTRAINTS, bins=bins, log=log)
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._check("plot", bins=bins, log=log)
+        self._take_axes(ax)
         most = float(np.log(self.n_clusters)) if self.n_clusters > 1 else 1.0
         # Rounding may leave a row a little outside.
         noise = np.isnan(self.entropy)
         values = np.clip(self.entropy[~noise], 0.0, most)
-        (colour,) = cluster_colours(1, dark=is_dark(self.ax_))
+        (colour,) = self._colours(1)
         bars = {"color": colour, "edgecolor": self.ax_.get_facecolor(), "linewidth": 0.5}
         counts, _ = np.histogram(values, bins=bins, range=(0.0, most))
         if log is None:
@@ -195,11 +174,7 @@ class EntropyDisplay:
         )
         if log:
             self.ax_.set_ylim(bottom=0.7)
-        mean = float(values.mean())
-        line = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2}
-        self.mean_line_ = self.ax_.axvline(
-            mean, **{"label": f"mean {mean:.3f}", **line, **(mean_kw or {})}
-        )
+        self.mean_line_ = self._draw_mean(float(values.mean()), mean_kw)
         self.ax_.set_xlim(0.0, most)
         bound = f"at most log {self.n_clusters} = {np.log(self.n_clusters):.2f}"
         self.ax_.set_xlabel(f"entropy of the memberships ({bound})")
@@ -207,5 +182,5 @@ class EntropyDisplay:
         marks = [self.mean_line_]
         if noise.any():
             marks.append(noise_mark(int(noise.sum()), left_out=True))
-        self.legend_ = legend_above(self.ax_, marks)
+        self.legend_ = self._legend_above(marks)
         return self

@@ -13,10 +13,10 @@ NOISE_COLOUR = "0.6"
 
 
 def as_labels(labels: Any) -> NDArray[Any]:
-    """Return labels as an array that can be sorted: whole numbers, or else anything."""
+    """Return labels as an array that can be sorted: integers, or else anything."""
     labels = np.asarray(labels)
     if labels.ndim != 1:
-        msg = f"labels must be a list, one for each row, got an array of shape {labels.shape}."
+        msg = f"labels must have one dimension, got an array of shape {labels.shape}."
         raise ValueError(msg)
     if labels.dtype.kind == "O":
         return labels.astype(int if all(isinstance(a, Integral) for a in labels) else str)
@@ -31,20 +31,6 @@ def noise_mark(count: int, left_out: bool = False) -> Any:
     return Patch(color=NOISE_COLOUR, label=f"noise{rows}{' left out' if left_out else ''}")
 
 
-def legend_above(ax: Any, marks: list[Any]) -> Any:
-    """Draw a legend above axes; None where there is nothing to explain."""
-    if not marks:
-        return None
-    return ax.legend(
-        handles=marks,
-        ncols=len(marks),
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        frameon=False,
-        borderaxespad=0.2,
-    )
-
-
 def is_noise(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which rows are in no cluster: those with a negative whole number."""
+    """Return which rows are in no cluster: those with a negative integer."""
     return labels < 0 if labels.dtype.kind == "i" else np.zeros(len(labels), bool)

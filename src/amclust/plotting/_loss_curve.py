@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._colours import cluster_colours
+from amclust._docs import documented
 from amclust._fitted import kind_of
 from amclust.plotting._base import (
+    DISPLAYS,
+    Display,
     Keywords,
-    axes_to_draw_on,
     count_along,
-    is_dark,
     options,
     plain_texts,
-    pyplot,
     spans_decades,
 )
 
 
-class LossCurveDisplay:
+@documented(DISPLAYS)
+@dataclass(kw_only=True, eq=False, repr=False)
+class LossCurveDisplay(Display):
     """The loss of every epoch of the chosen restart, with the best one marked.
 
-    It is recommended to use `from_estimator` to make one. All parameters are stored as attributes.
+    {made_from_estimator}
 
     Parameters
     ----------
@@ -37,12 +39,8 @@ class LossCurveDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     line_ : matplotlib Line2D
         The curve.
 
@@ -63,9 +61,8 @@ class LossCurveDisplay:
     True
     """
 
-    def __init__(self, *, loss_curve: NDArray[Any], name: str | None = None) -> None:
-        self.loss_curve = loss_curve
-        self.name = name
+    loss_curve: NDArray[Any]
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -84,19 +81,15 @@ class LossCurveDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on, with the curves of other models perhaps; None: new ones.
 
-        **kwargs : dict
-            Keywords of `plot`.
+        {kwargs}
 
-        Returns
-        -------
-        display : LossCurveDisplay
-            What was drawn.
+        {returns}
         """
-        pyplot(f"{cls.__name__}.from_estimator")
+        cls._check("from_estimator")
         check_is_fitted(estimator)
         model = getattr(estimator, "best_estimator_", estimator)
         if not hasattr(model, "loss_curve_"):
-            msg = f"estimator must have a loss_curve_, which is not so of {kind_of(estimator)}."
+            msg = f"estimator must have a loss_curve_, got {kind_of(estimator)}."
             raise TypeError(msg)
         return cls(loss_curve=np.asarray(model.loss_curve_), name=name).plot(ax=ax, **kwargs)
 
@@ -107,23 +100,18 @@ class LossCurveDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         best_kw : dict, default=None
             Keywords for the mark of the best epoch (`scatter`).
 
         **kwargs : dict
             Keywords for the curve (`plot`).
 
-        Returns
-        -------
-        display : LossCurveDisplay
-            The same display, with its artists as attributes.
+        {returns}
         """
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._take_axes(ax)
         epochs = np.arange(1, len(self.loss_curve) + 1)
-        colour = cluster_colours(len(self.ax_.lines) + 1, dark=is_dark(self.ax_))[-1]
+        colour = self._colours(len(self.ax_.lines) + 1)[-1]
         name = None if self.name is None else plain_texts([self.name])[0]
         style = options(kwargs, color=colour, linewidth=1.5, label=name)
         (self.line_,) = self.ax_.plot(epochs, self.loss_curve, **style)

@@ -4,50 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from amclust._colours import DIVERGING, cluster_styles
+from amclust._colours import DIVERGING
+from amclust._docs import documented
+from amclust._estimator import ClAM
 from amclust._fitted import column_names, fitted_clam
+from amclust._geometry import Geometry
 from amclust.plotting._base import (
-    LONGEST_NAME,
+    DISPLAYS,
+    MAX_NAME_LENGTH,
+    Constraints,
+    Display,
     Keywords,
-    axes_to_draw_on,
-    check,
     count_along,
-    is_dark,
     options,
     plain_texts,
-    pyplot,
-)
-from amclust.plotting._memory_values import (
-    check_image_shape,
-    chosen_clusters,
-    departures,
-    recorded_memories,
+    slant,
 )
 
-CONSTRAINTS: dict[str, list[Any]] = {
-    "centre": [StrOptions({"mean", "zero"})],
-    "units": [StrOptions({"auto", "scaled", "table"})],
-    "epochs": [None, "boolean", "array-like"],
-    "clusters": [None, "array-like"],
-    "n_columns": [Interval(Integral, 1, None, closed="left"), None],
-    "colorbar": ["boolean"],
-    "legend": ["boolean"],
-}
 # So many names of features fit below an axis, and so many lines into a legend.
 MAX_NAMES, MAX_LINES = 30, 40
+# A departure that cannot be told from none, in units of the scaled columns.
+NEGLIGIBLE = 1e-6
 
 
-class MemoriesDisplay:
+@documented(DISPLAYS)
+class MemoriesDisplay(Display):
     """Memories, as images in signed colours or as profiles over the features.
 
-    With `epochs`, how they came to be: a column for each of the recorded epochs. It is recommended
-    to use `from_estimator` to make one. All parameters are stored as attributes.
+    With `epochs`, how they came to be: a column for each of the recorded epochs.
+
+    {made_from_estimator}
 
     Parameters
     ----------
@@ -74,15 +66,11 @@ class MemoriesDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
+    {ax_}
     panels_ : list of matplotlib Axes
         The axes of the profiles, one for each epoch (without epochs, `ax_`); none for images.
 
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {figure_}
     images_ : list of matplotlib AxesImage
         The images, those of the first memory first; none for profiles.
 
@@ -106,6 +94,16 @@ class MemoriesDisplay:
     >>> len(display.images_)
     10
     """
+
+    _constraints: ClassVar[Constraints] = {
+        "centre": [StrOptions({"mean", "zero"})],
+        "units": [StrOptions({"auto", "scaled", "table"})],
+        "epochs": [None, "boolean", "array-like"],
+        "clusters": [None, "array-like"],
+        "n_columns": [Interval(Integral, 1, None, closed="left"), None],
+        "colorbar": ["boolean"],
+        "legend": ["boolean"],
+    }
 
     def __init__(
         self,
@@ -144,9 +142,7 @@ class MemoriesDisplay:
 
         Parameters
         ----------
-        estimator : ClAM or ClAMSearch
-            A fitted estimator.
-
+        {estimator}
         image_shape : tuple of two int, default=None
             Height and width of the image that a memory is; None: profiles.
 
@@ -162,36 +158,28 @@ class MemoriesDisplay:
             their values. ``metric="cosine"`` has no mean: there both are the same.
 
         units : {"auto", "scaled", "table"}, default="auto"
-            Whether values are in units of the scaled columns, which features share, or in those of
-            the table. "auto" is "table" for images and "scaled" for profiles.
+            Whether values are in units of the scaled columns, which features share, or in original
+            units ("table"). "auto" is "table" for images and "scaled" for profiles.
 
         titles : list of str, default=None
             Names of the memories; None: their numbers.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
+        {ax}
+        {kwargs}
 
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : MemoriesDisplay
-            What was drawn.
+        {returns}
         """
-        caller = f"{cls.__name__}.from_estimator"
-        pyplot(caller)
-        check(caller, CONSTRAINTS, epochs=epochs, clusters=clusters, centre=centre, units=units)
+        cls._check("from_estimator", epochs=epochs, clusters=clusters, centre=centre, units=units)
         model = fitted_clam(estimator)
         network, geometry = model.network_, model.network_.geometry
-        memories, epochs = recorded_memories(model, epochs)
-        which = chosen_clusters(clusters, memories.shape[-2])
+        memories, epochs = _recorded_memories(model, epochs)
+        which = _chosen_clusters(clusters, memories.shape[-2])
         memories = np.asarray(memories[..., which, :], dtype=np.float64)
-        image_shape = check_image_shape(image_shape, network.n_features)
+        image_shape = _check_image_shape(image_shape, network.n_features)
         factors = geometry.column_scale
         scaled = units == "scaled" or (units == "auto" and image_shape is None)
         if centre == "mean":
-            memories = departures(geometry, memories)
+            memories = _departures(geometry, memories)
         if scaled:
             memories = memories * factors
         if titles is not None and len(titles) != len(which):
@@ -226,9 +214,7 @@ class MemoriesDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         n_columns : int, default=None
             Images beside each other; None: about as many as below each other. With epochs, there
             is a column for each of them.
@@ -242,13 +228,9 @@ class MemoriesDisplay:
         **kwargs : dict
             Keywords for the images (`imshow`) or for the profiles (`plot`).
 
-        Returns
-        -------
-        display : MemoriesDisplay
-            The same display, with its artists as attributes.
+        {returns}
         """
-        caller = f"{type(self).__name__}.plot"
-        check(caller, CONSTRAINTS, n_columns=n_columns, colorbar=colorbar, legend=legend)
+        self._check("plot", n_columns=n_columns, colorbar=colorbar, legend=legend)
         self.panels_: list[Any] = []
         self.images_: list[Any] = []
         self.lines_: list[Any] = []
@@ -278,14 +260,14 @@ class MemoriesDisplay:
         height = shape[0] / shape[1]
         apart = 1.08, height + (0.08 if evolving else 0.25)
         extent = columns * apart[0], rows * apart[1]
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax, size=_figure_size(*extent))
+        self._take_axes(ax, size=_figure_size(*extent))
         from matplotlib.patches import Rectangle
 
         largest = float(np.abs(tiles).max()) or 1.0
         look = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
         size = float(np.clip(60 / columns, 5, 9))
         # As many characters as stand above a tile.
-        longest = int(np.clip(700 / (size * columns), 6, LONGEST_NAME))
+        longest = int(np.clip(700 / (size * columns), 6, MAX_NAME_LENGTH))
         names = plain_texts(self.titles, longest)
         for number, tile in enumerate(tiles):
             row, column = divmod(number, columns)
@@ -327,13 +309,13 @@ class MemoriesDisplay:
         frames = self.memories if evolving else self.memories[None]
         n = len(frames)
         size = (max(6.4, 1.4 + 1.7 * n), 4.8) if evolving else (6.4, 4.8)
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax, size=size)
+        self._take_axes(ax, size=size)
         self.panels_ = [self.ax_]
         if evolving:
             self.ax_.set_axis_off()
             width = 1 / n
             self.panels_ = [self.ax_.inset_axes((i * width, 0, 0.94 * width, 1)) for i in range(n)]
-        styles = cluster_styles(max(self.clusters) + 1, dark=is_dark(self.ax_))
+        styles = self._styles(max(self.clusters) + 1)
         styles = [styles[m] for m in self.clusters]
         features, names = np.arange(frames.shape[2]), plain_texts(self.titles)
         for panel, memories in zip(self.panels_, frames, strict=True):
@@ -355,15 +337,8 @@ class MemoriesDisplay:
             self._name_features(panel, features)
         self.panels_[0].set_ylabel(self.value_name)
         if legend and 1 < len(styles) <= MAX_LINES:
-            self.legend_ = self.ax_.legend(
-                handles=self.lines_[: len(styles)],
-                title="cluster",
-                loc="center left",
-                bbox_to_anchor=(1.0, 0.5),
-                ncols=1 + (len(styles) - 1) // 20,
-                fontsize=8 if len(styles) > 12 else 9,
-                frameon=False,
-            )
+            lines = self.lines_[: len(styles)]
+            self.legend_ = self._legend_beside(lines, per_column=20, title="cluster")
 
     def _name_features(self, panel: Any, features: NDArray[np.int64]) -> None:
         if self.feature_names is None or len(features) > MAX_NAMES:
@@ -373,11 +348,10 @@ class MemoriesDisplay:
         names = plain_texts(self.feature_names)
         crowded = sum(map(len, names)) * len(self.panels_) > 50
         panel.set_xticks(features, names)
-        if crowded:
-            panel.tick_params(axis="x", labelrotation=90 if len(self.panels_) > 1 else 40)
-            if len(self.panels_) == 1:
-                for text in panel.get_xticklabels():
-                    text.set(ha="right", rotation_mode="anchor")
+        if crowded and len(self.panels_) > 1:
+            panel.tick_params(axis="x", labelrotation=90)
+        elif crowded:
+            slant(panel.get_xticklabels())
 
 
 def _tidy_columns(k: int) -> int:
@@ -390,3 +364,61 @@ def _figure_size(width: float, height: float) -> tuple[float, float]:
     """Return inches for tiles: as wide as a notebook, unless they get too high."""
     scale = min(5.6 / width, max(4.4, 0.55 * height) / height, 1.5)
     return max(scale * width + 1.0, 3.0), max(scale * height + 0.4, 1.6)
+
+
+def _recorded_memories(model: ClAM, epochs: Any) -> tuple[NDArray[Any], Any]:
+    """Return memories, and the epochs they are of where these are wanted."""
+    if epochs is None or epochs is False:
+        return np.asarray(model.cluster_centers_), None
+    if not hasattr(model, "recorded_memories_"):
+        msg = (
+            "epochs needs memories that were recorded during training: fit "
+            "ClAM(record_epochs=[0, 1, 2, 5, 10, ...])."
+        )
+        raise ValueError(msg)
+    recorded = model.recorded_epochs_
+    if epochs is True:
+        return model.recorded_memories_, list(recorded.tolist())
+    wanted = np.asarray(epochs)
+    missing = np.setdiff1d(wanted, recorded)
+    if wanted.ndim != 1 or not len(wanted) or len(missing):
+        msg = (
+            f"epochs must be some of the recorded ones, which are {recorded.tolist()}, got "
+            f"{wanted.tolist()}."
+        )
+        raise ValueError(msg)
+    return model.recorded_memories_[np.searchsorted(recorded, wanted)], list(wanted.tolist())
+
+
+def _chosen_clusters(clusters: Any, k: int) -> list[int]:
+    """Return the numbers of the memories to draw."""
+    if clusters is None:
+        return list(range(k))
+    which = np.asarray(clusters)
+    allowed = which.ndim == 1 and which.size and which.dtype.kind in "iu"
+    if not allowed or which.min() < 0 or which.max() >= k:
+        msg = f"clusters must be integers from 0 to {k - 1}, got {clusters!r}."
+        raise ValueError(msg)
+    return [int(m) for m in which]
+
+
+def _check_image_shape(image_shape: Any, d: int) -> tuple[int, int] | None:
+    """Return height and width of images of d pixels."""
+    if image_shape is None:
+        return None
+    try:
+        height, width = (int(length) for length in image_shape)
+    except (TypeError, ValueError):
+        height, width = 0, 0
+    if height < 1 or height * width != d:
+        msg = f"image_shape must be (height, width) of {d} pixels in all, got {image_shape!r}."
+        raise ValueError(msg)
+    return height, width
+
+
+def _departures(geometry: Geometry, memories: NDArray[Any]) -> NDArray[Any]:
+    """Return how memories depart from the mean of the rows, without what is rounding only."""
+    mean, factors = geometry.center, geometry.column_scale
+    departing = memories - mean
+    rounding = NEGLIGIBLE + 4 * np.finfo(geometry.dtype).eps * np.abs(mean * factors)
+    return np.where(np.abs(departing * factors) > rounding, departing, 0.0)

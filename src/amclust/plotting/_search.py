@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._colours import cluster_colours
+from amclust._docs import documented
 from amclust._fitted import kind_of
 from amclust._search import ClAMSearch
 from amclust.plotting._base import (
+    DISPLAYS,
+    Constraints,
+    Display,
     Keywords,
-    axes_to_draw_on,
-    check,
     count_along,
-    ink,
-    is_dark,
     options,
     plain_texts,
-    pyplot,
     spans_decades,
 )
 from amclust.plotting._search_curves import (
@@ -31,22 +30,20 @@ from amclust.plotting._search_curves import (
     k_means_silhouettes,
 )
 
-CONSTRAINTS: dict[str, list[Any]] = {
-    "x": [str],
-    "group_by": [str, None],
-    "restarts": [Interval(Integral, 1, None, closed="left"), None],
-}
 # So many values or fewer were given one by one; more were drawn, and no line joins them.
 MAX_JOINED = 30
 SYMBOLS = {"beta": "β", "n_steps": "T", "step_size": "α", "n_clusters": "k"}
 
 
-class SearchDisplay:
+@documented(DISPLAYS)
+@dataclass(kw_only=True, eq=False, repr=False)
+class SearchDisplay(Display):
     """The best silhouette against a searched parameter, a line for each value of another one.
 
     Only runs without empty clusters count; where the best collapsed run scores higher than those,
-    or is all there is, a cross marks it. It is recommended to use `from_estimator` to make one.
-    All parameters are stored as attributes.
+    or is all there is, a cross marks it.
+
+    {made_from_estimator}
 
     Parameters
     ----------
@@ -70,12 +67,8 @@ class SearchDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     lines_ : list of matplotlib Line2D
         A line for each value of `group_by`.
 
@@ -101,22 +94,17 @@ class SearchDisplay:
     ['T = 2', 'T = 10']
     """
 
-    def __init__(
-        self,
-        *,
-        curves: Curves,
-        collapsed: Curves,
-        x: str,
-        group_by: str | None,
-        k_means: dict[int, float] | float | None = None,
-        restarts: int | None = None,
-    ) -> None:
-        self.curves = curves
-        self.collapsed = collapsed
-        self.x = x
-        self.group_by = group_by
-        self.k_means = k_means
-        self.restarts = restarts
+    _constraints: ClassVar[Constraints] = {
+        "x": [str],
+        "group_by": [str, None],
+        "restarts": [Interval(Integral, 1, None, closed="left"), None],
+    }
+    curves: Curves
+    collapsed: Curves
+    x: str
+    group_by: str | None
+    k_means: dict[int, float] | float | None = None
+    restarts: int | None = None
 
     @classmethod
     def from_estimator(
@@ -153,20 +141,12 @@ class SearchDisplay:
             Restarts of k-means, of which the one with the best silhouette counts; None: the
             largest number of runs behind a point.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
+        {ax}
+        {kwargs}
 
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : SearchDisplay
-            What was drawn.
+        {returns}
         """
-        caller = f"{cls.__name__}.from_estimator"
-        pyplot(caller)
-        check(caller, CONSTRAINTS, x=x, group_by=group_by, restarts=restarts)
+        cls._check("from_estimator", x=x, group_by=group_by, restarts=restarts)
         check_is_fitted(estimator)
         if not isinstance(estimator, ClAMSearch):
             msg = f"estimator must be a fitted ClAMSearch, got {kind_of(estimator)}."
@@ -208,26 +188,21 @@ class SearchDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         collapsed_kw, k_means_kw : dict, default=None
             Keywords for the crosses of collapsed runs (`scatter`) and for the reference (`plot`).
 
         **kwargs : dict
             Keywords for the lines (`plot`).
 
-        Returns
-        -------
-        display : SearchDisplay
-            The same display, with its artists as attributes.
+        {returns}
         """
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._take_axes(ax)
         self.lines_: list[Any] = []
         self.collapsed_: list[Any] = []
         self.k_means_: list[Any] = []
         self._places = self._place_values()
-        colours = cluster_colours(len(self.curves), dark=is_dark(self.ax_))
+        colours = self._colours(len(self.curves))
         markers = "osD^vP*X<>"
         for turn, (colour, group) in enumerate(zip(colours, self.curves, strict=True)):
             self._draw_line(colour, markers[turn % len(markers)], group, kwargs, collapsed_kw)
@@ -238,16 +213,7 @@ class SearchDisplay:
             self.collapsed_[0].set_label("collapsed")
         marks = [*self.lines_, *self.k_means_, *self.collapsed_]
         named = [mark for mark in marks if not mark.get_label().startswith("_")]
-        self.legend_ = None
-        if named:
-            self.legend_ = self.ax_.legend(
-                handles=named,
-                loc="center left",
-                bbox_to_anchor=(1.0, 0.5),
-                frameon=False,
-                fontsize=8 if len(named) > 12 else 9,
-                ncols=1 + (len(named) - 1) // 22,
-            )
+        self.legend_ = self._legend_beside(named, per_column=22) if named else None
         return self
 
     def _place_values(self) -> dict[Any, float]:
@@ -303,7 +269,7 @@ class SearchDisplay:
         if self.k_means is None:
             return
         name = "k-means" if self.restarts is None else f"k-means, best of {self.restarts}"
-        dashed = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2, "zorder": 1.5}
+        dashed = {"color": self._ink, "linestyle": "--", "linewidth": 1.2, "zorder": 1.5}
         dashed = options(keywords, label=name, **dashed)
         if not isinstance(self.k_means, dict):
             self.k_means_ = [self.ax_.axhline(self.k_means, **dashed)]

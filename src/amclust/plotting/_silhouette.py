@@ -1,8 +1,9 @@
-"""The knife plot of silhouettes."""
+"""The silhouette plot."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,21 +11,23 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from amclust._colours import Style, cluster_styles
+from amclust._colours import Style
+from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust._validation import validate_rows
-from amclust.plotting._base import Keywords, axes_to_draw_on, ink, is_dark, plain_texts, pyplot
-from amclust.plotting._labels import as_labels, is_noise, legend_above, noise_mark
+from amclust.plotting._base import DISPLAYS, Display, Keywords, plain_texts
+from amclust.plotting._labels import as_labels, is_noise, noise_mark
 
 # Space between blades, and between their numbers where these can be read, as parts of the whole.
 GAP, READABLE = 0.012, 0.034
 
 
-class SilhouetteDisplay:
+@documented(DISPLAYS)
+@dataclass(kw_only=True, eq=False, repr=False)
+class SilhouetteDisplay(Display):
     """Silhouettes of rows, sorted in each cluster: a blade per cluster, the mean as a line.
 
-    It is recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
-    stored as attributes.
+    {made_from_either}
 
     Parameters
     ----------
@@ -32,7 +35,7 @@ class SilhouetteDisplay:
         Silhouette of each row; rows with NaN are left out.
 
     labels : ndarray of shape (n_samples,)
-        Clusters of the rows. Negative whole numbers (-1 of HDBSCAN) are noise, which is in no
+        Clusters of the rows. Negative integers (-1 of HDBSCAN) are noise, which is in no
         cluster and has no silhouette: such rows are left out, and the legend says how many.
 
     Attributes
@@ -40,12 +43,8 @@ class SilhouetteDisplay:
     mean_silhouette : float
         Mean over the rows that are not left out.
 
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     blades_ : list of matplotlib PolyCollection
         A blade for each cluster that has rows, from the top.
 
@@ -69,14 +68,15 @@ class SilhouetteDisplay:
     >>> other = SilhouetteDisplay.from_predictions(X, KMeans(3, random_state=0).fit_predict(X))
     """
 
-    def __init__(self, *, silhouettes: NDArray[Any], labels: NDArray[Any]) -> None:
-        self.silhouettes = silhouettes
-        self.labels = labels
+    silhouettes: NDArray[Any]
+    labels: NDArray[Any]
+
+    def __post_init__(self) -> None:
         judged = self._judged()
         if not judged.any():
             msg = "labels must have clusters, but all rows are noise or have no silhouette."
             raise ValueError(msg)
-        self.mean_silhouette = float(np.mean(silhouettes[judged]))
+        self.mean_silhouette = float(np.mean(self.silhouettes[judged]))
 
     def _judged(self) -> NDArray[np.bool_]:
         return np.isfinite(self.silhouettes) & ~is_noise(self.labels)
@@ -89,28 +89,20 @@ class SilhouetteDisplay:
 
         Parameters
         ----------
-        estimator : ClAM or ClAMSearch
-            A fitted estimator.
-
+        {estimator}
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; NaN where a value is missing. Of more than 10,000, a fixed sample is drawn.
 
         labels : array-like of shape (n_samples,), default=None
             Another partition to draw in the same distances; None: that of the estimator. Rows of
-            noise, with negative whole numbers, are left out.
+            noise, with negative integers, are left out.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
+        {ax}
+        {kwargs}
 
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : SilhouetteDisplay
-            What was drawn.
+        {returns}
         """
-        pyplot(f"{cls.__name__}.from_estimator")
+        cls._check("from_estimator")
         model = fitted_clam(estimator)
         labels = as_labels(model.predict(X) if labels is None else labels)
         rows = validate_rows(model, X)
@@ -136,24 +128,18 @@ class SilhouetteDisplay:
 
         labels : array-like of shape (n_samples,)
             Clusters of the rows: numbers, or anything else that names them. Rows of noise, with
-            negative whole numbers (-1 of HDBSCAN), are left out: neither do they have a
+            negative integers (-1 of HDBSCAN), are left out: neither do they have a
             silhouette nor count in those of others.
 
         metric : str or callable, default="euclidean"
             A metric of `sklearn.metrics.silhouette_samples`.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
+        {ax}
+        {kwargs}
 
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : SilhouetteDisplay
-            What was drawn.
+        {returns}
         """
-        pyplot(f"{cls.__name__}.from_predictions")
+        cls._check("from_predictions")
         from sklearn.metrics import silhouette_samples
 
         labels = as_labels(labels)
@@ -175,27 +161,23 @@ class SilhouetteDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         mean_kw : dict, default=None
             Keywords for the line of the mean (`axvline`).
 
         **kwargs : dict
             Keywords for the blades (`fill_betweenx`).
 
-        Returns
-        -------
-        display : SilhouetteDisplay
-            The same display, with its artists as attributes.
+        {returns}
         """
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._take_axes(ax)
         judged = self._judged()
         values, labels = self.silhouettes[judged], self.labels[judged]
         kinds = np.unique(labels)
         gap = min(GAP, 0.2 / len(kinds)) * len(values)
         self.blades_, places, top = [], [], 0.0
-        for style, kind, name in zip(self._styles(kinds), kinds, plain_texts(kinds), strict=True):
+        styles, names = self._blade_styles(kinds), plain_texts(kinds)
+        for style, kind, name in zip(styles, kinds, names, strict=True):
             blade = np.sort(values[labels == kind])[::-1]
             # A step per row: a cluster of one row has an area too.
             heights = np.repeat(top + np.arange(len(blade) + 1), 2)[1:-1]
@@ -216,18 +198,16 @@ class SilhouetteDisplay:
                 transform=self.ax_.transAxes,
             )
         else:
-            line = {"color": ink(self.ax_), "linestyle": "--", "linewidth": 1.2}
-            line["label"] = f"mean {self.mean_silhouette:.3f}"
-            self.mean_line_ = self.ax_.axvline(self.mean_silhouette, **{**line, **(mean_kw or {})})
+            self.mean_line_ = self._draw_mean(self.mean_silhouette, mean_kw)
         self._finish(values, places, top - gap)
         return self
 
-    def _styles(self, kinds: NDArray[Any]) -> list[Style]:
+    def _blade_styles(self, kinds: NDArray[Any]) -> list[Style]:
         """Return the looks of clusters: that of their number, whichever others are there."""
         if kinds.dtype.kind in "iu" and kinds.min() >= 0:
-            styles = cluster_styles(int(kinds.max()) + 1, dark=is_dark(self.ax_))
+            styles = self._styles(int(kinds.max()) + 1)
             return [styles[kind] for kind in kinds]
-        return cluster_styles(len(kinds), dark=is_dark(self.ax_))
+        return self._styles(len(kinds))
 
     def _finish(self, values: NDArray[Any], places: list[tuple[float, str]], height: float) -> None:
         named = places[:1]
@@ -241,14 +221,11 @@ class SilhouetteDisplay:
         self.ax_.set_xlim(min(0.0, values.min() - 0.02), min(1.0, max(values.max() + 0.05, 0.2)))
         self.ax_.set_xlabel("silhouette")
         self.ax_.set_ylabel("cluster")
-        self._explain()
-
-    def _explain(self) -> None:
         marks = [] if self.mean_line_ is None else [self.mean_line_]
         noise = int(is_noise(self.labels).sum())
         if noise:
             marks.append(noise_mark(noise, left_out=True))
-        self.legend_ = legend_above(self.ax_, marks)
+        self.legend_ = self._legend_above(marks)
 
 
 def _of_clusters(labels: NDArray[Any], n_rows: int, judge: Callable[[Any], Any]) -> NDArray[Any]:

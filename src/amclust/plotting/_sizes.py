@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._colours import cluster_styles
+from amclust._docs import documented
 from amclust._fitted import kind_of
-from amclust.plotting._base import axes_to_draw_on, check, ink, is_dark, plain_texts, pyplot
+from amclust.plotting._base import DISPLAYS, Constraints, Display, plain_texts, slant
 from amclust.plotting._labels import NOISE_COLOUR, as_labels, is_noise
 
-CONSTRAINTS: dict[str, list[Any]] = {
-    "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-    "sort": ["boolean"],
-}
 # Above so many bars there is no room for their counts, or for all their numbers.
 MAX_COUNTS = MAX_NUMBERS = 30
 # Names that need more characters of room are set aslant.
 MAX_CHARACTERS = 50
 
 
-class SizesDisplay:
+@documented(DISPLAYS)
+@dataclass(kw_only=True, eq=False, repr=False)
+class SizesDisplay(Display):
     """Sizes of the clusters, empty ones among them.
 
-    It is recommended to use `from_estimator` or `from_predictions` to make one. All parameters are
-    stored as attributes.
+    {made_from_either}
 
     Parameters
     ----------
@@ -45,12 +43,8 @@ class SizesDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     bars_ : matplotlib BarContainer
         A bar per cluster, from the left; then a grey one for noise, where there is some.
 
@@ -68,12 +62,13 @@ class SizesDisplay:
     150
     """
 
-    def __init__(
-        self, *, sizes: NDArray[Any], names: Sequence[str] | None = None, noise: int = 0
-    ) -> None:
-        self.sizes = sizes
-        self.names = names
-        self.noise = noise
+    _constraints: ClassVar[Constraints] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "sort": ["boolean"],
+    }
+    sizes: NDArray[Any]
+    names: Sequence[str] | None = None
+    noise: int = 0
 
     @classmethod
     def from_estimator(
@@ -89,21 +84,15 @@ class SizesDisplay:
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             Rows to count; None: those of the fit.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
+        {ax}
+        {kwargs}
 
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : SizesDisplay
-            What was drawn.
+        {returns}
         """
-        pyplot(f"{cls.__name__}.from_estimator")
+        cls._check("from_estimator")
         check_is_fitted(estimator)
         if not hasattr(estimator, "labels_"):
-            msg = f"estimator must have labels_, which is not so of {kind_of(estimator)}."
+            msg = f"estimator must have labels_, got {kind_of(estimator)}."
             raise TypeError(msg)
         labels = as_labels(estimator.labels_ if X is None else estimator.predict(X))
         n_clusters = len(getattr(estimator, "cluster_centers_", ()))
@@ -118,30 +107,22 @@ class SizesDisplay:
         Parameters
         ----------
         labels : array-like of shape (n_samples,)
-            Clusters of the rows: whole numbers from 0, where negative ones are noise (-1 of
+            Clusters of the rows: integers from 0, where negative ones are noise (-1 of
             HDBSCAN), or anything else that names them, texts for example.
 
         n_clusters : int, default=None
             How many numbered clusters there are, with those that have no rows; None: up to the
             last that has some.
 
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
+        {ax}
+        {kwargs}
 
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : SizesDisplay
-            What was drawn.
+        {returns}
         """
-        caller = f"{cls.__name__}.from_predictions"
-        pyplot(caller)
-        check(caller, CONSTRAINTS, n_clusters=n_clusters)
+        cls._check("from_predictions", n_clusters=n_clusters)
         labels = as_labels(labels)
         if n_clusters is not None and labels.dtype.kind not in "iu":
-            msg = "n_clusters is for labels that are whole numbers; clusters with names are counted"
+            msg = "n_clusters is for labels that are integers; clusters with names are counted"
             raise ValueError(f"{msg}, got n_clusters={n_clusters}.")
         return cls._of(labels, n_clusters or 0).plot(ax=ax, **kwargs)
 
@@ -159,9 +140,7 @@ class SizesDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         sort : bool, default=False
             Whether the largest cluster comes first, instead of the one with number 0. Noise is
             always the last.
@@ -169,18 +148,15 @@ class SizesDisplay:
         **kwargs : dict
             Keywords for the bars (`bar`).
 
-        Returns
-        -------
-        display : SizesDisplay
-            The same display, with its artists as attributes.
+        {returns}
         """
-        check(f"{type(self).__name__}.plot", CONSTRAINTS, sort=sort)
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
+        self._check("plot", sort=sort)
+        self._take_axes(ax)
         order = np.arange(len(self.sizes))
         if sort:
             order = np.argsort(-self.sizes, kind="stable")
         names = plain_texts(order if self.names is None else [self.names[int(m)] for m in order])
-        styles = cluster_styles(len(order), dark=is_dark(self.ax_))
+        styles = self._styles(len(order))
         sizes, colours = self.sizes[order], [styles[m].colour for m in order]
         hatches = [styles[m].hatch for m in order]
         if self.noise:
@@ -188,7 +164,7 @@ class SizesDisplay:
             names, colours = [*names, "noise"], [*colours, NOISE_COLOUR]
             hatches = [*hatches, ""]
         k = len(sizes)
-        look = {"color": colours, "hatch": hatches, "edgecolor": ink(self.ax_), "linewidth": 0.5}
+        look = {"color": colours, "hatch": hatches, "edgecolor": self._ink, "linewidth": 0.5}
         self.bars_ = self.ax_.bar(np.arange(k), sizes, **{**look, **kwargs})
         self.counts_ = []
         if k <= MAX_COUNTS:
@@ -211,5 +187,4 @@ class SizesDisplay:
         self.ax_.tick_params(axis="x", labelsize=7 if k > 20 else 10)
         longest = max((len(names[m]) for m in shown), default=0)
         if longest > len("noise") and longest * len(shown) > MAX_CHARACTERS:
-            for text in self.ax_.get_xticklabels():
-                text.set(rotation=40, ha="right", rotation_mode="anchor")
+            slant(self.ax_.get_xticklabels())

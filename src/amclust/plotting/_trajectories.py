@@ -3,41 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from amclust._colours import cluster_colours
+from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust._plane import Plane
 from amclust._validation import validate_rows
-from amclust.plotting._base import (
-    Keywords,
-    axes_to_draw_on,
-    check,
-    is_dark,
-    mark_memories,
-    name_axes,
-    options,
-    pyplot,
-)
-from amclust.plotting._labels import NOISE_COLOUR, is_noise, legend_above, noise_mark
-
-CONSTRAINTS: dict[str, list[Any]] = {
-    "n_points": [Interval(Integral, 1, None, closed="left")],
-    "n_steps": [Interval(Integral, 1, 10_000, closed="both"), None],
-    "show_memories": ["boolean", None],
-}
+from amclust.plotting._base import PLANES, Constraints, Display, Keywords, name_axes, options
+from amclust.plotting._labels import NOISE_COLOUR, is_noise, noise_mark
 
 
-class TrajectoryDisplay:
+@documented(PLANES)
+@dataclass(kw_only=True, eq=False, repr=False)
+class TrajectoryDisplay(Display):
     """Paths along which the dynamics carries rows to their memories.
 
-    It is recommended to use `from_estimator` to make one, on new axes or on those of another
-    display of the same plane. All parameters are stored as attributes.
+    They are drawn on new axes, or on those of another display of the same plane.
+
+    {made_from_estimator}
 
     Parameters
     ----------
@@ -50,17 +39,12 @@ class TrajectoryDisplay:
     memories : ndarray of shape (n_clusters, 2)
         The memories on the plane.
 
-    axis_names : tuple of two str, default=("", "")
-        What the axes of the plane are.
+    {axis_names}
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the picture.
-
-    figure_ : matplotlib Figure
-        Figure they are in.
-
+    {ax_}
+    {figure_}
     paths_ : list of matplotlib Line2D
         The paths, with a dot at every state.
 
@@ -73,9 +57,7 @@ class TrajectoryDisplay:
     memories_ : matplotlib PathCollection or None
         The dots of the memories.
 
-    numbers_ : list of matplotlib Text
-        The numbers in them.
-
+    {numbers_}
     legend_ : matplotlib Legend or None
         Says what is noise, where there is some; none on axes that have a legend.
 
@@ -94,18 +76,15 @@ class TrajectoryDisplay:
     >>> paths = TrajectoryDisplay.from_estimator(model, X, n_points=20, ax=basins.ax_)
     """
 
-    def __init__(
-        self,
-        *,
-        paths: NDArray[Any],
-        labels: NDArray[Any],
-        memories: NDArray[Any],
-        axis_names: tuple[str, str] = ("", ""),
-    ) -> None:
-        self.paths = paths
-        self.labels = labels
-        self.memories = memories
-        self.axis_names = axis_names
+    _constraints: ClassVar[Constraints] = {
+        "n_points": [Interval(Integral, 1, None, closed="left")],
+        "n_steps": [Interval(Integral, 1, 10_000, closed="both"), None],
+        "show_memories": ["boolean", None],
+    }
+    paths: NDArray[Any]
+    labels: NDArray[Any]
+    memories: NDArray[Any]
+    axis_names: tuple[str, str] = ("", "")
 
     @classmethod
     def from_estimator(
@@ -125,12 +104,8 @@ class TrajectoryDisplay:
 
         Parameters
         ----------
-        estimator : ClAM or ClAMSearch
-            A fitted estimator.
-
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, which the plane is chosen for; NaN where a value is missing.
-
+        {estimator}
+        {X}
         points : array-like of shape (n_paths, n_features), default=None
             Rows to start from; None: some of `X`.
 
@@ -140,27 +115,14 @@ class TrajectoryDisplay:
         n_steps : int, default=None
             Steps of the dynamics; None: as many as the estimator takes.
 
-        features : pair of int or str, default=None
-            Columns that span the plane, by number or name. None: both columns of a table with two,
-            otherwise the first two principal components of the rows.
+        {features}
+        {through}
+        {ax}
+        {kwargs}
 
-        through : array-like of shape (n_features,), default=None
-            A row that the plane goes through; None: the mean of `X`.
-
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
-        **kwargs : dict
-            Keywords of `plot`.
-
-        Returns
-        -------
-        display : TrajectoryDisplay
-            What was drawn.
+        {returns}
         """
-        caller = f"{cls.__name__}.from_estimator"
-        pyplot(caller)
-        check(caller, CONSTRAINTS, n_points=n_points, n_steps=n_steps)
+        cls._check("from_estimator", n_points=n_points, n_steps=n_steps)
         model = fitted_clam(estimator)
         plane = Plane.from_estimator(model, X, features, through=through)
         if points is None:
@@ -193,9 +155,7 @@ class TrajectoryDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: new ones.
-
+        {ax}
         show_memories : bool, default=None
             Whether to draw the memories; None: only on new axes, since others may show them.
 
@@ -205,14 +165,11 @@ class TrajectoryDisplay:
         **kwargs : dict
             Keywords for the paths (`plot`).
 
-        Returns
-        -------
-        display : TrajectoryDisplay
-            The same display, with its artists as attributes.
+        {returns}
         """
-        check(f"{type(self).__name__}.plot", CONSTRAINTS, show_memories=show_memories)
-        self.figure_, self.ax_ = axes_to_draw_on(self, ax)
-        known = cluster_colours(len(self.memories), dark=is_dark(self.ax_))
+        self._check("plot", show_memories=show_memories)
+        self._take_axes(ax)
+        known = self._colours(len(self.memories))
         colours = np.array([*known, NOISE_COLOUR])  # the last is for -1
         # An edge lets them be seen on any background.
         edges = [self.paths[..., 0], self.paths[..., 1]]
@@ -234,13 +191,11 @@ class TrajectoryDisplay:
         self.memories_: Any = None
         self.numbers_: list[Any] = []
         if show_memories or (show_memories is None and ax is None):
-            self.memories_, self.numbers_ = mark_memories(
-                self.ax_, self.memories, range(len(self.memories)), memories_kw
-            )
+            self._mark_memories(self.memories, memories_kw)
         if not self.ax_.get_xlabel():
             name_axes(self.ax_, self.axis_names)
         self.legend_ = None
         noise = int(is_noise(self.labels).sum())
         if noise and self.ax_.get_legend() is None:
-            self.legend_ = legend_above(self.ax_, [noise_mark(noise)])
+            self.legend_ = self._legend_above([noise_mark(noise)])
         return self
