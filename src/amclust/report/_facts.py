@@ -60,11 +60,11 @@ class Profiles:
     def of(cls, subject: Subject) -> Profiles:
         """Take the profiles of a model's memories beside the rows."""
         geometry, columns = subject.network.geometry, subject.columns
-        mean, std, formats = columns.mean, columns.std, columns.formats
+        mean, std, constant, formats = columns.mean, columns.std, columns.constant, columns.formats
         if geometry.spherical:
-            mean, std = (f(subject.scaled, axis=0, dtype=np.float64) for f in (np.mean, np.std))
-            formats = column_formats(subject.scaled, std)
-        constant = ~(std > 0) if geometry.spherical else columns.constant
+            directions = subject.scaled.astype(np.float64)
+            mean, std = directions.mean(axis=0), directions.std(axis=0)
+            constant, formats = std == 0, column_formats(directions, std)
         scale = geometry.column_scale if geometry.by_column else 1 / np.where(std > 0, std, 1.0)
         return cls(
             subject.names,
@@ -182,11 +182,16 @@ class Facts:
                 int(m),
                 int(subject.sizes[m]),
                 _known_mean(subject.silhouettes[sampled == m]),
-                self.profiles.of_cluster(m),
+                self.profiles.of_cluster(int(m)),
                 subject.row_name(typical[m]) if m in typical else "",
             )
             for m in shown
         ]
+
+    @property
+    def share_undecided(self) -> float:
+        """The share of the rows in clusters whose memberships have an entropy above log 2."""
+        return float(np.mean(self.subject.entropy[self.subject.clustered] > np.log(2)))
 
     @property
     def median_energy(self) -> float | None:

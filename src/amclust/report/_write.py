@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from amclust._fitted import kind_of
+from amclust._fitted import fitted_clam
 from amclust._version import __version__
 from amclust.io.files import atomic_write
 from amclust.report import _numbers
@@ -34,8 +34,8 @@ def write_report(
     random_state: Any = 0,
     overwrite: bool = True,
 ) -> Path:
-    """Write a page about the clusters of a fitted ClAM: see `ClAM.report` for the parameters."""
-    _check_model(model)
+    """Write a page about the clusters of a fitted model, with the parameters of `ClAM.report`."""
+    model = fitted_clam(model)
     check_packages()
     from plotly.offline import get_plotlyjs
 
@@ -43,7 +43,8 @@ def write_report(
     with atomic_write(path, overwrite=overwrite) as file:
         facts = Facts(Subject.of(model, X, ids, seed))
         today = datetime.date.today()
-        page = _environment().get_template("report.html").stream(
+        template = _environment().get_template("report.html")
+        page = template.stream(
             title=title or (f"Clusters in {source}" if source else "A clustering"),
             source=source,
             facts=facts,
@@ -63,16 +64,6 @@ def check_packages() -> None:
         if find_spec(package) is None:
             msg = f'a report needs {package}: pip install "amclust[plot]"'
             raise ModuleNotFoundError(msg, name=package)
-
-
-def _check_model(model: Any) -> None:
-    # Imported here: ClAM itself has a method that writes reports.
-    from amclust._estimator import ClAM
-
-    if not isinstance(model, ClAM):
-        hint = ": pass its best_estimator_" if hasattr(model, "best_estimator_") else ""
-        msg = f"model must be a fitted ClAM, got {kind_of(model)}{hint}."
-        raise TypeError(msg)
 
 
 def _environment() -> Environment:
