@@ -46,9 +46,7 @@ def test_the_numbers_add_up(page, model):
     assert page.facts["Rows"].startswith(str(N_ROWS))
     assert page.facts["Clusters"] == "3"
     assert page.facts["Noise"] == str(N_NOISE)
-    assert (
-        f"{N_ROWS - N_NOISE} in 3 clusters of 20 rows each; 5 in no cluster (noise)." in page.text
-    )
+    assert "60 in 3 clusters of 20 rows each; 5 in no cluster (noise)." in page.text
     sizes = sizes_of(page)
     assert list(sizes) == ["0", "1", "2", "noise"]
     assert [int(size) for size, _ in sizes.values()] == [20, 20, 20, N_NOISE]
@@ -93,9 +91,7 @@ def test_k_means_has_the_rows_in_clusters(page):
 def test_rows_that_are_all_noise_or_nearly_so(model, rows, tmp_path):
     far = rows + 1e7
     page = Page(model, far, tmp_path)
-    assert (
-        f"{N_ROWS} rows of 4 columns, all of them noise: out of reach of all memories." in page.text
-    )
+    assert "65 rows of 4 columns, all of them noise: out of reach" in page.text
     assert "All rows are noise: none is in a cluster." in page.text
     assert page.data["entropy"] is None
     assert page.data["knives"] is None
@@ -150,11 +146,7 @@ def test_units_are_those_of_the_fit_whatever_the_parameters_say_now(rows, scale,
     assert model.network_.geometry.scaling == scale
     model.save(tmp_path / "model.amc")
     model.set_params(scale="standard" if scale is None else None, metric="euclidean")
-    words = {
-        "standard": "standard deviation",
-        "robust": "interquartile range",
-        None: "none: columns",
-    }
+    words = {"standard": "standard deviation", "robust": "interquartile", None: "none: columns"}
     for known in (model, load(tmp_path / "model.amc")):
         assert known.network_.geometry.scaling == scale
         page = Page(known, rows[:60], tmp_path)
