@@ -49,6 +49,7 @@ class Basins(Points):
     """To which memory every point of a grid falls, and where the nearest memory changes."""
 
     labels: list[list[int]]
+    noise: bool  # whether some points are out of reach of all memories
     memories: Points
     borders: list[list[float]]  # x, y, x, y; none where they are not straight
 
@@ -137,11 +138,13 @@ def _basins(subject: Subject, plane: Plane) -> Basins:
     cells = GRID_CELLS // subject.rows.shape[1]
     finest = FINEST_GRID if subject.n_clusters <= FEW_CLUSTERS else FINEST_GRID_OF_MANY
     xs, ys = plane.ranges(int(np.clip(np.sqrt(cells), COARSEST_GRID, finest)), margin=0.08)
+    labels = plane.ask(subject.network.labels, xs, ys)
     borders = voronoi_segments(plane, xs, ys).reshape(-1, 4)
     return {
         "x": _rounded(xs, 5),
         "y": _rounded(ys, 5),
-        "labels": plane.ask(subject.network.labels, xs, ys).tolist(),
+        "labels": labels.tolist(),
+        "noise": bool((labels < 0).any()),
         "memories": {"x": _rounded(plane.memories[:, 0]), "y": _rounded(plane.memories[:, 1])},
         "borders": [_rounded(ends) for ends in borders],
     }

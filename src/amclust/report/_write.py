@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,7 @@ def check_packages() -> None:
             raise ModuleNotFoundError(msg, name=package)
 
 
+@cache
 def _environment() -> Environment:
     """Return what fills the templates: all that is put into them is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
