@@ -267,11 +267,6 @@ class Facts:
         order = order_runs(empty, runs["silhouette"], runs["loss"], model.selection)
         return sorted(order.tolist(), key=lambda i: not runs["chosen"][i])
 
-    @property
-    def evidence(self) -> NDArray[Any] | None:
-        """How the number of clusters was estimated; None where it was given."""
-        return getattr(self.subject.model, "n_clusters_evidence_", None)
-
     @cached_property
     def comparison(self) -> Comparison | None:
         """k-means on the rows as the model measures them; None where it cannot be run.
@@ -308,11 +303,6 @@ class Facts:
             float(adjusted_rand_score(partitions[0], partitions[best])),
             partitions[best],
         )
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the model is the same when it is fitted again."""
-        return isinstance(self.subject.model.random_state, int | np.integer)
 
     @property
     def code(self) -> str:
