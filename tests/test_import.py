@@ -13,7 +13,7 @@ def loaded_by(statement):
 def test_import_is_light():
     loaded = loaded_by("import amclust.cli; amclust.cli.build_parser()")
     assert "sklearn" in loaded
-    heavy = {"torch", "matplotlib", "pandas", "plotly", "polars", "pooch", "pyarrow"}
+    heavy = {"torch", "jinja2", "matplotlib", "pandas", "plotly", "polars", "pooch", "pyarrow"}
     assert not loaded & heavy - loaded_by("import sklearn.cluster")
-    assert not loaded & {"torch", "matplotlib", "plotly"}
+    assert not loaded & {"torch", "jinja2", "matplotlib", "plotly"}
     assert "amclust.datasets" not in loaded

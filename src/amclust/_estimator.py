@@ -674,16 +674,17 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     ) -> Path:
         """Write a page about the clusters: one HTML file that needs no network.
 
-        It shows sizes and what distinguishes each cluster, a projection, silhouettes, basins, rows
-        that are doubtful or unlike all others, completed cells, the restarts, and as many restarts
-        of k-means beside them. Needs plotly (``pip install "amclust[plot]"``).
+        It shows sizes and what distinguishes each cluster, a projection, basins, silhouettes, the
+        least typical rows, completed values, the restarts, and k-means with as many of them. Needs
+        jinja2 and plotly (``pip install "amclust[plot]"``).
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to report on, usually those of the fit; NaN where a value is missing.
+            Rows to report on, usually those of the fit; NaN where a value is missing. A sparse
+            matrix has to be small enough to be held dense.
 
-        path : str or path
+        path : str or path-like
             Where to write, ``report.html`` for example. The file appears whole or not at all.
 
         ids : array-like of shape (n_samples,), default=None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,10 @@ Floats = NDArray[np.float64]
 
 # Principal components are those of a fixed sample of so many rows.
 MAX_ROWS = 20_000
-# Cells of a table that are made at a time.
+# Cells of a table that are computed at a time.
 BLOCK_CELLS = 2**22
 # What follows the name of a column where rows are directions.
 UNIT_LENGTH = " (rows of unit length)"
-
-
-class Answer(Protocol):
-    """A method of a network that answers about rows."""
-
-    def __call__(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
-        """Return the answers, one for each row."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -125,8 +118,12 @@ class Plane:
         if pair is None and not np.ptp(sample, axis=0).any():  # a single row, or many of it
             pair = (0, 1)
         if pair is not None:
-            axes, labels = _coordinates(pair, d), _axis_names(network, pair)
-            factors = np.ones(d)
+            axes, factors = np.zeros((d, 2)), np.ones(d)
+            axes[pair, range(len(pair))] = 1.0
+            units = UNIT_LENGTH if network.geometry.spherical else ""
+            names = column_names(network)
+            first, second, *_ = [*(names[column] + units for column in pair), ""]
+            labels = (first, second)
             # The coordinates of the plane are those of the table.
             origin = np.where(axes.any(axis=1), 0.0, origin)
         else:
@@ -158,31 +155,12 @@ class Plane:
             rows[~rows.any(axis=1)] = 1e-9
         return rows
 
-    def grid(self, resolution: int = 200, margin: float = 0.1) -> tuple[Floats, Floats, Floats]:
-        """Return a grid that holds all rows and memories.
-
-        Parameters
-        ----------
-        resolution : int, default=200
-            Points in each direction.
-
-        margin : float, default=0.1
-            Room on each side, as a part of the extent of rows and memories.
-
-        Returns
-        -------
-        xs, ys : ndarrays of shape (resolution,)
-            Coordinates in the plane.
-
-        points : ndarray of shape (resolution * resolution, n_features)
-            The grid as rows of the table; ``reshape(resolution, resolution)`` of what is asked of
-            them has ys for rows and xs for columns.
-        """
-        xs, ys = self.ranges(resolution, margin)
-        return xs, ys, self.lift(_mesh(xs, ys))
-
     def ranges(self, resolution: int = 200, margin: float = 0.1) -> tuple[Floats, Floats]:
-        """Return the coordinates of a grid only."""
+        """Return the coordinates of a grid that holds all rows and memories.
+
+        `resolution` is the number of points in each direction, `margin` the room on each side, as
+        a part of the extent of rows and memories.
+        """
         seen = np.concatenate([self.rows, self.memories])
         low, high = seen.min(axis=0), seen.max(axis=0)
         flat = high - low <= 1e-9 * np.maximum(np.abs(low), np.abs(high))
@@ -191,9 +169,9 @@ class Plane:
         xs, ys = (np.linspace(low[i], high[i], resolution) for i in range(2))
         return xs, ys
 
-    def ask(self, answer: Answer, xs: Floats, ys: Floats) -> NDArray[Any]:
+    def ask(self, answer: Callable[..., NDArray[Any]], xs: Floats, ys: Floats) -> NDArray[Any]:
         """Return what a method of the network says on a grid, shape (len(ys), len(xs), ...)."""
-        points = _mesh(xs, ys)
+        points = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
         parts = _parts(len(points), len(self.origin))
         chunks = [answer(self.lift(points[part]), n_jobs=self.n_jobs) for part in parts]
         found = np.concatenate(chunks)
@@ -223,10 +201,6 @@ def _sample(X: Any) -> Any:
 def _parts(n: int, d: int) -> Iterator[slice]:
     step = max(1, BLOCK_CELLS // max(d, 1))
     return (slice(start, start + step) for start in range(0, n, step))
-
-
-def _mesh(xs: Floats, ys: Floats) -> Floats:
-    return np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
 
 
 def _check_through(through: Any, d: int) -> Floats:
@@ -271,20 +245,6 @@ def _column(feature: Any, d: int, names: Sequence[str] | None) -> int:
         msg = f"features has the column {feature!r}, which is not there. There are: {known}{more}."
         raise ValueError(msg)
     return int(found[0])
-
-
-def _coordinates(pair: tuple[int, ...], d: int) -> Floats:
-    axes = np.zeros((d, 2))
-    for axis, column in enumerate(pair):
-        axes[column, axis] = 1.0
-    return axes
-
-
-def _axis_names(network: Network, pair: tuple[int, ...]) -> tuple[str, str]:
-    names = column_names(network)
-    units = UNIT_LENGTH if network.geometry.spherical else ""
-    first, second = ([names[column] + units for column in pair] + [""])[:2]
-    return first, second
 
 
 def _column_factors(geometry: Geometry, sample: Floats) -> Floats:

@@ -101,8 +101,8 @@ def test_a_phone_shows_everything_without_scrolling_sideways(open_file, report):
     assert overflow(page) == 0
     page.locator("details").last.locator("summary").click()
     assert overflow(page) == 0
-    # The runs fit, with the badge of the chosen one on one line.
-    table = page.locator("#runs .table")
+    # The restarts fit, with the badge of the chosen one on one line.
+    table = page.locator("#restarts .table")
     assert table.evaluate("table => table.scrollWidth - table.clientWidth") == 0
     badge = page.locator(".chosen")
     assert badge.evaluate("b => b.offsetHeight < 2 * parseFloat(getComputedStyle(b).fontSize)")

@@ -90,7 +90,7 @@ def test_what_makes_a_row_unusual_is_told(two_groups, tmp_path):
 def test_memories_of_directions_are_compared_with_directions(page_of):
     X = np.abs(make_blobs(60, 3, centers=2, random_state=0)[0])
     page = page_of(X, metric="cosine")
-    assert "parts of a row of length 1" in page.text
+    assert "values are those of rows of length 1" in page.text
     usual = normalize(X).mean(axis=0)
     for row in page.tables["The clusters"][1:]:
         told = re.findall(r"x(\d) [−\d.]+ \(all rows: ([\d.]+)\)", row[3])
@@ -112,5 +112,5 @@ def test_a_memory_without_rows_says_so(iris, iris_model, tmp_path):
     one = iris[iris_model.labels_ == 0]
     page = Page(iris_model, one, tmp_path)
     texts = [row[3] for row in page.tables["The clusters"][1:]]
-    assert texts[1:] == ["no row falls to this memory"] * 2
+    assert texts[1:] == ["empty: no row falls to this memory"] * 2
     assert "All rows fall to one memory: there are no silhouettes." in page.text

@@ -1,4 +1,4 @@
-"""k-means beside the model, and the runs."""
+"""k-means beside the model, and the restarts."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,12 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import scale
 
 from amclust import ClAM
-from amclust.report._comparison import compare_with_k_means
+from amclust.report._facts import Facts
 from amclust.report._subject import Subject
 
 
 def test_the_numbers_are_those_of_an_independent_run(iris, iris_model):
-    comparison = compare_with_k_means(Subject.of(iris_model, iris, None, 5))
+    comparison = Facts(Subject.of(iris_model, iris, None, 5)).comparison
     Z = scale(iris)
     seeds = np.random.RandomState(5).randint(2**31 - 1, size=4)
     runs = [KMeans(3, n_init=1, random_state=seed).fit(Z).labels_ for seed in seeds]
@@ -35,7 +35,7 @@ def test_the_page_shows_them(iris_model, iris_page):
 
 
 def test_both_are_judged_by_known_values_where_some_are_missing(wine, wine_model, wine_page):
-    comparison = compare_with_k_means(Subject.of(wine_model, wine, None, 0))
+    comparison = Facts(Subject.of(wine_model, wine, None, 0)).comparison
     assert comparison.silhouette == pytest.approx(wine_model.silhouette_, abs=1e-5)
     judged = wine_model.network_.silhouette_values(wine, comparison.k_means_labels).mean()
     assert comparison.k_means_silhouette == pytest.approx(judged, abs=1e-5)
@@ -44,7 +44,7 @@ def test_both_are_judged_by_known_values_where_some_are_missing(wine, wine_model
 
 def test_by_loss_the_least_inertia_is_kept(iris):
     model = ClAM(3, n_init=3, selection="loss", random_state=0).fit(iris)
-    comparison = compare_with_k_means(Subject.of(model, iris, None, 1))
+    comparison = Facts(Subject.of(model, iris, None, 1)).comparison
     seeds = np.random.RandomState(1).randint(2**31 - 1, size=3)
     runs = [KMeans(3, n_init=1, random_state=s).fit(scale(iris).astype("f4")) for s in seeds]
     least = min(runs, key=lambda run: run.inertia_)
@@ -65,8 +65,8 @@ def test_k_means_sees_rows_as_the_metric_does(iris, metric):
     np.testing.assert_allclose(distances, model.transform(iris), rtol=1e-3, atol=1e-5)
 
 
-def test_the_runs_are_listed_with_the_chosen_one_first(iris_model, iris_page):
-    _, *rows = iris_page.tables["The runs, the best first"]
+def test_the_restarts_are_listed_with_the_chosen_one_first(iris_model, iris_page):
+    _, *rows = iris_page.tables["The restarts, the best first"]
     chosen = int(np.flatnonzero(iris_model.runs_["chosen"])[0])
     assert rows[0][0] == f"{chosen + 1} chosen"
     order = [int(row[0].split()[0]) - 1 for row in rows]
@@ -74,7 +74,7 @@ def test_the_runs_are_listed_with_the_chosen_one_first(iris_model, iris_page):
     for row, run in zip(rows, iris_model.runs_[order], strict=True):
         assert float(row[1]) == pytest.approx(run["silhouette"], abs=1e-4)
         assert row[5] == str(run["seed"])
-    assert f"the one with the highest silhouette was kept: run {chosen + 1}" in iris_page.text
+    assert f"the one with the highest silhouette was kept: restart {chosen + 1}" in iris_page.text
 
 
 def test_how_many_clusters_is_explained_where_it_was_estimated(iris, tmp_path):
@@ -87,12 +87,12 @@ def test_how_many_clusters_is_explained_where_it_was_estimated(iris, tmp_path):
     assert int(chosen[0].split()[0]) == model.n_clusters_
 
 
-def test_a_stream_has_a_single_run(iris, tmp_path):
+def test_a_stream_is_trained_once(iris, tmp_path):
     model = ClAM(3, random_state=0)
     model.partial_fit(iris[::2])
     model.partial_fit(iris[1::2])
     page = Page(model, iris, tmp_path)
-    assert "The model comes from a single run" in page.text
+    assert "The model was trained once" in page.text
     assert "these are not the rows of the model’s last fit" in page.facts["Training"]
     sizes = [int(row[1].split()[0]) for row in page.tables["The clusters"][1:]]
     assert sizes == np.bincount(model.predict(iris), minlength=3).tolist()

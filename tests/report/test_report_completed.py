@@ -10,9 +10,9 @@ from amclust import ClAM
 def test_cells_are_those_that_complete_fills(wine, wine_model, wine_page):
     completed = wine_model.complete(wine)
     _, *rows = wine_page.tables["The first completed values"]
-    holes = np.argwhere(wine.isna().to_numpy())
+    cells = np.argwhere(wine.isna().to_numpy())
     assert len(rows) == 20
-    for (row, column), (shown_row, name, value, memory, cluster) in zip(holes, rows, strict=False):
+    for (row, column), (shown_row, name, value, memory, cluster) in zip(cells, rows, strict=False):
         assert shown_row == f"bottle {row}"
         assert name == wine.columns[column]
         spread = wine[name].std()
@@ -20,7 +20,7 @@ def test_cells_are_those_that_complete_fills(wine, wine_model, wine_page):
         assert int(cluster) == wine_model.labels_[row]
         center = wine_model.cluster_centers_[int(cluster), column]
         assert float(memory) == pytest.approx(center, abs=spread / 10)
-    assert f"and {len(holes) - 20} more values" in wine_page.text
+    assert f"and {len(cells) - 20} more values" in wine_page.text
 
 
 def test_columns_are_counted(wine, wine_page):

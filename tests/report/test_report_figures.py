@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 from amclust import ClAM
 from amclust._plane import Plane
 from amclust.report import _subject
-from amclust.report._clusters import Profiles
+from amclust.report._facts import Profiles
 from amclust.report._subject import Subject
 
 
@@ -100,7 +100,7 @@ def test_the_page_draws_a_single_column_as_a_strip(page_of):
 
 def test_profiles_leave_out_constant_columns(two_groups):
     model = ClAM(2, n_init=1, random_state=0).fit(two_groups)
-    profiles = Profiles(Subject.of(model, two_groups, None, 0))
+    profiles = Profiles.of(Subject.of(model, two_groups, None, 0))
     assert all(d.column != 3 for m in range(2) for d in profiles.of_cluster(m))
 
 
@@ -112,4 +112,4 @@ def test_the_text_says_how_memories_are_shown(page_of, n_clusters, circles):
     page = page_of(memories + 0.01, n_clusters, init=memories, n_init=1, max_epochs=1)
     assert page.data["numbered"] == (circles == "numbered circle")
     assert f"every {circles} the memory of a cluster" in page.text
-    assert "Colours come again after 20 clusters" in page.text
+    assert "Colours repeat after 20 clusters" in page.text

@@ -10,12 +10,14 @@ from report_pages import Page
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
 
 from amclust import ClAM, ClAMSearch
 from amclust.report import _subject, write_report
 
 LARGEST = 6_000_000
-EVIL = "</script><img src=x onerror=alert(1)>{{plotly}}<!--<b>&amp;\"'`\u2028"
+# Ends elements, begins a comment, and looks like an expression of the templates or of JavaScript.
+EVIL = "</script><img src=x onerror=alert(1)>{{ 7*7 }}{% x %}${1}<!--<b>&amp;\"'`\u2028"
 
 
 def test_it_is_one_small_file_that_asks_for_nothing(iris_page):
@@ -83,15 +85,19 @@ def test_the_same_table_gives_the_same_page(iris, iris_model, iris_page, tmp_pat
 def test_what_comes_from_the_table_stays_text(page_of):
     X = pd.DataFrame(make_blobs(30, 2, centers=2, random_state=0)[0])
     X["c"] = 1.0
-    X.columns = [f"{EVIL} {j}" for j in range(3)]
+    X.columns = [f"{j} {EVIL}" for j in range(3)]
     X.iloc[0, 0] = np.nan
-    ids = [f"{EVIL} {i}" for i in range(30)]
+    ids = [f"{i} {EVIL}" for i in range(30)]
     page = page_of(X, report={"ids": ids, "title": EVIL, "source": EVIL})
-    tags = {tag for tag, _ in page.reader.elements}
-    assert "img" not in tags
-    assert page.reader.headings[0][1] == " ".join(EVIL.split())
-    assert page.facts["Source"] == " ".join(EVIL.split())
-    assert page.data["projection"]["row"][7].startswith("</script><img")
+    text = " ".join(EVIL.split())
+    assert "img" not in {tag for tag, _ in page.reader.elements}
+    names = [row[0] for row in page.tables["The columns, in original units"][1:]]
+    assert names == [f"{j} {text}"[:59] + "…" for j in range(3)]
+    rows = [row[0] for row in page.tables["The least typical rows"][1:]]
+    assert set(rows) <= {f"{i} {text}"[:59] + "…" for i in range(30)}
+    assert page.reader.headings[0][1] == text
+    assert page.facts["Source"] == text
+    assert page.data["projection"]["row"][7] == f"7 {text}"[:31] + "…"
     # Nothing but the scripts of the page itself: theme, data, plotly, figures.
     assert len(re.findall(r"</?script", page.own)) == 8
     assert not re.search(r"<!--|onerror=alert\(1\)>", page.own)
@@ -176,8 +182,8 @@ def test_a_few_new_rows_are_enough(iris, iris_model, tmp_path, rows):
     assert f"{rows} row" in page.text
     assert "k-means cannot be run" in page.text
     cluster = iris_model.labels_[0]
-    told = "1 row of 4 columns falls" if rows == 1 else "2 rows of 4 columns all fall"
-    assert f"{told} into cluster {cluster}." in page.text
+    told = "1 row of 4 columns" if rows == 1 else "2 rows of 4 columns"
+    assert f"{told} in cluster {cluster}." in page.text
     assert ("Half of the rows" in page.text) == (rows > 1)
     assert ("no row differs from another" in page.text) == (rows == 1)
     assert page.data["principal"] == (rows > 1)
@@ -208,13 +214,17 @@ def test_mistakes_are_named_and_leave_no_file(iris, iris_model, tmp_path):
         write_report(iris_model, iris, page, ids=["a", "b"])
     with pytest.raises(ValueError, match="feature names should match"):
         write_report(iris_model, iris.rename(columns=str.upper), page)
-    with pytest.raises(TypeError, match="must be a fitted ClAM, got KMeans"):
-        write_report(KMeans(), iris, page)
+    with pytest.raises(TypeError, match="must be a fitted ClAM or ClAMSearch, got KMeans"):
+        write_report(KMeans(2, n_init=1).fit(iris), iris, page)
+    with pytest.raises(NotFittedError):
+        write_report(ClAM(3), iris, page)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_search_gives_the_page_of_its_best_estimator(iris, iris_model, iris_page, tmp_path):
     search = ClAMSearch(n_clusters=2)
     search.best_estimator_ = iris_model
-    with pytest.raises(TypeError, match="got ClAMSearch: pass its best_estimator_"):
-        write_report(search, iris, page)
-    assert list(tmp_path.iterdir()) == []
+    assert Page(search, iris, tmp_path, title="Iris", source="iris.csv").own == iris_page.own
 
 
 def test_an_existing_file_is_only_replaced_when_asked(iris, iris_model, tmp_path):
@@ -227,10 +237,12 @@ def test_an_existing_file_is_only_replaced_when_asked(iris, iris_model, tmp_path
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_without_plotly_the_extra_is_named(iris, iris_model, tmp_path, monkeypatch):
-    monkeypatch.setattr("amclust.report._write.find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "amclust\[plot\]"'):
+@pytest.mark.parametrize("package", ["jinja2", "plotly"])
+def test_without_a_package_the_extra_is_named(iris, iris_model, tmp_path, monkeypatch, package):
+    monkeypatch.setattr("amclust.report._write.find_spec", lambda name: name != package or None)
+    with pytest.raises(ModuleNotFoundError, match=rf'{package}: pip install "amclust\[plot\]"'):
         write_report(iris_model, iris, tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_loaded_model_gives_the_same_page(iris, iris_model, iris_page, tmp_path):

@@ -46,7 +46,7 @@ def test_the_numbers_add_up(page, model):
     assert page.facts["Rows"].startswith(str(N_ROWS))
     assert page.facts["Clusters"] == "3"
     assert page.facts["Noise"] == str(N_NOISE)
-    assert f"{N_ROWS - N_NOISE} fall into 3 clusters of 20 rows each; 5 are noise." in page.text
+    assert "60 in 3 clusters of 20 rows each; 5 in no cluster (noise)." in page.text
     sizes = sizes_of(page)
     assert list(sizes) == ["0", "1", "2", "noise"]
     assert [int(size) for size, _ in sizes.values()] == [20, 20, 20, N_NOISE]
@@ -91,7 +91,7 @@ def test_k_means_has_the_rows_in_clusters(page):
 def test_rows_that_are_all_noise_or_nearly_so(model, rows, tmp_path):
     far = rows + 1e7
     page = Page(model, far, tmp_path)
-    assert f"{N_ROWS} are noise, out of reach of all memories." in page.text
+    assert "65 rows of 4 columns, all of them noise: out of reach" in page.text
     assert "All rows are noise: none is in a cluster." in page.text
     assert page.data["entropy"] is None
     assert page.data["knives"] is None
@@ -99,16 +99,16 @@ def test_rows_that_are_all_noise_or_nearly_so(model, rows, tmp_path):
     assert "and 53 more rows" in page.text
     one = pd.concat([rows[:1], far[1:]])
     page = Page(model, one, tmp_path)
-    assert f"1 falls into cluster {model.labels_[0]}; 64 are noise." in page.text
+    assert f"1 in cluster {model.labels_[0]}; 64 in no cluster (noise)." in page.text
     page = Page(model, pd.concat([rows[:60], far[60:61]]), tmp_path)
     assert "1 row is noise" in page.text
 
 
 def test_missing_values_of_noise_have_no_memory_beside_them(rows, tmp_path):
-    holes = rows.copy()
-    holes.iloc[[0, 60, 63], 1] = np.nan
-    model = ClAM(3, metric="epanechnikov", beta=1.0, objective="silhouette", **FEW).fit(holes)
-    page = Page(model, holes, tmp_path)
+    incomplete = rows.copy()
+    incomplete.iloc[[0, 60, 63], 1] = np.nan
+    model = ClAM(3, metric="epanechnikov", beta=1.0, objective="silhouette", **FEW).fit(incomplete)
+    page = Page(model, incomplete, tmp_path)
     labels = {str(i): model.labels_[i] for i in (0, 60, 63)}
     assert -1 in labels.values()
     cells = page.tables["The completed values"][1:]
@@ -123,7 +123,7 @@ def test_a_single_memory_with_noise(rows, tmp_path):
     noise = int((model.labels_ == -1).sum())
     assert noise
     page = Page(model, rows, tmp_path)
-    assert f"{N_ROWS - noise} around a single memory; {noise} are noise." in page.text
+    assert f"{N_ROWS - noise} around a single memory; {noise} in no cluster (noise)." in page.text
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_units_are_those_of_the_fit_whatever_the_parameters_say_now(rows, scale,
     assert model.network_.geometry.scaling == scale
     model.save(tmp_path / "model.amc")
     model.set_params(scale="standard" if scale is None else None, metric="euclidean")
-    words = {"standard": "standard deviation", "robust": "quartiles", None: "none: columns"}
+    words = {"standard": "standard deviation", "robust": "interquartile", None: "none: columns"}
     for known in (model, load(tmp_path / "model.amc")):
         assert known.network_.geometry.scaling == scale
         page = Page(known, rows[:60], tmp_path)

@@ -1,17 +1,18 @@
-"""Numbers as people read them: few digits, a real minus sign, thousands set apart."""
+"""Numbers and names as people read them; the templates use these functions as filters."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust.report._subject import FloatArray
-
 NOTHING = "–"
+LONGEST_NAME = 60
+UNBROKEN_NAME = 12
 # Beyond these, zeros in front or behind would be all there is to see.
 MIN_PLAIN, MAX_PLAIN = 1e-4, 1e15
 # Whole numbers of five and more digits are grouped; years are not.
@@ -19,14 +20,28 @@ MIN_GROUPED = 10_000
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def count(value: int) -> str:
+def shorten(text: str, longest: int = LONGEST_NAME) -> str:
+    """Cut a long name, and show that it was cut."""
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def name_parts(text: str) -> list[str]:
+    """Return a name, shortened, in the parts between which a line may break."""
+    text = shorten(text)
+    if len(text) <= UNBROKEN_NAME:
+        return [text.replace(" ", "\N{NO-BREAK SPACE}")]
+    return re.split(r"(?<=[_/.:-])(?=\w)", text)
+
+
+def grouped(value: int) -> str:
     """Write a count: 12,345."""
     return f"{value:,}"
 
 
 def counted(value: int, noun: str, plural: str | None = None) -> str:
     """Write a count and what is counted: "1 row", "12,345 rows"."""
-    return f"{count(value)} {noun if value == 1 else plural or noun + 's'}"
+    return f"{value:,} {noun if value == 1 else plural or noun + 's'}"
 
 
 def share(part: float, whole: float) -> str:
@@ -55,9 +70,8 @@ def fixed(value: float, decimals: int) -> str:
     """Write a number with so many decimals."""
     if not math.isfinite(value):
         return NOTHING
-    text = (
-        f"{abs(value):,.{decimals}f}" if abs(value) >= MIN_GROUPED else f"{abs(value):.{decimals}f}"
-    )
+    comma = "," if abs(value) >= MIN_GROUPED else ""
+    text = f"{abs(value):{comma}.{decimals}f}"
     return f"−{text}" if value < 0 and float(text.replace(",", "")) else text
 
 
@@ -81,7 +95,7 @@ class ColumnFormat(NamedTuple):
 
     def __call__(self, value: float) -> str:
         """Write a value of the column."""
-        if self.whole and value == round(value) if math.isfinite(value) else False:
+        if self.whole and math.isfinite(value) and value == round(value):
             return fixed(value, 0) if abs(value) < MAX_PLAIN else number(value)
         size = abs(value)
         if size and (size >= MAX_PLAIN or (self.decimals > 4 and size < MIN_PLAIN)):
@@ -89,7 +103,7 @@ class ColumnFormat(NamedTuple):
         return fixed(value, self.decimals)
 
 
-def column_formats(rows: FloatArray, spread: NDArray[np.float64]) -> Sequence[ColumnFormat]:
+def column_formats(rows: NDArray[Any], spread: NDArray[np.float64]) -> Sequence[ColumnFormat]:
     """Choose the format of every column, so that a twelfth of its spread can be seen."""
     whole = np.all(np.isnan(rows) | (rows == np.round(rows)), axis=0)
     known = np.isfinite(spread) & (spread > 0)

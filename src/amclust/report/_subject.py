@@ -1,33 +1,45 @@
-"""What a report is about: the model, the rows, and what the one says about the other."""
+"""The rows of a report, and what the model answers about them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust._fitted import column_names
-from amclust._geometry import Geometry
 from amclust._network import Network
 from amclust._rows import TableRows
 from amclust._validation import validate_rows
+from amclust.report._numbers import ColumnFormat, column_formats
 
 if TYPE_CHECKING:
     from amclust._estimator import ClAM
 
-FloatArray = NDArray[np.floating[Any]]
+Floats = NDArray[np.float64]
 
 # Silhouettes and k-means look at no more rows than this, nor at more cells (but at some rows).
 MAX_ROWS, MAX_CELLS, MIN_ROWS = 10_000, 20_000_000, 2_000
-# Figures draw no more of these than this.
+# Figures draw no more rows than this.
 MAX_DRAWN = 2_000
-# A sparse table of more cells than this is not made dense.
+# A sparse matrix of more cells than this is not made dense.
 MAX_DENSE_CELLS = 50_000_000
+
+
+class Columns(NamedTuple):
+    """Statistics of the columns, in original units."""
+
+    mean: Floats  # NaN where a column has no value at all
+    std: Floats
+    min: Floats
+    max: Floats
+    constant: NDArray[np.bool_]
+    missing: NDArray[np.int64]
+    formats: Sequence[ColumnFormat]
 
 
 @dataclass(frozen=True)
@@ -35,23 +47,23 @@ class Subject:
     """The rows of a report and the answers of its model, each computed once."""
 
     model: ClAM
-    rows: FloatArray  # validated; NaN where a value is missing
+    rows: NDArray[np.floating[Any]]  # validated; NaN where a value is missing
     names: list[str]  # of the columns
     ids: Sequence[str] | None  # of the rows
     labels: NDArray[np.int32]  # -1 for noise
-    energy: NDArray[np.float64]
-    entropy: NDArray[np.float64]
+    energy: Floats
+    entropy: Floats
     random_state: int
 
     @classmethod
     def of(cls, model: ClAM, X: Any, ids: Any, random_state: int) -> Subject:
         """Ask the model about rows that are not yet validated."""
-        rows = dense_rows(validate_rows(model, X))
+        rows = _dense(validate_rows(model, X))
         return cls(
             model,
             rows,
             column_names(model.network_, X),
-            row_ids(frame_index(X) if ids is None else ids, len(rows)),
+            _row_ids(_frame_index(X) if ids is None else ids, len(rows)),
             *model.network_.answers(rows, n_jobs=model.n_jobs),
             random_state,
         )
@@ -62,78 +74,76 @@ class Subject:
         return self.model.network_
 
     @property
-    def geometry(self) -> Geometry:
-        """The units of the network."""
-        return self.network.geometry
-
-    @property
-    def n_jobs(self) -> int | None:
-        """How many threads the network may use."""
-        return self.model.n_jobs
-
-    @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.rows)
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters there are."""
+        """Number of clusters, empty ones included."""
         return self.network.n_clusters
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
-        """How many rows fall to each memory."""
-        return np.bincount(self.labels[self.clustered], minlength=self.n_clusters)
-
-    @cached_property
     def clustered(self) -> NDArray[np.bool_]:
-        """Which rows are in a cluster; the others are noise, out of reach of all memories."""
+        """Which rows are in a cluster; the others are noise."""
         return self.labels >= 0
 
-    @property
-    def noise(self) -> int:
-        """How many rows are in no cluster."""
+    @cached_property
+    def n_noise(self) -> int:
+        """Number of rows in no cluster."""
         return int(np.count_nonzero(~self.clustered))
 
     @cached_property
-    def missing(self) -> NDArray[np.int64]:
-        """How many values each column lacks."""
-        return np.count_nonzero(np.isnan(self.rows), axis=0)
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of rows in each cluster."""
+        return np.bincount(self.labels[self.clustered], minlength=self.n_clusters)
 
     @cached_property
     def columns(self) -> Columns:
-        """Mean, spread and kind of every column."""
-        return Columns.of(self)
+        """Statistics of the columns."""
+        stats = TableRows(self.rows).statistics(None, None, 1)
+        seen = stats.weight > 0
+        mean, std, low, high = (
+            np.where(seen, values, np.nan)
+            for values in (stats.mean, np.sqrt(stats.variance), stats.min, stats.max)
+        )
+        missing = np.count_nonzero(np.isnan(self.rows), axis=0)
+        formats = column_formats(self.rows[self.sample], std)
+        return Columns(mean, std, low, high, seen & (low == high), missing, formats)
+
+    @cached_property
+    def n_missing(self) -> int:
+        """Number of missing values."""
+        return int(self.columns.missing.sum())
 
     @cached_property
     def sample(self) -> NDArray[np.int64]:
         """The rows that silhouettes, k-means and figures look at; all where they are few."""
         most = min(MAX_ROWS, max(MIN_ROWS, MAX_CELLS // self.rows.shape[1]))
-        return pick_rows(self.n_rows, most, self.random_state)
+        return _pick(self.n_rows, most, self.random_state)
 
     @cached_property
     def drawn(self) -> NDArray[np.int64]:
         """The places, among the sampled rows, of those that figures draw."""
-        return pick_rows(len(self.sample), MAX_DRAWN, self.random_state)
-
-    @property
-    def sampled(self) -> bool:
-        """Whether these are fewer than all."""
-        return len(self.sample) < self.n_rows
-
-    @cached_property
-    def completed(self) -> FloatArray:
-        """The sampled rows, their missing values filled by the model."""
-        rows = self.rows[self.sample]
-        if self.missing.any():
-            rows = self.network.complete(rows, n_jobs=self.n_jobs)
-        return rows
+        return _pick(len(self.sample), MAX_DRAWN, self.random_state)
 
     @cached_property
     def scaled(self) -> NDArray[np.float32]:
-        """The same as the model measures distances: scaled, whitened or on the unit sphere."""
-        return self.geometry.measured(self.completed)
+        """The sampled rows as distances are measured: completed, then scaled or whitened."""
+        rows = self.rows[self.sample]
+        if self.n_missing:
+            rows = self.network.complete(rows, n_jobs=self.model.n_jobs)
+        return self.network.geometry.measured(rows)
+
+    @cached_property
+    def silhouettes(self) -> Floats:
+        """Silhouettes of the sampled rows; NaN for noise, and where there are no two clusters."""
+        labels = self.labels[self.sample]
+        if len(np.unique(labels[labels >= 0])) < 2:
+            return np.full(len(labels), np.nan)
+        return self.network.silhouette_values(
+            self.rows[self.sample], labels, max_rows=len(labels), n_jobs=self.model.n_jobs
+        )
 
     @cached_property
     def is_training_data(self) -> bool:
@@ -141,43 +151,13 @@ class Subject:
         return np.array_equal(self.labels, getattr(self.model, "labels_", ()))
 
     def row_name(self, row: int) -> str:
-        """Name a row by its id, else by its number."""
+        """Return the id of a row, else its number."""
         return self.ids[row] if self.ids is not None else str(row)
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Statistics of the columns, in original units."""
-
-    mean: NDArray[np.float64]  # NaN where a column has no value at all
-    spread: NDArray[np.float64]  # standard deviation
-    least: NDArray[np.float64]
-    greatest: NDArray[np.float64]
-    constant: NDArray[np.bool_]
-    # What a difference is multiplied with to be one of the scaled columns.
-    factor: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, subject: Subject) -> Columns:
-        """Measure the columns of all rows."""
-        stats = TableRows(subject.rows).statistics(None, None, 1)
-        seen = stats.weight > 0
-        mean, least, greatest = (
-            np.where(seen, values, np.nan) for values in (stats.mean, stats.min, stats.max)
-        )
-        spread = np.where(seen, np.sqrt(stats.variance), np.nan)
-        constant = seen & (least == greatest)
-        if subject.geometry.by_column:
-            factor = subject.geometry.column_scale
-        else:  # there is no scale of a single column
-            factor = 1 / np.where(spread > 0, spread, 1.0)
-        return cls(mean, spread, least, greatest, constant, factor)
-
-
-def dense_rows(X: Any) -> FloatArray:
-    """Return validated rows as an array."""
+def _dense(X: Any) -> NDArray[np.floating[Any]]:
     if not sparse.issparse(X):
-        rows: FloatArray = X
+        rows: NDArray[np.floating[Any]] = X
         return rows
     cells = X.shape[0] * X.shape[1]
     if cells > MAX_DENSE_CELLS:
@@ -190,7 +170,7 @@ def dense_rows(X: Any) -> FloatArray:
     return X.toarray()
 
 
-def frame_index(X: Any) -> list[str] | None:
+def _frame_index(X: Any) -> list[str] | None:
     """Return what a pandas frame calls its rows; None where it merely numbers them from 0."""
     index: Any = getattr(X, "index", None)
     # Lists have a method of that name, frames of polars have nothing.
@@ -201,8 +181,7 @@ def frame_index(X: Any) -> list[str] | None:
     return [", ".join(map(str, parts)) for parts in zip(*levels, strict=True)]
 
 
-def row_ids(ids: Any, n_rows: int) -> list[str] | None:
-    """Return the names of the rows as text."""
+def _row_ids(ids: Any, n_rows: int) -> list[str] | None:
     if ids is None:
         return None
     texts = [str(value) for value in ids]
@@ -212,8 +191,8 @@ def row_ids(ids: Any, n_rows: int) -> list[str] | None:
     return texts
 
 
-def pick_rows(n_rows: int, most: int, seed: int) -> NDArray[np.int64]:
-    """Return the numbers of all rows, or of a sample where there are more than ``most``."""
+def _pick(n_rows: int, most: int, seed: int) -> NDArray[np.int64]:
+    """Return the numbers of all rows, or of a sample where there are more than `most`."""
     if n_rows <= most:
         return np.arange(n_rows)
     return np.sort(np.random.default_rng(seed).choice(n_rows, most, replace=False))

@@ -1,19 +1,27 @@
-"""From a fitted model and a table to a page on disk."""
+"""From a fitted model and rows to a page on disk: facts and figures into the templates."""
 
 from __future__ import annotations
 
+import datetime
 import os
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from amclust._fitted import kind_of
+from amclust._fitted import fitted_clam
+from amclust._version import __version__
 from amclust.io.files import atomic_write
-from amclust.report._page import build_page
+from amclust.report import _numbers
+from amclust.report._facts import Facts
+from amclust.report._figures import figures_of
 from amclust.report._subject import Subject
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def write_report(
@@ -27,71 +35,53 @@ def write_report(
     random_state: Any = 0,
     overwrite: bool = True,
 ) -> Path:
-    """Write a report of a clustering as one HTML page that needs no network.
+    """Write a page about the clusters of a fitted model, with the parameters of `ClAM.report`."""
+    model = fitted_clam(model)
+    check_packages()
+    from plotly.offline import get_plotlyjs
 
-    Parameters
-    ----------
-    model : ClAM
-        A fitted estimator.
-
-    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Rows to report on, usually those of the fit; NaN where a value is missing. A sparse matrix
-        has to be small enough to be held dense.
-
-    path : str or path-like
-        The page, ``report.html`` for example. It appears whole or not at all.
-
-    ids : array-like of shape (n_samples,), default=None
-        Names of the rows; None: the index of a pandas frame, unless it merely numbers them,
-        otherwise their numbers, from 0.
-
-    title : str, default=None
-        Title of the page.
-
-    source : str, default=None
-        Where the rows come from, the name of a file for example.
-
-    random_state : int, RandomState instance or None, default=0
-        Determines the restarts of k-means, and the rows that stand for all in large tables.
-
-    overwrite : bool, default=True
-        Whether a file at `path` may be replaced.
-
-    Returns
-    -------
-    path : Path
-        Where the page is.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from sklearn.datasets import load_iris
-    >>> from amclust import ClAM
-    >>> from amclust.report import write_report
-    >>> X = load_iris(as_frame=True).data
-    >>> model = ClAM(n_clusters=3, random_state=0).fit(X)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_report(model, X, f"{folder}/iris.html", title="Iris")
-    ...     page.read_text(encoding="utf-8")[:15]
-    '<!doctype html>'
-    """
-    _check_model(model)
-    if find_spec("plotly") is None:
-        msg = 'a report needs plotly: pip install "amclust[plot]"'
-        raise ModuleNotFoundError(msg, name="plotly")
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     with atomic_write(path, overwrite=overwrite) as file:
-        subject = Subject.of(model, X, ids, seed)
-        page = build_page(subject, title=title, source=source)
-        file.write(page.encode("utf-8", errors="replace"))
+        facts = Facts(Subject.of(model, X, ids, seed))
+        today = datetime.date.today()
+        template = _environment().get_template("report.html")
+        page = template.stream(
+            title=title or (f"Clusters in {source}" if source else "A clustering"),
+            source=source,
+            facts=facts,
+            subject=facts.subject,
+            figures=figures_of(facts),
+            plotly=get_plotlyjs(),
+            version=__version__,
+            date=f"{today.day} {today:%B %Y}",
+        )
+        page.dump(file, encoding="utf-8", errors="replace")
     return Path(path)
 
 
-def _check_model(model: Any) -> None:
-    # Imported here: ClAM itself has a method that writes reports.
-    from amclust._estimator import ClAM
+def check_packages() -> None:
+    """Refuse to report where a package of the page is not installed."""
+    for package in ("jinja2", "plotly"):
+        if find_spec(package) is None:
+            msg = f'a report needs {package}: pip install "amclust[plot]"'
+            raise ModuleNotFoundError(msg, name=package)
 
-    if not isinstance(model, ClAM):
-        hint = ": pass its best_estimator_" if hasattr(model, "best_estimator_") else ""
-        msg = f"model must be a fitted ClAM, got {kind_of(model)}{hint}."
-        raise TypeError(msg)
+
+@cache
+def _environment() -> Environment:
+    """Return what fills the templates: all that is put into them is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("amclust.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters = ("shorten", "name_parts", "grouped", "counted", "share", "number", "fixed", "signed")
+    environment.filters.update({name: getattr(_numbers, name) for name in filters})
+    # `tojson` also escapes whatever could end a script element or begin a comment.
+    options = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
+    environment.policies["json.dumps_kwargs"] = options
+    return environment

@@ -1,1 +1,0 @@
-"""The sections of the page as HTML, one file each."""
