@@ -30,8 +30,8 @@ class Networks(NamedTuple):
     factor: Tensor  # (runs, 1, 1): f above
     step_size: float
     n_steps: int
-    cosine: bool  # else Euclidean
-    energy: Energy | None = None  # another one: then nothing of the closed form holds
+    cosine: bool  # whether rows and memories are directions
+    energy: Energy  # where it is another than the Euclidean or the cosine one, no closed form holds
 
     def logit_parts(self) -> tuple[Tensor, Tensor]:
         """Return what the logits are made of: bias (runs, k, 1) + pattern (runs, k, d) x state."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,13 @@ from amclust import _native
 from amclust.backends.base import Progress, TrainingSet
 from amclust.torch._training._adam import Adam, Rates
 from amclust.torch._training._adjoint import Networks
-from amclust.torch._training._batches import Costs, Evaluation
-from amclust.torch._training._objectives import OBJECTIVES, make_objective
+from amclust.torch._training._objectives import Costs, Evaluation, batches_of
 from amclust.torch._training._rows import Epoch, Rows
 from amclust.torch.energies import Cosine, Energy, Euclidean, find_energy, make_energy
 from amclust.torch.energies._arrays import learned_parameters, set_learned_values
 
-# Entries of the rows in one batch of a stack (by memories, where the energy has no closed form),
-# and of rows gathered ahead.
+# Entries of the rows in one batch of a stack (by memories, if the core has not the energy), and
+# of rows gathered ahead.
 MAX_STACKED, MAX_AHEAD = 2**24, 2**22
 
 
@@ -70,29 +70,22 @@ def train(
     for group in _groups(trainees):
         plan = group[0].plan
         k = len(plan.network.memories)
-        energy = _energy(data, plan, k, cosine=cosine)
-        cells = min(plan.batch_size, n_rows) * n_features * (1 if energy is None else k)
-        size = max(1, MAX_STACKED // cells)
-        if energy is not None and learned_parameters(energy):
-            size = 1
+        energy = _energy(data, k)
+        in_core = type(energy) in (Euclidean, Cosine)
+        cells = min(plan.batch_size, n_rows) * n_features * (1 if in_core else k)
+        size = 1 if learned_parameters(energy) else max(1, MAX_STACKED // cells)
         for at in range(0, len(group), size):
-            own = _energy(data, plan, k, cosine=cosine) if at else energy
+            own = _energy(data, k) if at else energy
             stack = Stack(rows, group[at : at + size], energy=own, cosine=cosine)
             records |= stack.train(progress)
     return [records[place] for place in range(len(plans))]
 
 
-def _energy(data: TrainingSet, plan: _native.Plan, k: int, *, cosine: bool) -> Energy | None:
-    """Return the energy to differentiate; None: the objective has a closed form."""
-    energy = make_energy(data.geometry.metric, dim=data.rows.n_features, n_memories=k)
-    if energy is None and data.geometry.energy not in ("euclidean", "cosine"):
-        energy = find_energy(data.geometry.energy, dim=data.rows.n_features, n_memories=k)
-    if type(energy) in (Euclidean, Cosine):
-        energy = None
-    objective = OBJECTIVES.get(plan.objective.name)
-    if energy is None and objective is not None and objective.closed_form is None:
-        energy = Cosine() if cosine else Euclidean()
-    return energy
+def _energy(data: TrainingSet, k: int) -> Energy:
+    """Return a new energy of the metric."""
+    size = {"dim": data.rows.n_features, "n_memories": k}
+    energy = make_energy(data.geometry.metric, **size)
+    return find_energy(data.geometry.energy, **size) if energy is None else energy
 
 
 def _groups(trainees: list[Trainee]) -> Iterator[list[Trainee]]:
@@ -121,17 +114,15 @@ class Stack:
     """Runs that differ only in seed, temperature, weights of the loss's parts and schedule."""
 
     def __init__(
-        self, rows: Rows, trainees: list[Trainee], *, energy: Energy | None, cosine: bool
+        self, rows: Rows, trainees: list[Trainee], *, energy: Energy, cosine: bool
     ) -> None:
         self._rows, self._trainees, self._device = rows, trainees, rows.device
         plan = trainees[0].plan
         network = plan.network
         self._learn_weights = plan.learn_weights
         self._fill = torch.from_numpy(plan.objective.fill).to(self._device)
-        self._objective = make_objective(rows, plan, energy)
+        self._batches = partial(batches_of(plan.objective.name, energy), rows, plan)
         self._records: dict[int, _native.Record] = {}
-        if energy is not None:
-            energy = energy.to(self._device)
         self._net = Networks(
             self._stacked([_last(t)[0] for t in trainees]),
             self._stacked([_last(t)[1] for t in trainees]),
@@ -140,7 +131,7 @@ class Stack:
             network.step_size,
             network.n_steps,
             cosine,
-            energy,
+            energy.to(self._device),
         )
         self._costs = Costs(
             self._numbers([t.plan.objective.anchor for t in trainees]),
@@ -158,7 +149,7 @@ class Stack:
         weight_moments = self._stacked([found.weight_moments for found in optimizers])[..., None]
         self._adam = Adam(moments[:, 0].contiguous(), moments[:, 1].contiguous())
         self._weight_adam = Adam(weight_moments[:, 0], weight_moments[:, 1])
-        self._learned = None if energy is None else LearnedEnergy.of(energy, plan)
+        self._learned = LearnedEnergy.of(energy, plan)
 
     @torch.no_grad()
     def train(self, progress: Progress | None) -> dict[int, _native.Record]:
@@ -206,7 +197,7 @@ class Stack:
         winners: list[Tensor] = []
         badness: list[Tensor] = []
         for part in epoch.parts(ahead):
-            batches = self._objective.prepare(part)
+            batches = self._batches(part)
             weights.append(batches.weight)
             for at in range(len(part.sizes)):
                 found = batches.evaluate(at, self._net, self._costs)
@@ -218,7 +209,7 @@ class Stack:
             trainee.steps += n_batches
         winner = torch.stack(winners, dim=1).flatten(1)
         weight = torch.cat(weights).transpose(0, 1).flatten(1)
-        if self._net.energy is not None:  # rows out of all reach fall to none
+        if self._net.energy.compact:  # rows out of all reach fall to none
             weight, winner = weight * (winner >= 0), winner.clamp(min=0)
         wins = torch.zeros_like(self._net.log_weights).scatter_add_(1, winner, weight)
         return (
