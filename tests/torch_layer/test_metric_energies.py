@@ -20,8 +20,9 @@ from amclust import ClAM, ClAMSearch
 from amclust._metrics import METRICS, NATIVE_METRICS
 from amclust._network import Want
 from amclust._objectives import OBJECTIVES, Objective, register_objective
-from amclust.torch import _answers, register_torch_objective
+from amclust.backends import torch as torch_backend
 from amclust.torch import functional as F
+from amclust.torch import register_torch_objective
 from amclust.torch._training import _objectives, train
 from amclust.torch.energies import (
     Cosine,
@@ -236,7 +237,7 @@ def test_balls_have_twice_the_scatter_as_radius():
 def test_answers_are_those_of_the_functions(metric, monkeypatch):
     model = make(metric).fit(X)
     network = model.network_
-    monkeypatch.setattr(_answers, "MAX_CELLS", 512 * 3 * 50)  # in several blocks
+    monkeypatch.setattr(torch_backend, "MAX_CELLS", 512 * 3 * 50)  # in several blocks
     energy, memories = network.energy_function, torch.tensor(network.memories)
     x = torch.from_numpy(network.geometry.to_core(X))
     given = {"energy": energy, "log_weights": torch.tensor(network.log_weights)}
