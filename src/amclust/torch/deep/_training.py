@@ -232,11 +232,10 @@ class Training:
         plan, history = self.plan, self.history
         if not history:
             losses = self.pretrain_losses
-            return f"pre-training, epoch {len(losses)} of {plan.pretrain_epochs}, loss {losses[-1]:.5g}"
-        record = history[epoch]
-        ratio = (
-            record.reconstruction / history[0].reconstruction if history[0].reconstruction else 1.0
-        )
+            epochs = f"epoch {len(losses)} of {plan.pretrain_epochs}"
+            return f"pre-training, {epochs}, loss {losses[-1]:.5g}"
+        record, first = history[epoch], history[0].reconstruction
+        ratio = record.reconstruction / first if first else 1.0
         return (
             f"epoch {record.epoch} of {plan.schedule.max_epochs}, recalled reconstruction "
             f"{record.recalled_reconstruction:.5g}, reconstruction {ratio:.3f} of pre-training's, "
