@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from amclust import _native
 from amclust.backends.base import Progress, TrainingSet
-from amclust.torch._training._adam import Adam, Rates
+from amclust.torch._training._adam import Learned, Rates
 from amclust.torch._training._adjoint import Networks
 from amclust.torch._training._objectives import Costs, Evaluation, batches_of
 from amclust.torch._training._rows import Epoch, Rows
@@ -41,10 +41,29 @@ class Trainee:
     run: _native.Run
     steps: int
 
-    @property
-    def start(self) -> _native.Network | _native.Record:
-        """What the memories come from: another network, or this run's record so far."""
-        return self.plan.network if self.plan.earlier is None else self.plan.earlier
+
+class Start(NamedTuple):
+    """Where a run begins that has no earlier training, whose record would have the same."""
+
+    memories: NDArray[np.float32]
+    last_memories: NDArray[np.float32]
+    log_weights: NDArray[np.float32]
+    last_log_weights: NDArray[np.float32]
+    energy: NDArray[np.float32]
+    last_energy: NDArray[np.float32]
+    moments: NDArray[np.float32]
+    weight_moments: NDArray[np.float32]
+    energy_moments: NDArray[np.float32]
+    steps: int
+
+
+def _start(plan: _native.Plan) -> Start | _native.Record:
+    """Return where a run begins, or what it goes on from."""
+    if plan.earlier is not None:
+        return plan.earlier
+    memories, log_weights, energy = plan.network.memories, plan.network.log_weights, plan.energy
+    values = memories, memories, log_weights, log_weights, energy, energy
+    return Start(*values, plan.moments, plan.weight_moments, plan.energy_moments, plan.steps)
 
 
 def train(
@@ -57,12 +76,7 @@ def train(
     rows = Rows.load(data, device)
     n_rows, n_features = rows.values.shape
     trainees = [
-        Trainee(
-            place,
-            plan,
-            _native.Run(plan, n_rows, data.weights),
-            plan.steps if plan.earlier is None else plan.earlier.steps,
-        )
+        Trainee(place, plan, _native.Run(plan, n_rows, data.weights), _start(plan).steps)
         for place, plan in enumerate(plans)
     ]
     records: dict[int, _native.Record] = {}
@@ -123,33 +137,38 @@ class Stack:
         self._fill = torch.from_numpy(plan.objective.fill).to(self._device)
         self._batches = partial(batches_of(plan.objective.name, energy), rows, plan)
         self._records: dict[int, _native.Record] = {}
+        starts = [_start(trainee.plan) for trainee in trainees]
+        self._memories = Learned(
+            self._stacked([start.last_memories for start in starts]),
+            self._stacked([start.memories for start in starts]),
+            self._stacked([start.moments for start in starts]),
+        )
+        self._log_weights = Learned(
+            self._stacked([start.last_log_weights for start in starts])[..., None],
+            self._stacked([start.log_weights for start in starts])[..., None],
+            self._stacked([start.weight_moments for start in starts])[..., None],
+        )
+        self._learned = [self._memories, self._log_weights]
+        energy = energy.to(self._device)
+        if parameters := learned_parameters(energy):  # then this is the only run
+            self._learned.append(_learned_energy(energy, parameters, plan))
         self._net = Networks(
-            self._stacked([_last(t)[0] for t in trainees]),
-            self._stacked([_last(t)[1] for t in trainees]),
+            self._memories.values,
+            self._log_weights.values[..., 0],
             beta := self._numbers([t.plan.network.beta for t in trainees]),
             (beta if cosine else 2 * beta)[:, None, None],
             network.step_size,
             network.n_steps,
             cosine,
-            energy.to(self._device),
+            energy,
         )
         self._costs = Costs(
             self._numbers([t.plan.objective.anchor for t in trainees]),
             self._numbers([t.plan.objective.tie for t in trainees]),
         )
-        self._best = (
-            self._stacked([t.start.memories for t in trainees]),
-            self._stacked([t.start.log_weights for t in trainees]),
-        )
         if cosine and trainees[0].run.epoch == 0:
             self._to_sphere()
-            self._best = self._net.memories.clone(), self._best[1]
-        optimizers = [t.plan if t.plan.earlier is None else t.plan.earlier for t in trainees]
-        moments = self._stacked([found.moments for found in optimizers])
-        weight_moments = self._stacked([found.weight_moments for found in optimizers])[..., None]
-        self._adam = Adam(moments[:, 0].contiguous(), moments[:, 1].contiguous())
-        self._weight_adam = Adam(weight_moments[:, 0], weight_moments[:, 1])
-        self._learned = LearnedEnergy.of(energy, plan)
+            self._memories.best = self._memories.values.clone()
 
     @torch.no_grad()
     def train(self, progress: Progress | None) -> dict[int, _native.Record]:
@@ -159,18 +178,13 @@ class Stack:
             runs = [trainee.run for trainee in self._trainees]
             seeds = [trainee.plan.objective.seed for trainee in self._trainees]
             epoch = Epoch.of(runs[0].epoch, seeds, [run.next_epoch() for run in runs])
-            # The memories whose loss an epoch measures: those before its only step, or those
-            # after its many.
+            # The values whose loss an epoch measures: those before its only step, or those after
+            # its many.
             single = len(epoch.sizes) == 1
-            measured = self._net.memories, self._net.log_weights
-            if single:
-                measured = self._net.memories.clone(), self._net.log_weights.clone()
-            if single and self._learned is not None:
-                self._learned.measure()
+            for learned in self._learned:
+                learned.measured = learned.values.clone() if single else learned.values
             losses, wins, badness = self._train_epoch(epoch)
-            if not single and self._learned is not None:
-                self._learned.measure()
-            self._keep_best(losses, (wins > 0).sum(axis=1), measured)
+            self._keep_best(losses, (wins > 0).sum(axis=1))
             if progress is not None:
                 for trainee, loss in zip(self._trainees, losses, strict=True):
                     progress(trainee.place, epoch.number, loss)
@@ -224,12 +238,11 @@ class Stack:
         if net.cosine:  # along the sphere
             along = (gradient * net.memories).sum(-1, keepdim=True)
             gradient = gradient - along * net.memories
-        self._adam.step(net.memories, gradient, rates)
+        self._memories.step(gradient, rates)
         if self._learn_weights:
-            by_weights = evaluation.by_log_weights[..., None]
-            self._weight_adam.step(net.log_weights[..., None], by_weights, rates)
-        if self._learned is not None and evaluation.by_energy is not None:
-            self._learned.step(evaluation.by_energy, rates)
+            self._log_weights.step(evaluation.by_log_weights[..., None], rates)
+        if evaluation.by_energy is not None:
+            self._learned[-1].step(evaluation.by_energy[None, :, None], rates)
         if net.cosine:
             self._to_sphere()
 
@@ -237,19 +250,15 @@ class Stack:
         norm = self._net.memories.norm(dim=-1, keepdim=True)
         self._net.memories.div_(torch.where(norm > 0, norm, 1.0))
 
-    def _keep_best(
-        self, losses: list[float], living: NDArray[np.int64], measured: tuple[Tensor, Tensor]
-    ) -> None:
+    def _keep_best(self, losses: list[float], living: NDArray[np.int64]) -> None:
         better = [
             at
             for at, trainee in enumerate(self._trainees)
             if trainee.run.is_best(losses[at], int(living[at]))
         ]
         if better:
-            for best, now in zip(self._best, measured, strict=True):
-                best[better] = now[better]
-            if self._learned is not None:
-                self._learned.keep()
+            for learned in self._learned:
+                learned.best[better] = learned.measured[better]
 
     def _reseed(self, wins: NDArray[Any], badness: Tensor) -> None:
         """Put memories that no row falls to on badly represented rows."""
@@ -264,10 +273,8 @@ class Stack:
             if self._rows.missing is not None:
                 rows = torch.where(self._rows.missing[index], self._fill, rows)
             moved = torch.from_numpy(empty[: len(picks)]).to(self._device)
-            self._net.memories[at, moved] = rows
-            self._net.log_weights[at, moved] = 0.0
-            for adam in (self._adam, self._weight_adam):
-                adam.first[at, moved] = adam.second[at, moved] = 0.0
+            self._memories.replace(at, moved, rows)
+            self._log_weights.replace(at, moved, 0.0)
             if self._net.cosine:
                 self._to_sphere()
 
@@ -288,90 +295,44 @@ class Stack:
             if trainee.run.done:
                 self._records[trainee.place] = self._finish(at, trainee)
         self._trainees = [self._trainees[at] for at in staying]
+        for learned in self._learned:
+            learned.stay(staying)
         net = self._net
         self._net = net._replace(
-            memories=net.memories[staying],
-            log_weights=net.log_weights[staying],
+            memories=self._memories.values,
+            log_weights=self._log_weights.values[..., 0],
             beta=net.beta[staying],
             factor=net.factor[staying],
         )
         self._costs = Costs(*(cost[staying] for cost in self._costs))
-        self._best = self._best[0][staying], self._best[1][staying]
-        for adam in (self._adam, self._weight_adam):
-            adam.first, adam.second = adam.first[staying], adam.second[staying]
 
     def _finish(self, at: int, trainee: Trainee) -> _native.Record:
-        net, adam, weight_adam = self._net, self._adam, self._weight_adam
-        last = _array(net.memories[at]), _array(net.log_weights[at])
-        best = _array(self._best[0][at]), _array(self._best[1][at])
-        keep_last = trainee.plan.keep_last
-        energy: tuple[NDArray[np.float32], ...] = ()
-        if self._learned is not None:
-            energy = self._learned.state(keep_last=keep_last)
+        memories, *others = (
+            learned.record(at, keep_last=trainee.plan.keep_last) for learned in self._learned
+        )
+        log_weights, *energy = ([values[..., 0] for values in arrays] for arrays in others)
         return trainee.run.finish(
-            *(last if keep_last else best),
-            *last,
-            _array(torch.stack([adam.first[at], adam.second[at]])),
-            _array(torch.stack([weight_adam.first[at], weight_adam.second[at]])[..., 0]),
+            memories[0],
+            log_weights[0],
+            memories[1],
+            log_weights[1],
+            memories[2],
+            log_weights[2],
             trainee.steps,
-            *energy,
+            *(array for arrays in energy for array in arrays),
         )
 
 
-def _last(trainee: Trainee) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the memories and log-weights that training goes on from."""
-    if trainee.plan.earlier is None:
-        return trainee.plan.network.memories, trainee.plan.network.log_weights
-    return trainee.plan.earlier.last_memories, trainee.plan.earlier.last_log_weights
-
-
-def _array(values: Tensor) -> NDArray[np.float32]:
-    return np.ascontiguousarray(values.cpu().numpy().copy())
-
-
-class LearnedEnergy:
-    """The parameters of an energy that are learned with the memories of a single run."""
-
-    def __init__(self, energy: Energy, best: Tensor, moments: Tensor) -> None:
-        self._parameters = learned_parameters(energy)
-        self._best, self._measured = best, best
-        self._adam = Adam(moments[0][None, None], moments[1][None, None])
-
-    @classmethod
-    def of(cls, energy: Energy, plan: _native.Plan) -> LearnedEnergy | None:
-        """Begin where a plan does; None: there is nothing to learn."""
-        parameters = learned_parameters(energy)
-        if not parameters:
-            return None
-        now = parameters_to_vector(parameters).detach()
-        best, last, moments = plan.energy, plan.energy, plan.energy_moments
-        if plan.earlier is not None:
-            earlier = plan.earlier
-            best, last, moments = earlier.energy, earlier.last_energy, earlier.energy_moments
-        if len(last):
-            set_learned_values(energy, last)
-        found = torch.tensor(best).to(now) if len(best) else now
-        start = now.new_zeros(2, len(now))
-        if moments.size:
-            start = torch.tensor(moments).to(now)
-        return cls(energy, found, start)
-
-    def measure(self) -> None:
-        """Note the parameters whose loss an epoch measures."""
-        self._measured = parameters_to_vector(self._parameters).detach().clone()
-
-    def keep(self) -> None:
-        """Note that those were the best so far."""
-        self._best = self._measured
-
-    def step(self, gradient: Tensor, rates: tuple[Tensor, Tensor]) -> None:
-        """Take a step down the gradient."""
-        values = parameters_to_vector(self._parameters).detach().clone()
-        self._adam.step(values[None, None], gradient[None, None], rates)
-        vector_to_parameters(values, self._parameters)
-
-    def state(self, *, keep_last: bool) -> tuple[NDArray[np.float32], ...]:
-        """Return the parameters that were found, the last ones, and the moments of the latter."""
-        last = _array(parameters_to_vector(self._parameters).detach())
-        moments = torch.stack([self._adam.first[0, 0], self._adam.second[0, 0]])
-        return last if keep_last else _array(self._best), last, _array(moments)
+def _learned_energy(energy: Energy, parameters: list[nn.Parameter], plan: _native.Plan) -> Learned:
+    """Return the parameters of an energy, where a plan begins with them; they follow its values."""
+    start = _start(plan)
+    if len(start.last_energy):
+        set_learned_values(energy, start.last_energy)
+    values = parameters_to_vector(parameters).detach().clone()
+    best, moments = values.clone(), values.new_zeros(2, len(values))
+    if len(start.energy):
+        best = torch.tensor(start.energy).to(values)
+    if start.energy_moments.size:
+        moments = torch.tensor(start.energy_moments).to(values)
+    vector_to_parameters(values, parameters)
+    return Learned(values[None, :, None], best[None, :, None], moments[None, ..., None])
