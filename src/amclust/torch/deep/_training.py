@@ -131,7 +131,7 @@ class Schedule(NamedTuple):
     def best(self, history: Sequence[Epoch]) -> int:
         """Return the epoch to keep: the best silhouette within the bound, with all clusters living.
 
-        Where clusters died in all epochs, as few as possible did. Epoch 0 is within the bound; it
+        Where every epoch has empty clusters, as few as possible. Epoch 0 is within the bound; it
         is kept only where no other epoch is its equal in these.
         """
         bound = self.max_reconstruction * history[0].reconstruction
