@@ -79,17 +79,10 @@ class Trajectory(NamedTuple):
 
 
 def recall(net: Networks, start: Tensor, amount: Tensor | float) -> Trajectory:
-    """Carry states on.
+    """Carry states (runs, d, n) on, one a column.
 
-    Parameters
-    ----------
-    net : Networks
-        The networks.
-    start : Tensor of shape (runs, d, n)
-        First states, one a column.
-    amount : float or Tensor of shape (runs, d, n)
-        Part of the way to the pull that a step goes. A number: all coordinates move, and states
-        of the cosine energy stay on the sphere.
+    A step goes ``amount`` of the way to the pull, a number or a tensor like ``start``. With a
+    number all coordinates move, and states of the cosine energy stay on the sphere.
     """
     bias, patterns = net.logit_parts()
     bias = bias.expand(-1, -1, start.shape[2]).contiguous()

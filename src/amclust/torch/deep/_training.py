@@ -181,16 +181,8 @@ class Plan(NamedTuple):
 class Training:
     """A fit in progress. Between two epochs its whole state can be had, saved and put back.
 
-    Parameters
-    ----------
-    network : DeepNetwork
-        Trained in place.
-    rows : Tensor of shape (n_samples, n_features)
-        On the device of the network.
-    plan : Plan
-        How to train.
-    seed : int
-        All that is drawn follows from it.
+    The network is trained in place, on rows that are on its device; all that is drawn follows from
+    the seed.
     """
 
     def __init__(self, network: DeepNetwork, rows: Tensor, plan: Plan, seed: int) -> None:
