@@ -44,6 +44,16 @@ def _delegated(name: str) -> Callable[..., Any]:
     return method
 
 
+def _of_best(name: str, doc: str) -> Any:
+    """Return a property that is an attribute of the best estimator."""
+
+    def attribute(self: ClAMSearch) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, name)
+
+    return property(attribute, doc=doc)
+
+
 @documented(ROWS)
 class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
     """Search for the best ClAM under a budget, by successive halving.
@@ -280,25 +290,10 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
     save = _delegated("save")
     report = _delegated("report")
 
-    @property
-    def labels_(self) -> NDArray[np.int32]:
-        """Cluster of each row of the training data in the best run."""
-        return self._best("labels_")
-
-    @property
-    def cluster_centers_(self) -> NDArray[Any]:
-        """The memories of the best run."""
-        return self._best("cluster_centers_")
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features seen during fit."""
-        return self._best("n_features_in_")
-
-    @property
-    def feature_names_in_(self) -> NDArray[np.object_]:
-        """Names of features seen during fit."""
-        return self._best("feature_names_in_")
+    labels_: NDArray[np.int32] = _of_best("labels_", "Cluster of each row of the training data.")
+    cluster_centers_: NDArray[Any] = _of_best("cluster_centers_", "The memories of the best run.")
+    n_features_in_: int = _of_best("n_features_in_", "Number of features seen during fit.")
+    feature_names_in_: NDArray[np.object_] = _of_best("feature_names_in_", "Names of features.")
 
     @property
     def results_(self) -> Any:
@@ -319,10 +314,6 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         return DataFrame(columns)
 
     # --- what is searched -----------------------------------------------------------------------
-
-    def _best(self, name: str) -> Any:
-        check_is_fitted(self)
-        return getattr(self.best_estimator_, name)
 
     def _numbers_of_clusters(self) -> list[int]:
         numbers = list(np.asarray(self.n_clusters).ravel().tolist())
@@ -366,15 +357,8 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _rungs(self, space: Space, n_init: int, parts: int) -> list[Rung]:
         if self.budget is not None:
-            return plan_rungs(
-                space.size,
-                n_init,
-                self.budget,
-                parts,
-                self.max_epochs,
-                self.min_epochs,
-                self.eta,
-            )
+            limits = self.max_epochs, self.min_epochs, self.eta
+            return plan_rungs(space.size, n_init, self.budget, parts, *limits)
         if space.size is None:
             msg = (
                 "budget=None trains every configuration of the space, which has no end where "

@@ -26,7 +26,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from amclust import ClAM, ClAMSearch, _native
 from amclust.torch import functional as F
-from amclust.torch._training import _closed_form, _stack, train
+from amclust.torch._training import _objectives, _stack, train
 from amclust.torch._training._adjoint import Networks, recall
 from amclust.torch.energies import Cosine, Euclidean
 
@@ -171,7 +171,7 @@ def test_memory_is_bounded_without_a_trace(monkeypatch, objective):
     before = train(training_set(X), plans, CPU)
     monkeypatch.setattr(_stack, "MAX_STACKED", 2 * 32 * X.shape[1])
     states = 9 * 2 * X.shape[1] * plans[0].network.n_steps
-    monkeypatch.setattr(_closed_form, "MAX_STATES", states)
+    monkeypatch.setattr(_objectives, "MAX_STATES", states)
     after = train(training_set(X), plans, CPU)
     for one, other in zip(before, after, strict=True):
         assert_allclose(one.last_memories, other.last_memories, rtol=1e-4, atol=1e-4)
@@ -284,7 +284,7 @@ def test_the_gradient_is_that_of_autograd(cosine, free):
 
     factor = (beta if cosine else 2 * beta)[:, None, None]
     with torch.no_grad():
-        net = Networks(memories, log_weights, beta, factor, 0.4, 3, cosine)
+        net = Networks(memories, log_weights, beta, factor, 0.4, 3, cosine, energy)
         start = x if hidden is None else torch.where(hidden, 0.2, x)
         amount = 0.4 if hidden is None else 0.4 * hidden.mT.double()
         trajectory = recall(net, start.mT, amount)

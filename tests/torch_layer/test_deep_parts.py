@@ -13,21 +13,22 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from amclust.torch import AssociativeMemory, functional  # noqa: E402
-from amclust.torch.deep._objective import (  # noqa: E402
-    RECIPE,
-    Batch,
-    agreement,
-    recalled_reconstruction,
-    reconstruction,
-    total_loss,
-)
-from amclust.torch.deep._schedule import Epoch, Schedule  # noqa: E402
 from amclust.torch.deep._seeding import (  # noqa: E402
     SEEDINGS,
     leading_eigenvectors,
     neighbour_graph,
     seed_by_clam,
     seed_by_graph,
+)
+from amclust.torch.deep._training import (  # noqa: E402
+    RECIPE,
+    Batch,
+    Epoch,
+    Schedule,
+    agreement,
+    recalled_reconstruction,
+    reconstruction,
+    total_loss,
 )
 
 # --- seeding ------------------------------------------------------------------------------------

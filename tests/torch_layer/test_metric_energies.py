@@ -20,8 +20,9 @@ from amclust import ClAM, ClAMSearch
 from amclust._metrics import METRICS, NATIVE_METRICS
 from amclust._network import Want
 from amclust._objectives import OBJECTIVES, Objective, register_objective
-from amclust.torch import _answers, register_torch_objective
+from amclust.backends import torch as torch_backend
 from amclust.torch import functional as F
+from amclust.torch import register_torch_objective
 from amclust.torch._training import _objectives, train
 from amclust.torch.energies import (
     Cosine,
@@ -236,7 +237,7 @@ def test_balls_have_twice_the_scatter_as_radius():
 def test_answers_are_those_of_the_functions(metric, monkeypatch):
     model = make(metric).fit(X)
     network = model.network_
-    monkeypatch.setattr(_answers, "MAX_CELLS", 512 * 3 * 50)  # in several blocks
+    monkeypatch.setattr(torch_backend, "MAX_CELLS", 512 * 3 * 50)  # in several blocks
     energy, memories = network.energy_function, torch.tensor(network.memories)
     x = torch.from_numpy(network.geometry.to_core(X))
     given = {"energy": energy, "log_weights": torch.tensor(network.log_weights)}
@@ -342,8 +343,7 @@ def spread(monkeypatch):
 @pytest.mark.parametrize(
     "metric", ["euclidean", "cosine", "manhattan", Mahalanobis(3, learn=False)], ids=str
 )
-def test_an_objective_of_ones_own_is_trained(spread, metric, monkeypatch):
-    monkeypatch.setattr("amclust.torch._training._stack.OBJECTIVES", _objectives.OBJECTIVES)
+def test_an_objective_of_ones_own_is_trained(spread, metric):
     model = make(metric, objective="spread", init=X[[0, 1, 5]], max_epochs=30).fit(X)
     assert adjusted_rand_score(TRUTH, model.labels_) > 0.9
     assert model.loss_curve_[-1] < model.loss_curve_[0]
@@ -363,9 +363,7 @@ def test_an_objective_without_a_torch_function(spread):
 
 
 def test_a_loss_of_the_wrong_shape(spread):
-    _objectives.OBJECTIVES["spread"] = _objectives.TorchObjective(
-        lambda x, memories, beta, **settings: memories.sum()
-    )
+    _objectives.OBJECTIVES["spread"] = lambda x, memories, beta, **settings: memories.sum()
     with pytest.raises(ValueError, match=r"one loss per run, of shape \(2,\), got \(\)"):
         make("manhattan", objective="spread").fit(X)
 

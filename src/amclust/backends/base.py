@@ -24,72 +24,21 @@ Progress = Callable[[int, int, float], None]
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """The rows to train on.
+    """The rows to train on."""
 
-    Attributes
-    ----------
-    rows : _native.Rows
-        All rows, in core units.
-
-    geometry : Geometry
-        These units.
-
-    indices : ndarray or None
-        The rows that are trained on; None: all.
-
-    weights : ndarray or None
-        Of these rows, with mean 1; None: all 1.
-
-    counts : ndarray or None
-        The same as given: how many rows each stands for.
-
-    judged : Judged
-        The rows on which restarts are judged.
-
-    has_missing : bool
-        Whether values are missing in the rows that are trained on.
-
-    threads : int
-        How many threads to use. Results do not depend on it.
-    """
-
-    rows: _native.Rows
-    geometry: Geometry
-    indices: Indices | None
-    weights: Weights | None
-    counts: Weights | None
-    judged: Judged
-    has_missing: bool
-    threads: int
+    rows: _native.Rows  # all of them, in core units
+    geometry: Geometry  # these units
+    indices: Indices | None  # the rows that are trained on; None: all
+    weights: Weights | None  # of these rows, with mean 1; None: all 1
+    counts: Weights | None  # the same as given: how many rows each stands for
+    judged: Judged  # the rows on which restarts are judged
+    has_missing: bool  # in the rows that are trained on
+    threads: int  # results do not depend on it
 
     @property
     def n_rows(self) -> int:
         """How many rows are trained on."""
         return self.rows.n_rows if self.indices is None else len(self.indices)
-
-
-class Seeding(Protocol):
-    """Initial memories, and how far rows are from them."""
-
-    @property
-    def memories(self) -> NDArray[np.float32]:
-        """The memories, in core units."""
-
-    @property
-    def mean_square(self) -> float:
-        """Mean squared distance of a row to its memory."""
-
-    @property
-    def median_gap(self) -> float:
-        """Median difference between the distances to the second nearest and the nearest memory."""
-
-    @property
-    def total_square(self) -> float:
-        """Mean squared distance of a row to the mean of all."""
-
-    @property
-    def distinct(self) -> int:
-        """Fewer than memories: there are no more distinct rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,48 +59,8 @@ class EnergySeeding:
     compact: bool  # its memories have a bounded reach
 
 
-class Answers(Protocol):
-    """What a network says about rows, in core units; what was not asked is empty."""
-
-    @property
-    def labels(self) -> NDArray[np.int32]:
-        """The memory that each row falls to; -1: none."""
-
-    @property
-    def counts(self) -> NDArray[np.float64]:
-        """How many rows carry each label."""
-
-    @property
-    def memberships(self) -> NDArray[np.float32]:
-        """How strongly each memory attracts each row."""
-
-    @property
-    def energy(self) -> NDArray[np.float32]:
-        """The energies of the rows."""
-
-    @property
-    def entropy(self) -> NDArray[np.float32]:
-        """The entropies of the memberships."""
-
-    @property
-    def square_distances(self) -> NDArray[np.float32]:
-        """The distances of rows to memories by which these attract: squares, by default."""
-
-    @property
-    def state(self) -> NDArray[np.float32]:
-        """Where the dynamics carries the rows."""
-
-    @property
-    def trajectory(self) -> NDArray[np.float32]:
-        """The states in between."""
-
-    @property
-    def filled(self) -> NDArray[np.float32]:
-        """The rows, their missing values filled."""
-
-    @property
-    def row_scale(self) -> NDArray[np.float32]:
-        """Lengths of the rows, where they are directions."""
+# Initial memories, in core units, and how far rows are from them.
+Seeding = _native.Seeding | EnergySeeding
 
 
 def _empty() -> NDArray[np.float32]:
@@ -160,18 +69,26 @@ def _empty() -> NDArray[np.float32]:
 
 @dataclass(frozen=True, eq=False)
 class EnergyAnswers:
-    """The answers of a network whose energy the core does not have."""
+    """The answers of a network whose energy the core does not have; what was not asked is empty."""
 
+    # The memory that each row falls to (-1: none), and how many rows carry each label.
     labels: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     counts: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    # How strongly each memory attracts each row.
     memberships: NDArray[np.float32] = field(default_factory=_empty)
     energy: NDArray[np.float32] = field(default_factory=_empty)
-    entropy: NDArray[np.float32] = field(default_factory=_empty)
+    entropy: NDArray[np.float32] = field(default_factory=_empty)  # of the memberships
+    # The distances of rows to memories by which these attract: squares, by default.
     square_distances: NDArray[np.float32] = field(default_factory=_empty)
+    # Where the dynamics carries the rows, and the states in between.
     state: NDArray[np.float32] = field(default_factory=_empty)
     trajectory: NDArray[np.float32] = field(default_factory=_empty)
-    filled: NDArray[np.float32] = field(default_factory=_empty)
-    row_scale: NDArray[np.float32] = field(default_factory=_empty)
+    filled: NDArray[np.float32] = field(default_factory=_empty)  # rows without missing values
+    row_scale: NDArray[np.float32] = field(default_factory=_empty)  # lengths of directions
+
+
+# What a network says about rows, in core units.
+Answers = _native.Answers | EnergyAnswers
 
 
 class EnergyFunction(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from amclust.torch import functional as F
-from amclust.torch._dynamics import Backward
+from amclust.torch._dynamics import BACKWARD, Backward
 from amclust.torch.energies import Energy, Weighted, find_energy
+from amclust.torch.energies._base import keep
 from amclust.torch.energies._weighted import log_strengths
 
 
@@ -99,26 +100,23 @@ class AssociativeMemory(nn.Module):
         if not 0 < step_size <= 1:
             message = f"step_size must be in (0, 1], got {step_size}"
             raise ValueError(message)
-        if backward not in ("store", "checkpoint", "implicit"):
+        if backward not in BACKWARD:
             message = f"backward must be 'store', 'checkpoint' or 'implicit', got {backward!r}"
             raise ValueError(message)
         self.n_memories, self.dim = n_memories, dim
         self.n_steps, self.step_size, self.backward = n_steps, step_size, backward
         self.memories = nn.Parameter(torch.empty(n_memories, dim))
-        self.energy_function = _energy(energy, n_memories, dim, weights)
+        self.energy_function = find_energy(energy, dim=dim, n_memories=n_memories)
+        if isinstance(self.energy_function, Weighted) and weights is not None:
+            message = "weights must be None with an energy that is Weighted: it has the weights"
+            raise ValueError(message)
         log_weights = _log_weights(weights, n_memories)
         self._first_beta = float(beta)
         self._first_weights = None if log_weights is None else log_weights.exp().tolist()
-        self._keep("log_beta", torch.empty(()), learn_beta)
-        self._keep("log_weights", log_weights, isinstance(weights, str))
+        keep(self, "log_beta", torch.empty(()), learn=learn_beta)
+        keep(self, "log_weights", log_weights, learn=isinstance(weights, str))
         self.reset_parameters(generator)
         self.to(device=device, dtype=dtype)
-
-    def _keep(self, name: str, value: Tensor | None, learn: bool) -> None:
-        if learn and value is not None:
-            self.register_parameter(name, nn.Parameter(value))
-        else:
-            self.register_buffer(name, value)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Draw the memories anew, from the standard normal distribution; the rest is as given."""
@@ -188,17 +186,7 @@ class AssociativeMemory(nn.Module):
         Tensor like ``x``
         """
         rows, absent = self._rows(x, missing)
-        state = F.recall(
-            rows,
-            self.memories,
-            self.beta,
-            n_steps=self.n_steps,
-            step_size=self.step_size,
-            missing=absent,
-            energy=self.energy_function,
-            log_weights=self.log_weights,
-            backward=self.backward,
-        )
+        state = self._ask(F.recall, rows, missing=absent, backward=self.backward, **self._steps)
         return state.reshape(x.shape)
 
     def complete(self, x: Tensor, missing: Tensor) -> Tensor:
@@ -209,39 +197,17 @@ class AssociativeMemory(nn.Module):
     def assign(self, x: Tensor, missing: Tensor | None = None) -> Tensor:
         """Return the memory that every row is carried to, (...); -1: noise."""
         rows, absent = self._rows(x, missing)
-        labels = F.assign(
-            rows,
-            self.memories,
-            self.beta,
-            n_steps=self.n_steps,
-            step_size=self.step_size,
-            missing=absent,
-            energy=self.energy_function,
-            log_weights=self.log_weights,
-        )
+        labels = self._ask(F.assign, rows, missing=absent, **self._steps)
         return labels.reshape(x.shape[:-1])
 
     def memberships(self, x: Tensor, missing: Tensor | None = None) -> Tensor:
         """Return how much every row belongs to every memory, (..., n_memories)."""
-        p = F.memberships(
-            self._state(x, missing),
-            self.memories,
-            self.beta,
-            energy=self.energy_function,
-            log_weights=self.log_weights,
-        )
+        p = self._ask(F.memberships, self._state(x, missing))
         return p.reshape(*x.shape[:-1], self.n_memories)
 
     def energy(self, x: Tensor, missing: Tensor | None = None) -> Tensor:
         """Return the energy of every row, (...)."""
-        energy = F.energy(
-            self._state(x, missing),
-            self.memories,
-            self.beta,
-            energy=self.energy_function,
-            log_weights=self.log_weights,
-        )
-        return energy.reshape(x.shape[:-1])
+        return self._ask(F.energy, self._state(x, missing)).reshape(x.shape[:-1])
 
     def extra_repr(self) -> str:
         """Return the parameters for the printed form."""
@@ -261,6 +227,15 @@ class AssociativeMemory(nn.Module):
         if self.backward != "store":
             parts.append(f"backward={self.backward!r}")
         return ", ".join(parts)
+
+    @property
+    def _steps(self) -> dict[str, Any]:
+        return {"n_steps": self.n_steps, "step_size": self.step_size}
+
+    def _ask(self, function: Callable[..., Tensor], rows: Tensor, **more: Any) -> Tensor:
+        """Ask a function of tensors about rows, with the network that the layer is."""
+        network = {"energy": self.energy_function, "log_weights": self.log_weights}
+        return function(rows, self.memories, self.beta, **network, **more)
 
     def _rows(self, x: Tensor, missing: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Return the input as (n, dim)."""
@@ -286,26 +261,7 @@ class AssociativeMemory(nn.Module):
     def _completed(self, rows: Tensor, missing: Tensor | None) -> Tensor:
         if missing is None:
             return rows
-        return F.complete(
-            rows,
-            self.memories,
-            self.beta,
-            missing=missing,
-            n_steps=self.n_steps,
-            step_size=self.step_size,
-            energy=self.energy_function,
-            log_weights=self.log_weights,
-            backward=self.backward,
-        )
-
-
-def _energy(energy: Energy | str, n_memories: int, dim: int, weights: Any) -> Energy:
-    """Return the energy, if it suits rows and memories of this size."""
-    found = find_energy(energy, dim=dim, n_memories=n_memories)
-    if isinstance(found, Weighted) and weights is not None:
-        message = "weights must be None with an energy that is Weighted: it has the weights"
-        raise ValueError(message)
-    return found
+        return self._ask(F.complete, rows, missing=missing, backward=self.backward, **self._steps)
 
 
 def _log_weights(weights: str | Sequence[float] | Tensor | None, n_memories: int) -> Tensor | None:

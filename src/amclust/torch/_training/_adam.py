@@ -1,4 +1,4 @@
-"""Adam on stacked parameters, as in the core."""
+"""What is learned in a stack of runs, by Adam as in the core."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
@@ -33,15 +34,32 @@ class Rates:
         return self._root[batch], self._floor[batch]
 
 
-class Adam:
-    """Adam's moments of stacked parameters, (runs, ..., ...)."""
+class Learned:
+    """Stacked values that are learned, (runs, ..., ...): now, at their best, and Adam's moments."""
 
-    def __init__(self, first: Tensor, second: Tensor) -> None:
-        self.first, self.second = first, second
+    def __init__(self, values: Tensor, best: Tensor, moments: Tensor) -> None:
+        self.values, self.best, self.measured = values, best, values
+        self.first, self.second = moments[:, 0].contiguous(), moments[:, 1].contiguous()
 
-    def step(self, values: Tensor, gradient: Tensor, rates: tuple[Tensor, Tensor]) -> None:
-        """Change the values in place."""
+    def step(self, gradient: Tensor, rates: tuple[Tensor, Tensor]) -> None:
+        """Change the values in place, down the gradient."""
         root, floor = rates
         self.first.lerp_(gradient, 1 - BETA1)
         self.second.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
-        values.addcdiv_(self.first, torch.addcmul(floor, self.second.sqrt(), root), value=-1)
+        self.values.addcdiv_(self.first, torch.addcmul(floor, self.second.sqrt(), root), value=-1)
+
+    def replace(self, run: int, places: Tensor, values: Tensor | float) -> None:
+        """Put other values in some places of a run, without a past."""
+        self.values[run, places] = values
+        self.first[run, places] = self.second[run, places] = 0.0
+
+    def stay(self, runs: list[int]) -> None:
+        """Go on with these runs only."""
+        self.values, self.best = self.values[runs], self.best[runs]
+        self.first, self.second = self.first[runs], self.second[runs]
+
+    def record(self, run: int, *, keep_last: bool) -> list[NDArray[np.float32]]:
+        """Return what a run has found, its last values, and the moments of the latter."""
+        last, moments = self.values[run], torch.stack([self.first[run], self.second[run]])
+        found = (last if keep_last else self.best[run], last, moments)
+        return [np.ascontiguousarray(values.cpu().numpy().copy()) for values in found]

@@ -30,8 +30,8 @@ class Networks(NamedTuple):
     factor: Tensor  # (runs, 1, 1): f above
     step_size: float
     n_steps: int
-    cosine: bool  # else Euclidean
-    energy: Energy | None = None  # another one: then nothing of the closed form holds
+    cosine: bool  # whether rows and memories are directions
+    energy: Energy  # where it is another than the Euclidean or the cosine one, no closed form holds
 
     def logit_parts(self) -> tuple[Tensor, Tensor]:
         """Return what the logits are made of: bias (runs, k, 1) + pattern (runs, k, d) x state."""
@@ -79,17 +79,10 @@ class Trajectory(NamedTuple):
 
 
 def recall(net: Networks, start: Tensor, amount: Tensor | float) -> Trajectory:
-    """Carry states on.
+    """Carry states (runs, d, n) on, one a column.
 
-    Parameters
-    ----------
-    net : Networks
-        The networks.
-    start : Tensor of shape (runs, d, n)
-        First states, one a column.
-    amount : float or Tensor of shape (runs, d, n)
-        Part of the way to the pull that a step goes. A number: all coordinates move, and states
-        of the cosine energy stay on the sphere.
+    A step goes ``amount`` of the way to the pull, a number or a tensor like ``start``. With a
+    number all coordinates move, and states of the cosine energy stay on the sphere.
     """
     bias, patterns = net.logit_parts()
     bias = bias.expand(-1, -1, start.shape[2]).contiguous()

@@ -1,26 +1,51 @@
-"""The objectives that can be trained in torch: a table of losses, differentiated by autograd.
+"""What is minimised in torch, and what a batch of rows gives: loss, gradient, winners.
 
-A loss is a function of rows, memories and temperature, with any energy. Those of the paper have a
-closed form for the Euclidean and the cosine energy beside it (`_closed_form.py`).
+A loss is a function of rows, memories and temperature, differentiated by autograd with any energy.
+Completion and reconstruction have a closed form for the Euclidean and the cosine energy, the fast
+path of training (`_adjoint.py`). What does not depend on the memories is made for many batches at
+once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from amclust import _native
 from amclust.torch import functional as F
-from amclust.torch._training import _closed_form
-from amclust.torch._training._adjoint import Networks
-from amclust.torch._training._batches import Costs, Evaluation, Objective
+from amclust.torch._training._adjoint import Networks, recall
 from amclust.torch._training._rows import Epoch, Rows, draw_hidden
-from amclust.torch.energies import Energy
+from amclust.torch.energies import Cosine, Energy, Euclidean
 from amclust.torch.energies._arrays import learned_parameters
+
+# Entries of the states that are kept for a gradient.
+MAX_STATES = 2**25
+
+
+class Costs(NamedTuple):
+    """What the parts of the silhouette objective cost, (runs,)."""
+
+    anchor: Tensor
+    tie: Tensor
+
+
+class Evaluation(NamedTuple):
+    """What a batch gives."""
+
+    loss: Tensor  # (runs,)
+    by_memories: Tensor  # its gradients
+    by_log_weights: Tensor
+    winner: Tensor  # (runs, n): the memory that each row falls to; -1: none
+    badness: Tensor  # (runs, n): how badly the memories represent each row
+    by_energy: Tensor | None = None  # (parameters,), where the energy has any
+
+
+# --- losses ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -34,6 +59,11 @@ class BatchSettings:
     anchor: Tensor  # (runs,)
     tie: Tensor  # (runs,)
     draw_hidden: Callable[[], Tensor]  # gives a bool Tensor (runs, n, d), drawn as in the core
+
+    @property
+    def dynamics(self) -> dict[str, Any]:
+        """How states are carried, as the functions of tensors take it."""
+        return {"n_steps": self.n_steps, "step_size": self.step_size}
 
 
 class Loss(Protocol):
@@ -59,15 +89,37 @@ class Loss(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class TorchObjective:
-    """One row of the table."""
+def _completion(
+    x: Tensor, memories: Tensor, beta: Tensor, *, settings: BatchSettings, **given: Any
+) -> Tensor:
+    hidden = settings.draw_hidden()
+    return F.completion_loss(
+        x, memories, beta, hidden=hidden, fill=settings.fill, **settings.dynamics, **given
+    )
 
-    loss: Loss
-    closed_form: type[Objective] | None = None  # for the Euclidean and the cosine energy
+
+def _reconstruction(
+    x: Tensor, memories: Tensor, beta: Tensor, *, settings: BatchSettings, **given: Any
+) -> Tensor:
+    return F.reconstruction_loss(
+        x, memories, beta, fill=settings.fill, **settings.dynamics, **given
+    )
 
 
-OBJECTIVES: dict[str, TorchObjective] = {}
+def _silhouette(
+    x: Tensor, memories: Tensor, beta: Tensor, *, settings: BatchSettings, **given: Any
+) -> Tensor:
+    anchor, tie = settings.anchor, settings.tie
+    return F.silhouette_loss(
+        x, memories, beta, anchor=anchor, tie=tie, **settings.dynamics, **given
+    )
+
+
+OBJECTIVES: dict[str, Loss] = {
+    "completion": _completion,
+    "reconstruction": _reconstruction,
+    "silhouette": _silhouette,
+}
 
 
 def register_torch_objective(
@@ -105,13 +157,12 @@ def register_torch_objective(
     if name in OBJECTIVES:
         message = f"There is a torch function of the objective {name!r} already."
         raise ValueError(message)
-    OBJECTIVES[name] = TorchObjective(function)
+    OBJECTIVES[name] = function
     return function
 
 
-def make_objective(rows: Rows, plan: _native.Plan, energy: Energy | None) -> Objective:
-    """Return what makes batches for an objective; ``energy`` is None where it has a closed form."""
-    name = plan.objective.name
+def find_loss(name: str) -> Loss:
+    """Return the loss of an objective."""
     if name not in OBJECTIVES:
         names = ", ".join(repr(known) for known in OBJECTIVES)
         message = (
@@ -119,197 +170,199 @@ def make_objective(rows: Rows, plan: _native.Plan, energy: Energy | None) -> Obj
             f"of amclust.torch, or use one of {names}."
         )
         raise ValueError(message)
-    found = OBJECTIVES[name]
-    if energy is None and found.closed_form is not None:
-        return found.closed_form(rows, plan)
-    return Differentiated(rows, plan, found.loss)
+    return OBJECTIVES[name]
 
 
-# --- losses ---------------------------------------------------------------------------------------
+# --- batches --------------------------------------------------------------------------------------
 
 
-def _completion(
-    x: Tensor,
-    memories: Tensor,
-    beta: Tensor,
-    *,
-    energy: Energy,
-    log_weights: Tensor,
-    missing: Tensor | None,
-    sample_weight: Tensor,
-    settings: BatchSettings,
-) -> Tensor:
-    return F.completion_loss(
-        x,
-        memories,
-        beta,
-        hidden=settings.draw_hidden(),
-        missing=missing,
-        fill=settings.fill,
-        sample_weight=sample_weight,
-        energy=energy,
-        log_weights=log_weights,
-        n_steps=settings.n_steps,
-        step_size=settings.step_size,
-    )
+class Batches:
+    """Batches of an epoch, with all at hand that does not depend on the memories."""
+
+    def __init__(self, rows: Rows, plan: _native.Plan, epoch: Epoch) -> None:
+        self.rows, self.plan, self.epoch = rows, plan, epoch
+        index = torch.from_numpy(np.ascontiguousarray(epoch.ids)).to(rows.device)
+        self.x = rows.values[index]  # (batches, runs, n, d)
+        self.missing = None if rows.missing is None else rows.missing[index]
+        self.fill = torch.from_numpy(plan.objective.fill).to(rows.device)
+        valid = torch.from_numpy(epoch.valid).to(rows.device)
+        total = (rows.mean_weight * epoch.sizes[:, None]).astype(np.float32)
+        self.weight = rows.weights[index] * valid  # (batches, runs, n)
+        self.total = torch.from_numpy(total).to(rows.device)  # what losses are divided by
+
+    def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
+        """Evaluate one batch."""
+        raise NotImplementedError
 
 
-def _reconstruction(
-    x: Tensor,
-    memories: Tensor,
-    beta: Tensor,
-    *,
-    energy: Energy,
-    log_weights: Tensor,
-    missing: Tensor | None,
-    sample_weight: Tensor,
-    settings: BatchSettings,
-) -> Tensor:
-    return F.reconstruction_loss(
-        x,
-        memories,
-        beta,
-        missing=missing,
-        fill=settings.fill,
-        sample_weight=sample_weight,
-        energy=energy,
-        log_weights=log_weights,
-        n_steps=settings.n_steps,
-        step_size=settings.step_size,
-    )
-
-
-def _silhouette(
-    x: Tensor,
-    memories: Tensor,
-    beta: Tensor,
-    *,
-    energy: Energy,
-    log_weights: Tensor,
-    missing: Tensor | None,
-    sample_weight: Tensor,
-    settings: BatchSettings,
-) -> Tensor:
-    return F.silhouette_loss(
-        x,
-        memories,
-        beta,
-        anchor=settings.anchor,
-        tie=settings.tie,
-        missing=missing,
-        sample_weight=sample_weight,
-        energy=energy,
-        log_weights=log_weights,
-        n_steps=settings.n_steps,
-        step_size=settings.step_size,
-    )
-
-
-OBJECTIVES["completion"] = TorchObjective(_completion, _closed_form.Completion)
-OBJECTIVES["reconstruction"] = TorchObjective(_reconstruction, _closed_form.Reconstruction)
-OBJECTIVES["silhouette"] = TorchObjective(_silhouette, _closed_form.Silhouette)
-
-
-# --- by autograd ----------------------------------------------------------------------------------
-
-
-@dataclass
-class DifferentiatedBatches:
-    """Rows of which any loss is taken, with any energy."""
-
-    objective: Differentiated
-    weight: Tensor
-    rows: Tensor  # (batches, runs, n, d)
-    missing: Tensor | None
-    total: Tensor  # (batches, 1): what the loss is divided by
-    epoch: Epoch
+class Differentiated(Batches):
+    """Any loss, with any energy, by autograd."""
 
     def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
         """Evaluate one batch; a row goes to the memory that attracts it most."""
-        energy = net.energy
-        assert energy is not None
-        x, weight = self.rows[at], self.weight[at]
+        x, weight = self.x[at], self.weight[at]
         missing = None if self.missing is None else self.missing[at]
         memories = net.memories.clone().requires_grad_()
         log_weights = net.log_weights.clone().requires_grad_()
-        learned = learned_parameters(energy)
+        settings = self._settings(at, net, costs)
         with torch.enable_grad():
-            loss = self.objective.loss(
+            loss = find_loss(self.plan.objective.name)(
                 x,
                 memories,
                 net.beta,
-                energy=energy,
+                energy=net.energy,
                 log_weights=log_weights,
                 missing=missing,
                 sample_weight=weight,
-                settings=self._settings(at, net, costs),
+                settings=settings,
             )
             if loss.shape != net.beta.shape:
                 message = (
-                    f"objective={self.objective.plan.objective.name!r} must give one loss per run, "
+                    f"objective={self.plan.objective.name!r} must give one loss per run, "
                     f"of shape {tuple(net.beta.shape)}, got {tuple(loss.shape)}."
                 )
                 raise ValueError(message)
             loss = loss * (weight.sum(-1) / self.total[at])
             by_memories, by_log_weights, *by_energy = torch.autograd.grad(
-                loss.sum(), (memories, log_weights, *learned), materialize_grads=True
+                loss.sum(),
+                (memories, log_weights, *learned_parameters(net.energy)),
+                materialize_grads=True,
             )
-        winner, badness = self._places(x, missing, net, energy)
-        return Evaluation(
-            loss.detach(),
-            by_memories,
-            by_log_weights,
-            winner,
-            badness,
-            torch.cat([grad.flatten() for grad in by_energy]) if by_energy else None,
-        )
-
-    def _settings(self, at: int, net: Networks, costs: Costs) -> BatchSettings:
-        part = self.epoch.parts(1)[at]
-        rows, mask_prob = self.objective.rows, self.objective.plan.objective.mask_prob
-        return BatchSettings(
-            net.n_steps,
-            net.step_size,
-            self.objective.fill,
-            mask_prob,
-            costs.anchor,
-            costs.tie,
-            lambda: draw_hidden(rows, part, mask_prob)[0].mT,
-        )
-
-    def _places(
-        self, x: Tensor, missing: Tensor | None, net: Networks, energy: Energy
-    ) -> tuple[Tensor, Tensor]:
-        """Return the memory that each row goes to, and how far it is from the nearest."""
         if missing is not None:
             x = F.complete(
                 x,
                 net.memories,
                 net.beta,
                 missing=missing,
-                energy=energy,
+                energy=net.energy,
                 log_weights=net.log_weights,
-                n_steps=net.n_steps,
-                step_size=net.step_size,
+                **settings.dynamics,
             )
-        x = energy.place(x)
-        largest, winner = energy.logits(x, net.memories, net.beta, net.log_weights).max(-1)
-        badness = energy.distances(x, net.memories).amin(-1).clamp_(min=0)
-        if energy.compact:
-            winner = torch.where(largest.isneginf(), -1, winner)
-        return winner, badness
+        return Evaluation(
+            loss.detach(),
+            by_memories,
+            by_log_weights,
+            *_places(x, net),
+            torch.cat([grad.flatten() for grad in by_energy]) if by_energy else None,
+        )
+
+    def _settings(self, at: int, net: Networks, costs: Costs) -> BatchSettings:
+        mask_prob = self.plan.objective.mask_prob
+
+        def hidden() -> Tensor:
+            return draw_hidden(self.rows, self.epoch.parts(1)[at], mask_prob)[0].mT
+
+        return BatchSettings(net.n_steps, net.step_size, self.fill, mask_prob, *costs, hidden)
 
 
-class Differentiated(Objective):
-    """Any loss, with any energy."""
+def _places(x: Tensor, net: Networks) -> tuple[Tensor, Tensor]:
+    """Return the memory that each row goes to, and how badly the memories represent it."""
+    energy = net.energy
+    if type(energy) in (Euclidean, Cosine):  # as in the core
+        bias, patterns = net.logit_parts()
+        largest, winner = torch.baddbmm(bias, patterns, x.mT).max(dim=1)
+        return winner, (x.square().sum(-1) - largest / net.beta[:, None]).clamp_(min=0)
+    x = energy.place(x)
+    largest, winner = energy.logits(x, net.memories, net.beta, net.log_weights).max(-1)
+    if energy.compact:
+        winner = torch.where(largest.isneginf(), -1, winner)
+    return winner, energy.distances(x, net.memories).amin(-1).clamp_(min=0)
 
-    def __init__(self, rows: Rows, plan: _native.Plan, loss: Loss) -> None:
-        super().__init__(rows, plan)
-        self.loss = loss
 
-    def prepare(self, epoch: Epoch) -> DifferentiatedBatches:
-        """Gather the rows."""
-        weight, total = self.weights(epoch)
-        index, missing = epoch.places(self.rows.device), self.rows.missing
-        absent = None if missing is None else missing[index]
-        return DifferentiatedBatches(self, weight, self.rows.values[index], absent, total, epoch)
+class ClosedForm(Batches):
+    """Rows, as columns, that the dynamics moves and that are compared with what they were."""
+
+    target: Tensor  # (batches, runs, d, n)
+    start: Tensor
+    share: Tensor  # of every entry in the loss
+    amount: Tensor | None = None  # how far every entry follows the pull; None: all the same
+
+    def __init__(self, rows: Rows, plan: _native.Plan, epoch: Epoch) -> None:
+        super().__init__(rows, plan, epoch)
+        self.target = self.start = self.x.mT.contiguous()
+        missing = None if self.missing is None else self.missing.mT.contiguous()
+        self.compare(missing)
+
+    def compare(self, missing: Tensor | None) -> None:
+        """Say where states start, what of them is compared and what moves."""
+        raise NotImplementedError
+
+    @torch.inference_mode()
+    def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
+        """Evaluate one batch, in parts where its states would take much memory."""
+        n_runs, d, n = self.start[at].shape
+        size = max(1, MAX_STATES // (n_runs * d * net.n_steps))
+        if n <= size:
+            return self._evaluate(at, net, slice(None))
+        parts = [self._evaluate(at, net, slice(i, i + size)) for i in range(0, n, size)]
+        loss, by_memories, by_log_weights, winner, badness, _ = zip(*parts, strict=True)
+        return Evaluation(
+            torch.stack(loss).sum(0),
+            torch.stack(by_memories).sum(0),
+            torch.stack(by_log_weights).sum(0),
+            torch.cat(winner, dim=1),
+            torch.cat(badness, dim=1),
+        )
+
+    def _evaluate(self, at: int, net: Networks, part: slice) -> Evaluation:
+        """Evaluate rows of a batch.
+
+        A row goes to the memory nearest to its final state; where some entries are held (or, in
+        the core, it is cheaper not to ask), to the one that pulls most in the last step.
+        """
+        amount = net.step_size if self.amount is None else self.amount[at, ..., part]
+        trajectory = recall(net, self.start[at, ..., part], amount)
+        state = trajectory.states[-1]
+        residual = state - self.target[at, ..., part]
+        by_state = residual * self.share[at, ..., part]
+        losses = (by_state * residual).sum(1)
+        by_memories, by_log_weights = trajectory.gradient(2 * by_state)
+        nearness = trajectory.memberships[-1]
+        k, d = net.memories.shape[1:]
+        if self.amount is None and (net.cosine or k <= d):
+            nearness = net.memories @ state
+            if not net.cosine:
+                nearness = 2 * nearness - net.memories.square().sum(-1, keepdim=True)
+        winner = nearness.max(dim=1).indices
+        return Evaluation(losses.sum(-1), by_memories, by_log_weights, winner, losses)
+
+
+class Completion(ClosedForm):
+    """Hidden entries are completed and compared; missing ones move along."""
+
+    def compare(self, missing: Tensor | None) -> None:
+        """Draw what is hidden."""
+        hidden = draw_hidden(self.rows, self.epoch, self.plan.objective.mask_prob)
+        moves = hidden if missing is None else hidden | missing
+        share = self.weight / self.total[..., None] / hidden.sum(2).clamp_(min=1)
+        self.start = torch.where(moves, self.fill[:, None], self.target)
+        self.share = hidden * share[:, :, None]
+        self.amount = moves * self.plan.network.step_size
+
+
+class Reconstruction(ClosedForm):
+    """Everything moves, the observed entries are compared."""
+
+    def compare(self, missing: Tensor | None) -> None:
+        """Compare what is observed."""
+        seen = torch.ones_like(self.target)
+        if missing is not None:
+            seen = (~missing).to(self.target)
+            self.start = torch.where(missing, self.fill[:, None], self.target)
+        share = self.weight / self.total[..., None] / seen.sum(2)
+        self.share = seen * share[:, :, None]
+
+
+# For the Euclidean and the cosine energy.
+CLOSED_FORMS: dict[str, type[Batches]] = {
+    "completion": Completion,
+    "reconstruction": Reconstruction,
+}
+
+
+def batches_of(name: str, energy: Energy) -> type[Batches]:
+    """Return the kind of batches that an objective is evaluated by."""
+    find_loss(name)
+    if type(energy) in (Euclidean, Cosine):
+        return CLOSED_FORMS.get(name, Differentiated)
+    return Differentiated

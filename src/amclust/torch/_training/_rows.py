@@ -67,10 +67,6 @@ class Epoch(NamedTuple):
         """Which places count, (batches, 1, batch size)."""
         return np.arange(self.ids.shape[2]) < self.sizes[:, None, None]
 
-    def places(self, device: torch.device) -> Tensor:
-        """Return the ids, to index rows with."""
-        return torch.from_numpy(np.ascontiguousarray(self.ids)).to(device)
-
     def parts(self, n_batches: int) -> list[Epoch]:
         """Cut into parts of so many batches."""
         return [

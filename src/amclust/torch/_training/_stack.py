@@ -9,26 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from amclust import _native
 from amclust.backends.base import Progress, TrainingSet
-from amclust.torch._training._adam import Adam, Rates
+from amclust.torch._training._adam import Learned, Rates
 from amclust.torch._training._adjoint import Networks
-from amclust.torch._training._batches import Costs, Evaluation
-from amclust.torch._training._objectives import OBJECTIVES, make_objective
+from amclust.torch._training._objectives import Costs, Evaluation, batches_of
 from amclust.torch._training._rows import Epoch, Rows
 from amclust.torch.energies import Cosine, Energy, Euclidean, find_energy, make_energy
 from amclust.torch.energies._arrays import learned_parameters, set_learned_values
 
-# Entries of the rows in one batch of a stack (by memories, where the energy has no closed form),
-# and of rows gathered ahead.
+# Entries of the rows in one batch of a stack (by memories, if the core has not the energy), and
+# of rows gathered ahead.
 MAX_STACKED, MAX_AHEAD = 2**24, 2**22
 
 
@@ -41,10 +41,29 @@ class Trainee:
     run: _native.Run
     steps: int
 
-    @property
-    def start(self) -> _native.Network | _native.Record:
-        """What the memories come from: another network, or this run's record so far."""
-        return self.plan.network if self.plan.earlier is None else self.plan.earlier
+
+class Start(NamedTuple):
+    """Where a run begins that has no earlier training, whose record would have the same."""
+
+    memories: NDArray[np.float32]
+    last_memories: NDArray[np.float32]
+    log_weights: NDArray[np.float32]
+    last_log_weights: NDArray[np.float32]
+    energy: NDArray[np.float32]
+    last_energy: NDArray[np.float32]
+    moments: NDArray[np.float32]
+    weight_moments: NDArray[np.float32]
+    energy_moments: NDArray[np.float32]
+    steps: int
+
+
+def _start(plan: _native.Plan) -> Start | _native.Record:
+    """Return where a run begins, or what it goes on from."""
+    if plan.earlier is not None:
+        return plan.earlier
+    memories, log_weights, energy = plan.network.memories, plan.network.log_weights, plan.energy
+    values = memories, memories, log_weights, log_weights, energy, energy
+    return Start(*values, plan.moments, plan.weight_moments, plan.energy_moments, plan.steps)
 
 
 def train(
@@ -57,12 +76,7 @@ def train(
     rows = Rows.load(data, device)
     n_rows, n_features = rows.values.shape
     trainees = [
-        Trainee(
-            place,
-            plan,
-            _native.Run(plan, n_rows, data.weights),
-            plan.steps if plan.earlier is None else plan.earlier.steps,
-        )
+        Trainee(place, plan, _native.Run(plan, n_rows, data.weights), _start(plan).steps)
         for place, plan in enumerate(plans)
     ]
     records: dict[int, _native.Record] = {}
@@ -70,29 +84,22 @@ def train(
     for group in _groups(trainees):
         plan = group[0].plan
         k = len(plan.network.memories)
-        energy = _energy(data, plan, k, cosine=cosine)
-        cells = min(plan.batch_size, n_rows) * n_features * (1 if energy is None else k)
-        size = max(1, MAX_STACKED // cells)
-        if energy is not None and learned_parameters(energy):
-            size = 1
+        energy = _energy(data, k)
+        in_core = type(energy) in (Euclidean, Cosine)
+        cells = min(plan.batch_size, n_rows) * n_features * (1 if in_core else k)
+        size = 1 if learned_parameters(energy) else max(1, MAX_STACKED // cells)
         for at in range(0, len(group), size):
-            own = _energy(data, plan, k, cosine=cosine) if at else energy
+            own = _energy(data, k) if at else energy
             stack = Stack(rows, group[at : at + size], energy=own, cosine=cosine)
             records |= stack.train(progress)
     return [records[place] for place in range(len(plans))]
 
 
-def _energy(data: TrainingSet, plan: _native.Plan, k: int, *, cosine: bool) -> Energy | None:
-    """Return the energy to differentiate; None: the objective has a closed form."""
-    energy = make_energy(data.geometry.metric, dim=data.rows.n_features, n_memories=k)
-    if energy is None and data.geometry.energy not in ("euclidean", "cosine"):
-        energy = find_energy(data.geometry.energy, dim=data.rows.n_features, n_memories=k)
-    if type(energy) in (Euclidean, Cosine):
-        energy = None
-    objective = OBJECTIVES.get(plan.objective.name)
-    if energy is None and objective is not None and objective.closed_form is None:
-        energy = Cosine() if cosine else Euclidean()
-    return energy
+def _energy(data: TrainingSet, k: int) -> Energy:
+    """Return a new energy of the metric."""
+    size = {"dim": data.rows.n_features, "n_memories": k}
+    energy = make_energy(data.geometry.metric, **size)
+    return find_energy(data.geometry.energy, **size) if energy is None else energy
 
 
 def _groups(trainees: list[Trainee]) -> Iterator[list[Trainee]]:
@@ -121,20 +128,33 @@ class Stack:
     """Runs that differ only in seed, temperature, weights of the loss's parts and schedule."""
 
     def __init__(
-        self, rows: Rows, trainees: list[Trainee], *, energy: Energy | None, cosine: bool
+        self, rows: Rows, trainees: list[Trainee], *, energy: Energy, cosine: bool
     ) -> None:
         self._rows, self._trainees, self._device = rows, trainees, rows.device
         plan = trainees[0].plan
         network = plan.network
         self._learn_weights = plan.learn_weights
         self._fill = torch.from_numpy(plan.objective.fill).to(self._device)
-        self._objective = make_objective(rows, plan, energy)
+        self._batches = partial(batches_of(plan.objective.name, energy), rows, plan)
         self._records: dict[int, _native.Record] = {}
-        if energy is not None:
-            energy = energy.to(self._device)
+        starts = [_start(trainee.plan) for trainee in trainees]
+        self._memories = Learned(
+            self._stacked([start.last_memories for start in starts]),
+            self._stacked([start.memories for start in starts]),
+            self._stacked([start.moments for start in starts]),
+        )
+        self._log_weights = Learned(
+            self._stacked([start.last_log_weights for start in starts])[..., None],
+            self._stacked([start.log_weights for start in starts])[..., None],
+            self._stacked([start.weight_moments for start in starts])[..., None],
+        )
+        self._learned = [self._memories, self._log_weights]
+        energy = energy.to(self._device)
+        if parameters := learned_parameters(energy):  # then this is the only run
+            self._learned.append(_learned_energy(energy, parameters, plan))
         self._net = Networks(
-            self._stacked([_last(t)[0] for t in trainees]),
-            self._stacked([_last(t)[1] for t in trainees]),
+            self._memories.values,
+            self._log_weights.values[..., 0],
             beta := self._numbers([t.plan.network.beta for t in trainees]),
             (beta if cosine else 2 * beta)[:, None, None],
             network.step_size,
@@ -146,19 +166,9 @@ class Stack:
             self._numbers([t.plan.objective.anchor for t in trainees]),
             self._numbers([t.plan.objective.tie for t in trainees]),
         )
-        self._best = (
-            self._stacked([t.start.memories for t in trainees]),
-            self._stacked([t.start.log_weights for t in trainees]),
-        )
         if cosine and trainees[0].run.epoch == 0:
             self._to_sphere()
-            self._best = self._net.memories.clone(), self._best[1]
-        optimizers = [t.plan if t.plan.earlier is None else t.plan.earlier for t in trainees]
-        moments = self._stacked([found.moments for found in optimizers])
-        weight_moments = self._stacked([found.weight_moments for found in optimizers])[..., None]
-        self._adam = Adam(moments[:, 0].contiguous(), moments[:, 1].contiguous())
-        self._weight_adam = Adam(weight_moments[:, 0], weight_moments[:, 1])
-        self._learned = None if energy is None else LearnedEnergy.of(energy, plan)
+            self._memories.best = self._memories.values.clone()
 
     @torch.no_grad()
     def train(self, progress: Progress | None) -> dict[int, _native.Record]:
@@ -168,18 +178,13 @@ class Stack:
             runs = [trainee.run for trainee in self._trainees]
             seeds = [trainee.plan.objective.seed for trainee in self._trainees]
             epoch = Epoch.of(runs[0].epoch, seeds, [run.next_epoch() for run in runs])
-            # The memories whose loss an epoch measures: those before its only step, or those
-            # after its many.
+            # The values whose loss an epoch measures: those before its only step, or those after
+            # its many.
             single = len(epoch.sizes) == 1
-            measured = self._net.memories, self._net.log_weights
-            if single:
-                measured = self._net.memories.clone(), self._net.log_weights.clone()
-            if single and self._learned is not None:
-                self._learned.measure()
+            for learned in self._learned:
+                learned.measured = learned.values.clone() if single else learned.values
             losses, wins, badness = self._train_epoch(epoch)
-            if not single and self._learned is not None:
-                self._learned.measure()
-            self._keep_best(losses, (wins > 0).sum(axis=1), measured)
+            self._keep_best(losses, (wins > 0).sum(axis=1))
             if progress is not None:
                 for trainee, loss in zip(self._trainees, losses, strict=True):
                     progress(trainee.place, epoch.number, loss)
@@ -206,7 +211,7 @@ class Stack:
         winners: list[Tensor] = []
         badness: list[Tensor] = []
         for part in epoch.parts(ahead):
-            batches = self._objective.prepare(part)
+            batches = self._batches(part)
             weights.append(batches.weight)
             for at in range(len(part.sizes)):
                 found = batches.evaluate(at, self._net, self._costs)
@@ -218,7 +223,7 @@ class Stack:
             trainee.steps += n_batches
         winner = torch.stack(winners, dim=1).flatten(1)
         weight = torch.cat(weights).transpose(0, 1).flatten(1)
-        if self._net.energy is not None:  # rows out of all reach fall to none
+        if self._net.energy.compact:  # rows out of all reach fall to none
             weight, winner = weight * (winner >= 0), winner.clamp(min=0)
         wins = torch.zeros_like(self._net.log_weights).scatter_add_(1, winner, weight)
         return (
@@ -233,12 +238,11 @@ class Stack:
         if net.cosine:  # along the sphere
             along = (gradient * net.memories).sum(-1, keepdim=True)
             gradient = gradient - along * net.memories
-        self._adam.step(net.memories, gradient, rates)
+        self._memories.step(gradient, rates)
         if self._learn_weights:
-            by_weights = evaluation.by_log_weights[..., None]
-            self._weight_adam.step(net.log_weights[..., None], by_weights, rates)
-        if self._learned is not None and evaluation.by_energy is not None:
-            self._learned.step(evaluation.by_energy, rates)
+            self._log_weights.step(evaluation.by_log_weights[..., None], rates)
+        if evaluation.by_energy is not None:
+            self._learned[-1].step(evaluation.by_energy[None, :, None], rates)
         if net.cosine:
             self._to_sphere()
 
@@ -246,19 +250,15 @@ class Stack:
         norm = self._net.memories.norm(dim=-1, keepdim=True)
         self._net.memories.div_(torch.where(norm > 0, norm, 1.0))
 
-    def _keep_best(
-        self, losses: list[float], living: NDArray[np.int64], measured: tuple[Tensor, Tensor]
-    ) -> None:
+    def _keep_best(self, losses: list[float], living: NDArray[np.int64]) -> None:
         better = [
             at
             for at, trainee in enumerate(self._trainees)
             if trainee.run.is_best(losses[at], int(living[at]))
         ]
         if better:
-            for best, now in zip(self._best, measured, strict=True):
-                best[better] = now[better]
-            if self._learned is not None:
-                self._learned.keep()
+            for learned in self._learned:
+                learned.best[better] = learned.measured[better]
 
     def _reseed(self, wins: NDArray[Any], badness: Tensor) -> None:
         """Put memories that no row falls to on badly represented rows."""
@@ -273,10 +273,8 @@ class Stack:
             if self._rows.missing is not None:
                 rows = torch.where(self._rows.missing[index], self._fill, rows)
             moved = torch.from_numpy(empty[: len(picks)]).to(self._device)
-            self._net.memories[at, moved] = rows
-            self._net.log_weights[at, moved] = 0.0
-            for adam in (self._adam, self._weight_adam):
-                adam.first[at, moved] = adam.second[at, moved] = 0.0
+            self._memories.replace(at, moved, rows)
+            self._log_weights.replace(at, moved, 0.0)
             if self._net.cosine:
                 self._to_sphere()
 
@@ -297,90 +295,44 @@ class Stack:
             if trainee.run.done:
                 self._records[trainee.place] = self._finish(at, trainee)
         self._trainees = [self._trainees[at] for at in staying]
+        for learned in self._learned:
+            learned.stay(staying)
         net = self._net
         self._net = net._replace(
-            memories=net.memories[staying],
-            log_weights=net.log_weights[staying],
+            memories=self._memories.values,
+            log_weights=self._log_weights.values[..., 0],
             beta=net.beta[staying],
             factor=net.factor[staying],
         )
         self._costs = Costs(*(cost[staying] for cost in self._costs))
-        self._best = self._best[0][staying], self._best[1][staying]
-        for adam in (self._adam, self._weight_adam):
-            adam.first, adam.second = adam.first[staying], adam.second[staying]
 
     def _finish(self, at: int, trainee: Trainee) -> _native.Record:
-        net, adam, weight_adam = self._net, self._adam, self._weight_adam
-        last = _array(net.memories[at]), _array(net.log_weights[at])
-        best = _array(self._best[0][at]), _array(self._best[1][at])
-        keep_last = trainee.plan.keep_last
-        energy: tuple[NDArray[np.float32], ...] = ()
-        if self._learned is not None:
-            energy = self._learned.state(keep_last=keep_last)
+        memories, *others = (
+            learned.record(at, keep_last=trainee.plan.keep_last) for learned in self._learned
+        )
+        log_weights, *energy = ([values[..., 0] for values in arrays] for arrays in others)
         return trainee.run.finish(
-            *(last if keep_last else best),
-            *last,
-            _array(torch.stack([adam.first[at], adam.second[at]])),
-            _array(torch.stack([weight_adam.first[at], weight_adam.second[at]])[..., 0]),
+            memories[0],
+            log_weights[0],
+            memories[1],
+            log_weights[1],
+            memories[2],
+            log_weights[2],
             trainee.steps,
-            *energy,
+            *(array for arrays in energy for array in arrays),
         )
 
 
-def _last(trainee: Trainee) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the memories and log-weights that training goes on from."""
-    if trainee.plan.earlier is None:
-        return trainee.plan.network.memories, trainee.plan.network.log_weights
-    return trainee.plan.earlier.last_memories, trainee.plan.earlier.last_log_weights
-
-
-def _array(values: Tensor) -> NDArray[np.float32]:
-    return np.ascontiguousarray(values.cpu().numpy().copy())
-
-
-class LearnedEnergy:
-    """The parameters of an energy that are learned with the memories of a single run."""
-
-    def __init__(self, energy: Energy, best: Tensor, moments: Tensor) -> None:
-        self._parameters = learned_parameters(energy)
-        self._best, self._measured = best, best
-        self._adam = Adam(moments[0][None, None], moments[1][None, None])
-
-    @classmethod
-    def of(cls, energy: Energy, plan: _native.Plan) -> LearnedEnergy | None:
-        """Begin where a plan does; None: there is nothing to learn."""
-        parameters = learned_parameters(energy)
-        if not parameters:
-            return None
-        now = parameters_to_vector(parameters).detach()
-        best, last, moments = plan.energy, plan.energy, plan.energy_moments
-        if plan.earlier is not None:
-            earlier = plan.earlier
-            best, last, moments = earlier.energy, earlier.last_energy, earlier.energy_moments
-        if len(last):
-            set_learned_values(energy, last)
-        found = torch.tensor(best).to(now) if len(best) else now
-        start = now.new_zeros(2, len(now))
-        if moments.size:
-            start = torch.tensor(moments).to(now)
-        return cls(energy, found, start)
-
-    def measure(self) -> None:
-        """Note the parameters whose loss an epoch measures."""
-        self._measured = parameters_to_vector(self._parameters).detach().clone()
-
-    def keep(self) -> None:
-        """Note that those were the best so far."""
-        self._best = self._measured
-
-    def step(self, gradient: Tensor, rates: tuple[Tensor, Tensor]) -> None:
-        """Take a step down the gradient."""
-        values = parameters_to_vector(self._parameters).detach().clone()
-        self._adam.step(values[None, None], gradient[None, None], rates)
-        vector_to_parameters(values, self._parameters)
-
-    def state(self, *, keep_last: bool) -> tuple[NDArray[np.float32], ...]:
-        """Return the parameters that were found, the last ones, and the moments of the latter."""
-        last = _array(parameters_to_vector(self._parameters).detach())
-        moments = torch.stack([self._adam.first[0, 0], self._adam.second[0, 0]])
-        return last if keep_last else _array(self._best), last, _array(moments)
+def _learned_energy(energy: Energy, parameters: list[nn.Parameter], plan: _native.Plan) -> Learned:
+    """Return the parameters of an energy, where a plan begins with them; they follow its values."""
+    start = _start(plan)
+    if len(start.last_energy):
+        set_learned_values(energy, start.last_energy)
+    values = parameters_to_vector(parameters).detach().clone()
+    best, moments = values.clone(), values.new_zeros(2, len(values))
+    if len(start.energy):
+        best = torch.tensor(start.energy).to(values)
+    if start.energy_moments.size:
+        moments = torch.tensor(start.energy_moments).to(values)
+    vector_to_parameters(values, parameters)
+    return Learned(values[None, :, None], best[None, :, None], moments[None, ..., None])

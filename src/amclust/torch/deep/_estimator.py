@@ -11,17 +11,25 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, _fit_context
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from torch import nn
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from torch import Tensor, nn
 
 from amclust._estimator import restored_on_failure
 from amclust._parameters import Constraints
+from amclust._progress import ProgressLine, finish
+from amclust._validation import check_numeric_columns
 from amclust.io.state import Checkpoint
 from amclust.torch.deep._checkpoint import FIT, fingerprint, load_fit, save_fit
-from amclust.torch.deep._inference import DeepMethods, assign
 from amclust.torch.deep._network import (
     DeepNetwork,
     choose_device,
@@ -29,10 +37,8 @@ from amclust.torch.deep._network import (
     make_pair,
     silhouette,
 )
-from amclust.torch.deep._progress import EpochLine
-from amclust.torch.deep._schedule import Schedule, history_table
 from amclust.torch.deep._seeding import SEEDINGS
-from amclust.torch.deep._training import Plan, Training
+from amclust.torch.deep._training import Plan, Schedule, Training, history_table
 from amclust.torch.layer import AssociativeMemory
 
 __all__ = ["DeepClAM"]
@@ -41,7 +47,7 @@ __all__ = ["DeepClAM"]
 BAD_RECONSTRUCTION = 10.0
 
 
-class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
+class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     """Deep clustering with an associative memory in the latent space of an autoencoder.
 
     An autoencoder is pre-trained, memories are placed among the latent rows, and then all is
@@ -336,6 +342,119 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             self._keep(training, X)
         return self
 
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Return the cluster that the dynamics carries each latent row to.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Index of the memory each row falls to.
+        """
+        X = self._validate(X)
+        return self._network.ask(_assign, X)
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Return the memberships of rows: how strongly each memory attracts their latent rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        memberships : ndarray of shape (n_samples, n_clusters)
+            Numbers that sum to 1 in every row.
+        """
+        X = self._validate(X)
+        return self._network.ask(lambda net, rows: net.memory.memberships(net.encoder(rows)), X)
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the latent rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        latents : ndarray of shape (n_samples, latent_dim)
+            What the encoder makes of the rows.
+        """
+        X = self._validate(X)
+        return self._network.ask(lambda net, rows: net.encoder(rows), X)
+
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
+        """Return the rows that latent rows stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, latent_dim)
+            Latent rows.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_features)
+            What the decoder makes of them.
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=np.float32, input_name="X", estimator=self)
+        if X.shape[1] != self._network.memory.dim:
+            msg = f"X has {X.shape[1]} columns, latent rows have {self._network.memory.dim}."
+            raise ValueError(msg)
+        return self._network.ask(lambda net, latents: net.decoder(latents), X)
+
+    def recall(self, X: Any) -> NDArray[Any]:
+        """Return what is left of rows after the memory: ``decoder(recall(encoder(x)))``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        recalled : ndarray of shape (n_samples, n_features)
+            Rows close to the prototypes of their clusters.
+        """
+        X = self._validate(X)
+        return self._network.ask(lambda net, rows: net.decoder(net.memory(net.encoder(rows))), X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the silhouette of the clusters of the rows in latent space (higher is better).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        score : float
+            Exact up to 10,000 rows, on a fixed sample of them above; -1 where all rows fall to
+            one memory.
+        """
+        X = self._validate(X)
+        latents = self._network.ask(lambda net, rows: net.encoder(rows), X)
+        labels = self._network.ask(lambda net, latents: net.memory.assign(latents), latents)
+        value = silhouette(latents, labels)
+        return -1.0 if np.isnan(value) else value
+
+    def _validate(self, X: Any, *, reset: bool = False) -> NDArray[Any]:
+        if not reset:
+            check_is_fitted(self)
+        check_numeric_columns(X)
+        return validate_data(self, X, reset=reset, dtype=np.float32, order="C")
+
     def _new_training(self, X: NDArray[np.float32], seed: int) -> Training:
         """Build the network and what trains it."""
         generator = torch.Generator().manual_seed(seed)
@@ -359,37 +478,26 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             generator=generator,
             device=device,
         )
-        schedule = Schedule(
-            int(self.max_epochs),
-            int(self.n_steps),
-            float(self.deepen),
-            float(self.max_reconstruction),
-            int(self.patience),
-        )
-        plan = Plan(
-            n_clusters=int(self.n_clusters),
-            seeding=self.seeding,
-            beta=self.beta,
-            pretrain_epochs=int(self.pretrain_epochs),
-            pretrain_lr=float(self.pretrain_lr),
-            corruption=float(self.corruption),
-            batch_size=int(self.batch_size),
-            encoder_lr=float(self.encoder_lr),
-            decoder_lr=float(self.decoder_lr),
-            memory_lr=float(self.memory_lr),
-            schedule=schedule,
-        )
+        # Plain numbers, which a checkpoint can hold.
+        given = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in self.get_params(deep=False).items()
+        }
+        schedule = Schedule(**{name: given[name] for name in Schedule._fields})
+        shared = {name: value for name, value in given.items() if name in Plan._fields}
+        plan = Plan(schedule=schedule, **shared)
         return Training(DeepNetwork(encoder, decoder, memory), rows, plan, seed)
 
     def _run(self, training: Training, X: NDArray[np.float32], seed: int) -> None:
         """Train to the end, with progress and checkpoints."""
-        line, file = EpochLine(self.verbose), None
+        line, file = ProgressLine() if self.verbose else None, None
         if self.checkpoint is not None:
             chance = self.random_state is None
             words = fingerprint(self.get_params(deep=False), X, None if chance else seed)
             file = Checkpoint(self.checkpoint, FIT, words)
             if load_fit(file, training):
-                line.resume(training, os.fspath(self.checkpoint))
+                path = os.fspath(self.checkpoint)
+                finish(self.verbose, f"DeepClAM: goes on from {path}: {training.describe()}")
         unsaved = 0
 
         def after_epoch() -> None:
@@ -398,10 +506,12 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             if file is not None and (unsaved >= self.checkpoint_every or training.is_finished):
                 save_fit(file, training)
                 unsaved = 0
-            line.show(training)
+            if line is not None and (self.verbose > 1 or line.is_due()):
+                line.show(f"DeepClAM: {training.describe()}")
 
         training.run(after_epoch)
-        line.finish(training)
+        kept = training.describe(training.plan.schedule.best(training.history))
+        finish(self.verbose, f"DeepClAM: kept {kept} ({len(training.history) - 1} trained)")
 
     def _keep(self, training: Training, X: NDArray[np.float32]) -> None:
         """Set the fitted attributes."""
@@ -410,7 +520,7 @@ class DeepClAM(DeepMethods, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         chosen = training.plan.schedule.best(training.history)
         kept = training.history[chosen]
         found = network.evaluate(training.rows)
-        self.labels_ = network.ask(assign, X)
+        self.labels_ = network.ask(_assign, X)
         self.cluster_centers_ = network.memory.memories.detach().cpu().numpy().copy()
         self.prototypes_ = network.ask(
             lambda net, latents: net.decoder(latents), self.cluster_centers_
@@ -454,3 +564,8 @@ def _modules(network: DeepNetwork) -> dict[str, nn.Module]:
         "decoder_": network.decoder,
         "memory_": network.memory,
     }
+
+
+def _assign(network: DeepNetwork, rows: Tensor) -> Tensor:
+    """Return the memory that every row falls to."""
+    return network.memory.assign(network.encoder(rows)).to(torch.int32)

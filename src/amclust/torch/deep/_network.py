@@ -25,7 +25,7 @@ from amclust.torch.layer import AssociativeMemory
 INFERENCE_ROWS = 4096
 # Matrix products of fewer rows may be summed in another order. Rows in whole groups get the same
 # answer whichever rows are asked about beside them.
-GROUP_ROWS = 8
+GROUP_ROWS = 16
 
 
 class Evaluation(NamedTuple):

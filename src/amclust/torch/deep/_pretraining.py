@@ -42,39 +42,17 @@ def pretrain(
 ) -> list[float]:
     """Minimise the mean squared error of ``decoder(encoder(x))`` with Adam, in place.
 
-    Parameters
-    ----------
-    encoder, decoder : torch.nn.Module
-        From rows to latent rows, and back. They are left in the mode (train or eval) they had.
-    X : Tensor of shape (n_samples, n_features)
-        The rows, on the device of the modules.
-    epochs : int
-        Passes over the rows, those of `start` included.
-    batch_size : int, default=256
-        Rows in a batch at most; an epoch has batches of nearly equal size.
-    learning_rate : float, default=1e-3
-        Adam's at the start; it falls to zero along a cosine.
-    corruption : float, default=0.0
-        Share of a row's entries that the encoder sees as zero (a denoising autoencoder); the error
-        is that of all entries.
-    generator : torch.Generator
-        Draws the order of the rows and the corrupted entries. It may be on another device.
-    progress : callable, default=None
-        Called after every epoch with the state; it may save it, and stop the training by raising.
-    start : PretrainingState, default=None
-        A state that `progress` was given. With modules that have the weights of that moment the
-        training goes on as if it had not stopped, to the bit on one machine.
+    The learning rate falls to zero along a cosine; batches are of nearly equal size. The encoder
+    sees the share `corruption` of a row's entries as zero (a denoising autoencoder), the error is
+    that of all. `generator`, on any device, draws the order of the rows and the corrupted entries.
 
-    Returns
-    -------
-    losses : list of float
-        Mean squared error an entry in every epoch, those of `start` included, measured while the
-        weights change.
+    `progress` hears of every epoch, with the state; it may save that, and stop the training by
+    raising. `start` is such a state: with modules that have the weights of that moment the training
+    goes on as if it had not stopped, to the bit on one machine.
 
-    Raises
-    ------
-    FloatingPointError
-        If the error is no longer finite.
+    Returns the mean squared error an entry in every epoch, those of `start` included, measured
+    while the weights change. An error that is no longer finite raises FloatingPointError. Modules
+    are left in the mode (train or eval) they had.
     """
     # The fused Adam is one pass over the weights, which are many here for the rows of a batch.
     # Weights that both have are trained once.

@@ -3,24 +3,165 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, get_type_hints
 
+import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from amclust.torch import functional
 from amclust.torch.deep._network import DeepNetwork, Evaluation, silhouette
-from amclust.torch.deep._objective import RECIPE, Batch, Recipe, total_loss
 from amclust.torch.deep._pretraining import PretrainingState, pretrain
-from amclust.torch.deep._schedule import Epoch, Schedule
 from amclust.torch.deep._seeding import SEEDINGS
+from amclust.torch.layer import AssociativeMemory
+
+# --- what is minimised: a recipe of weighted terms, each a small function of one batch ------------
 
 
-@dataclass(frozen=True)
-class Plan:
+class Batch(NamedTuple):
+    """Rows and what the network made of them; a term takes from it what it needs."""
+
+    rows: Tensor
+    latents: Tensor  # encoder(rows)
+    recalled: Tensor  # the latents after the steps of this epoch
+    targets: Tensor | None  # memberships to agree with, if the seeding gave any
+    decoder: nn.Module
+    memory: AssociativeMemory
+    guard: float  # what the autoencoder's own loss counts in this epoch
+    unit: float  # the reconstruction loss after pre-training: what other terms are measured in
+
+
+Term = Callable[[Batch], Tensor]
+Recipe = Sequence[tuple[float, Term]]
+
+
+def recalled_reconstruction(batch: Batch) -> Tensor:
+    """Compare rows with what the decoder makes of their recalled latents: the objective proper.
+
+    It ties the representation to the clusters, since little but the memory is left of a row.
+    """
+    return F.mse_loss(batch.decoder(batch.recalled), batch.rows)
+
+
+def reconstruction(batch: Batch) -> Tensor:
+    """Compare rows with what the decoder makes of their own latents: what the bound is on."""
+    return batch.guard * F.mse_loss(batch.decoder(batch.latents), batch.rows)
+
+
+def agreement(batch: Batch) -> Tensor:
+    """Compare memberships with the targets (cross-entropy): rows of a cluster come together."""
+    if batch.targets is None:
+        return batch.rows.new_zeros(())
+    memory = batch.memory
+    logits = memory.energy_function.logits(batch.latents, memory.memories, memory.beta)
+    return batch.unit * F.cross_entropy(logits, batch.targets)
+
+
+RECIPE: Recipe = ((0.5, recalled_reconstruction), (1.0, reconstruction), (3.0, agreement))
+
+
+def total_loss(batch: Batch, recipe: Recipe) -> Tensor:
+    """Return the weighted sum of a recipe's terms."""
+    total = batch.rows.new_zeros(())
+    for weight, term in recipe:
+        total = total + weight * term(batch)
+    return total
+
+
+# --- how epochs go: how deep the recall is, which epoch is kept, when to stop ---------------------
+
+
+class Epoch(NamedTuple):
+    """What an epoch led to; epoch 0 is what pre-training and seeding gave."""
+
+    epoch: int
+    n_steps: int  # of the recall that was trained; 0 in epoch 0
+    loss: float  # mean over the epoch, while the weights change; NaN in epoch 0
+    reconstruction: float  # of decoder(encoder(x)), after it
+    recalled_reconstruction: float  # of decoder(recall(encoder(x))) at full depth, after it
+    silhouette: float
+    living_clusters: int
+
+
+_KINDS = {int: np.int64, float: np.float64}
+HISTORY_DTYPE = np.dtype(
+    [(name, _KINDS[kind]) for name, kind in get_type_hints(Epoch).items()] + [("chosen", np.bool_)]
+)
+
+# By how much the autoencoder's own loss counts more after an epoch half way to the bound.
+GUARD_FACTOR = 1.5
+
+
+class Schedule(NamedTuple):
+    """Decisions that depend on nothing but the epochs so far, so that a resumed fit makes them too.
+
+    The recall deepens from one step to `n_steps` over the first part `deepen` of the epochs.
+    """
+
+    max_epochs: int
+    n_steps: int
+    deepen: float
+    max_reconstruction: float
+    patience: int
+
+    @property
+    def deepening_epochs(self) -> int:
+        """Return how many epochs have fewer steps than `n_steps`."""
+        return 0 if self.n_steps == 1 else round(self.deepen * self.max_epochs)
+
+    def depth(self, epoch: int) -> int:
+        """Return the steps of the recall in an epoch, the first being 1."""
+        behind = epoch - 1
+        if behind >= self.deepening_epochs:
+            return self.n_steps
+        return 1 + behind * (self.n_steps - 1) // self.deepening_epochs
+
+    def rate(self, epoch: int) -> float:
+        """Return the learning rate of an epoch as a part of the first: half a cosine down to 0."""
+        return (1 + math.cos(math.pi * (epoch - 1) / self.max_epochs)) / 2
+
+    def guard(self, history: Sequence[Epoch]) -> float:
+        """Return what the autoencoder's own loss counts: more after epochs near the bound."""
+        near = (1 + self.max_reconstruction) / 2 * history[0].reconstruction
+        return GUARD_FACTOR ** sum(record.reconstruction > near for record in history)
+
+    def best(self, history: Sequence[Epoch]) -> int:
+        """Return the epoch to keep: the best silhouette within the bound, without empty clusters.
+
+        Where all epochs have empty clusters, it has as few as possible. Epoch 0 is within the
+        bound; it is kept only where no other epoch is its equal in these.
+        """
+        bound = self.max_reconstruction * history[0].reconstruction
+
+        def rank(record: Epoch) -> tuple[bool, int, bool, float]:
+            # A single cluster has no silhouette.
+            score = record.silhouette
+            score = -record.recalled_reconstruction if math.isnan(score) else score
+            within = record.reconstruction <= bound
+            return within, record.living_clusters, record.epoch > 0, score
+
+        return max(range(len(history)), key=lambda epoch: rank(history[epoch]))
+
+    def is_finished(self, history: Sequence[Epoch]) -> bool:
+        """Whether all epochs are behind, or none was better for `patience` epochs of full depth."""
+        behind = len(history) - 1
+        waited = behind - max(self.best(history), self.deepening_epochs)
+        return behind >= self.max_epochs or waited >= self.patience
+
+
+def history_table(history: Sequence[Epoch], chosen: int) -> NDArray[np.void]:
+    """One row an epoch, as a structured array."""
+    rows = [(*record, record.epoch == chosen) for record in history]
+    return np.array(rows, dtype=HISTORY_DTYPE)
+
+
+# --- the fit --------------------------------------------------------------------------------------
+
+
+class Plan(NamedTuple):
     """The parameters of DeepClAM that training needs, by the same names."""
 
     n_clusters: int
@@ -40,16 +181,8 @@ class Plan:
 class Training:
     """A fit in progress. Between two epochs its whole state can be had, saved and put back.
 
-    Parameters
-    ----------
-    network : DeepNetwork
-        Trained in place.
-    rows : Tensor of shape (n_samples, n_features)
-        On the device of the network.
-    plan : Plan
-        How to train.
-    seed : int
-        All that is drawn follows from it.
+    The network is trained in place, on rows that are on its device; all that is drawn follows from
+    the seed.
     """
 
     def __init__(self, network: DeepNetwork, rows: Tensor, plan: Plan, seed: int) -> None:
@@ -62,11 +195,11 @@ class Training:
         self.targets: Tensor | None = None
         self.optimizer = self._new_optimizer()
 
-    # --- the three stages -----------------------------------------------------------------------
-
     def run(self, after_epoch: Callable[[], None]) -> None:
         """Train to the end, from wherever this stands; call back after every epoch."""
-        with _private_randomness(self.network.device):
+        # Layers like dropout draw from torch's global generators, which are put back at the end.
+        device = self.network.device
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
             if not self.history:
                 self._pretrain(after_epoch)
                 self._place_memories()
@@ -85,6 +218,21 @@ class Training:
     def pretrain_losses(self) -> list[float]:
         """Mean loss of every epoch of pre-training so far."""
         return [] if self.pretraining is None else self.pretraining["losses"]
+
+    def describe(self, epoch: int = -1) -> str:
+        """Say what an epoch led to; the last one, if no other is asked for."""
+        plan, history = self.plan, self.history
+        if not history:
+            losses = self.pretrain_losses
+            epochs = f"epoch {len(losses)} of {plan.pretrain_epochs}"
+            return f"pre-training, {epochs}, loss {losses[-1]:.5g}"
+        record, first = history[epoch], history[0].reconstruction
+        ratio = record.reconstruction / first if first else 1.0
+        return (
+            f"epoch {record.epoch} of {plan.schedule.max_epochs}, recalled reconstruction "
+            f"{record.recalled_reconstruction:.5g}, reconstruction {ratio:.3f} of pre-training's, "
+            f"silhouette {record.silhouette:.4f}, {record.living_clusters} non-empty clusters"
+        )
 
     def _pretrain(self, after_epoch: Callable[[], None]) -> None:
         if self.plan.pretrain_epochs == 0:  # the modules may have nothing to train
@@ -218,10 +366,8 @@ class Training:
                 if name in moments:
                     moments[name][empty] = 0.0
 
-    # --- state ----------------------------------------------------------------------------------
-
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the rest of the fit depends on; the tensors are the living ones."""
+        """Return all that the rest of the fit depends on; the tensors are those in use."""
         return {
             "network": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -265,10 +411,3 @@ class Training:
         torch.default_generator.manual_seed(seed)
         if self.network.device.type == "cuda":
             torch.cuda.manual_seed(seed)
-
-
-@contextmanager
-def _private_randomness(device: torch.device) -> Iterator[None]:
-    """Put torch's global generators back at the end: layers like dropout know no others."""
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        yield

@@ -34,23 +34,9 @@ KERNEL_SEED = 0
 def find_energy(energy: object, *, dim: int | None = None, n_memories: int | None = None) -> Energy:
     """Return an energy, or the one of a name; None: the Euclidean one.
 
-    Parameters
-    ----------
-    energy : Energy, str or None
-        "euclidean", "cosine", "manhattan", "epanechnikov", "mahalanobis" (a learned factor that
-        begins as the identity), "kernel" (``gamma = 1 / dim``, the same features every time),
-        "weighted" (the Euclidean one, learned weights that begin at 1), or an energy, which must
-        suit rows and memories of the given size.
-
-    dim : int, default=None
-        Number of features. "mahalanobis" and "kernel" need it.
-
-    n_memories : int, default=None
-        Number of memories. "weighted" needs it.
-
-    Returns
-    -------
-    Energy
+    "mahalanobis" has a learned factor that begins as the identity, "kernel" ``gamma = 1 / dim`` and
+    the same features every time, "weighted" is the Euclidean one with learned weights that begin
+    at 1. These need `dim` or `n_memories`; an energy that is given must suit them.
     """
     if energy is None:
         return Euclidean()

@@ -116,6 +116,14 @@ class Energy(nn.Module):
         return x
 
 
+def keep(module: nn.Module, name: str, value: Tensor | None, *, learn: bool) -> None:
+    """Keep a tensor in a module: as a parameter if it is learned, else as a buffer."""
+    if learn and value is not None:
+        module.register_parameter(name, nn.Parameter(value))
+    else:
+        module.register_buffer(name, value)
+
+
 def over(beta: float | Tensor, dims: int) -> float | Tensor:
     """Return beta with so many more dimensions at the end, if it has any."""
     if not isinstance(beta, Tensor) or beta.ndim == 0:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from amclust.torch.energies._base import Energy, minus_square_distances
+from amclust.torch.energies._base import Energy, keep, minus_square_distances
 
 
 class Mahalanobis(Energy):
@@ -55,10 +55,7 @@ class Mahalanobis(Energy):
             if start.shape != expected:
                 message = f"factor must have shape (dim, rank) = {expected}, got {start.shape}"
                 raise ValueError(message)
-        if learn:
-            self.factor = nn.Parameter(start)
-        else:
-            self.register_buffer("factor", start)
+        keep(self, "factor", start, learn=learn)
 
     def distance(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the squared length of the difference, seen through the factor."""

@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from amclust.torch.energies._base import Energy
+from amclust.torch.energies._base import Energy, keep
+
+
+def _delegated(name: str) -> Any:
+    """Return a method that is that of the energy that is weighted."""
+
+    @functools.wraps(getattr(Energy, name))
+    def method(self: Weighted, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.base, name)(*args, **kwargs)
+
+    return method
+
+
+def _weighted(name: str) -> Any:
+    """Return a method that is that of the energy that is weighted, with the weights."""
+
+    @functools.wraps(getattr(Energy, name))
+    def method(
+        self: Weighted,
+        state: Tensor,
+        memories: Tensor,
+        beta: float | Tensor,
+        log_weights: Tensor | None = None,
+        *seen: Tensor | None,
+        **more: Any,
+    ) -> Any:
+        own = self.log_weights if log_weights is None else self.log_weights + log_weights
+        return getattr(self.base, name)(state, memories, beta, own, *seen, **more)
+
+    return method
 
 
 class Weighted(Energy):
@@ -42,84 +73,18 @@ class Weighted(Energy):
         self.base = energy
         self.compact, self.dim = energy.compact, energy.dim
         self.spherical, self.degree = energy.spherical, energy.degree
-        log_weights = log_strengths(weights)
-        if learn:
-            self.log_weights = nn.Parameter(log_weights)
-        else:
-            self.register_buffer("log_weights", log_weights)
+        keep(self, "log_weights", log_strengths(weights), learn=learn)
 
-    def distance(self, a: Tensor, b: Tensor) -> Tensor:
-        """Return the distance of the energy that is weighted."""
-        return self.base.distance(a, b)
-
-    def attraction(self, state: Tensor, memories: Tensor, seen: Tensor | None = None) -> Tensor:
-        """Return the attraction of the energy that is weighted, without the weights."""
-        return self.base.attraction(state, memories, seen)
-
-    def distances(self, state: Tensor, memories: Tensor, seen: Tensor | None = None) -> Tensor:
-        """Return the distances of the energy that is weighted."""
-        return self.base.distances(state, memories, seen)
-
-    def _sum(self, log_weights: Tensor | None) -> Tensor:
-        return self.log_weights if log_weights is None else self.log_weights + log_weights
-
-    def logits(
-        self,
-        state: Tensor,
-        memories: Tensor,
-        beta: float | Tensor,
-        log_weights: Tensor | None = None,
-        seen: Tensor | None = None,
-    ) -> Tensor:
-        """Return the weighted logits."""
-        return self.base.logits(state, memories, beta, self._sum(log_weights), seen)
-
-    def forward(
-        self,
-        state: Tensor,
-        memories: Tensor,
-        beta: float | Tensor,
-        log_weights: Tensor | None = None,
-    ) -> Tensor:
-        """Return the weighted energy."""
-        out: Tensor = self.base(state, memories, beta, self._sum(log_weights))
-        return out
-
-    def memberships(
-        self,
-        state: Tensor,
-        memories: Tensor,
-        beta: float | Tensor,
-        log_weights: Tensor | None = None,
-        seen: Tensor | None = None,
-    ) -> Tensor:
-        """Return the weighted memberships."""
-        return self.base.memberships(state, memories, beta, self._sum(log_weights), seen)
-
-    def responsibilities(
-        self,
-        state: Tensor,
-        memories: Tensor,
-        beta: float | Tensor,
-        log_weights: Tensor | None = None,
-        seen: Tensor | None = None,
-    ) -> Tensor:
-        """Return the weighted responsibilities."""
-        return self.base.responsibilities(state, memories, beta, self._sum(log_weights), seen)
-
-    def pull(
-        self, state: Tensor, memories: Tensor, responsibilities: Tensor, moves: Tensor | None
-    ) -> Tensor:
-        """Return the pull of the energy that is weighted."""
-        return self.base.pull(state, memories, responsibilities, moves)
-
-    def length(self, x: Tensor, missing: Tensor | None = None) -> Tensor | None:
-        """Return what the energy that is weighted divides rows by."""
-        return self.base.length(x, missing)
-
-    def embed(self, x: Tensor) -> Tensor:
-        """Return the coordinates of the energy that is weighted."""
-        return self.base.embed(x)
+    distance = _delegated("distance")
+    attraction = _delegated("attraction")  # without the weights
+    distances = _delegated("distances")
+    pull = _delegated("pull")
+    length = _delegated("length")
+    embed = _delegated("embed")
+    forward = _weighted("forward")
+    logits = _weighted("logits")
+    memberships = _weighted("memberships")
+    responsibilities = _weighted("responsibilities")
 
 
 def log_strengths(weights: int | Sequence[float] | Tensor) -> Tensor:
