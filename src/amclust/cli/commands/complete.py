@@ -7,20 +7,18 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from amclust.cli.commands import _options
-from amclust.cli.commands._answers import write_frames
-from amclust.cli.commands._console import count, say, say_json
-from amclust.cli.commands._input import (
-    as_fitted,
+from amclust.cli.commands import options
+from amclust.cli.commands.console import count, say, say_json
+from amclust.cli.commands.files import (
     check_order,
     check_outputs,
-    choose_columns,
-    chunks_of,
-    count_missing,
+    choice_of,
+    chunks_for,
     learn,
     load,
-    matrix_of,
-    read,
+    opened,
+    rows_for,
+    write_chunks,
 )
 
 EXAMPLES = """
@@ -31,9 +29,9 @@ amclust complete wine.amc wine.csv --stream > also_filled.csv
 """
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "complete",
         "fill the missing cells of a table",
@@ -50,19 +48,19 @@ def add(commands: _options.Commands) -> None:
         metavar="[model.amc] table",
         help="model file and table, or the table alone with -k; - is standard input",
     )
-    _options.add_output(parser, "write the filled table here (default: -, standard output)")
-    _options.add_clusters(parser, required=False)
-    _options.add_stream(parser, "read and write in chunks; needs a model file")
-    _options.add_words(
+    options.add_output(parser, "write the filled table here (default: -, standard output)")
+    options.add_clusters(parser, required=False)
+    options.add_stream(parser, "read and write in chunks; needs a model file")
+    options.add_words(
         parser, "command, table, model, rows, filled (number of cells), output; needs -o"
     )
-    _options.add_columns(parser, _options.KNOWN_COLUMNS)
-    _options.add_reading(parser)
-    _options.add_model(parser)
+    options.add_columns(parser, options.KNOWN_COLUMNS)
+    options.add_reading(parser)
+    options.add_model(parser)
     parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
+def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     """Fill a table."""
     *models, arguments.table = arguments.files
     if len(models) > 1:
@@ -73,7 +71,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         parser.error("the model file has its number of clusters: leave out -k, or the file")
     if not models and arguments.stream:
         parser.error("--stream needs a model file, which amclust fit --stream makes")
-    _options.check_stream(parser, arguments)
+    options.check_stream(parser, arguments)
     if models:
         check_order(parser, models[0], arguments.table)
     to_file = arguments.output not in (None, "-")
@@ -84,22 +82,17 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     if models:
         parts = _with_file(arguments, models[0])
     else:
-        parts = _with_fit(arguments, _options.model_of(arguments, parser))
+        parts = _with_fit(arguments, options.model_of(arguments, parser))
     rows = cells = 0
 
-    def frames() -> Iterator[Any]:
+    def chunks() -> Iterator[Any]:
         nonlocal rows, cells
-        for columns, frame, X, model in parts:
-            rows += len(frame)
-            cells += count_missing(columns, X)
-            yield columns.fill(frame, model.complete(as_fitted(model, X)))
+        for model, columns, chunk, values, X in parts:
+            rows += len(chunk)
+            cells += columns.count_missing(values)
+            yield columns.fill(chunk, model.complete(X))
 
-    write_frames(
-        frames(),
-        arguments.output or "-",
-        overwrite=arguments.force,
-        in_chunks=arguments.stream,
-    )
+    write_chunks(chunks(), arguments.output or "-", arguments, stream=arguments.stream)
     if arguments.json:
         say_json(
             {
@@ -118,12 +111,15 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
 
 def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, ...]]:
     saved = load(path)
-    for columns, frame, X in chunks_of(arguments, saved):
-        yield columns, frame, X, saved.model
+    for chunk in chunks_for(arguments, saved):
+        yield saved.model, *chunk
 
 
 def _with_fit(arguments: argparse.Namespace, model: Any) -> Iterator[tuple[Any, ...]]:
-    frame = read(arguments)
-    columns = choose_columns(arguments, frame)
-    X = matrix_of(columns, frame)
-    yield columns, frame, X, learn(model.fit, X)
+    from amclust.cli.tables import choose_columns
+
+    with opened(arguments) as whole:
+        table = whole.read()
+    columns = choose_columns(table, choice_of(arguments, table.names))
+    values, X = rows_for(None, columns, table)
+    yield learn(model.fit, X), columns, table, values, X

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust.cli.commands import _options
-from amclust.cli.commands._console import count, say, say_json, say_table
-from amclust.cli.commands._input import check_outputs
+from amclust.cli.commands import options
+from amclust.cli.commands.console import count, say, say_json, say_table
+from amclust.cli.commands.files import check_outputs
 
 EXAMPLES = """
 amclust demo --restarts 2 -o memories.svg
@@ -21,9 +21,9 @@ amclust demo --write-table wine.csv
 """
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "demo",
         "cluster scikit-learn's digits, beside k-means; or write a table to try",
@@ -36,12 +36,12 @@ def add(commands: _options.Commands) -> None:
     parser.add_argument(
         "--restarts",
         metavar="N",
-        type=_options.positive,
+        type=options.positive,
         default=10,
         help="restarts of each (default: %(default)s)",
     )
     parser.add_argument(
-        "--seed", metavar="N", type=_options.seed, default=0, help="random seed (default: 0)"
+        "--seed", metavar="N", type=options.seed, default=0, help="random seed (default: 0)"
     )
     parser.add_argument(
         "-o",
@@ -120,7 +120,7 @@ def _show(arguments: argparse.Namespace) -> None:
     from sklearn.datasets import load_digits
 
     from amclust._estimator import ClAM
-    from amclust.cli.commands._comparison import best_k_means, compare, table_of
+    from amclust.cli.commands.comparison import best_k_means, compare, table_of
 
     X, y = load_digits(return_X_y=True)
     k, restarts, seed = len(np.unique(y)), arguments.restarts, arguments.seed

@@ -8,24 +8,31 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amclust._progress import ProgressLine, finish
-from amclust.cli.commands import _options
-from amclust.cli.commands._answers import answer_frame, write_frames
-from amclust.cli.commands._console import count, say, say_json
-from amclust.cli.commands._input import (
+from amclust.cli.commands import options
+from amclust.cli.commands.console import (
+    cluster_sizes,
+    count,
+    describe,
+    say,
+    say_json,
+    say_quality,
+    say_sizes,
+)
+from amclust.cli.commands.files import (
+    answers_beside,
     check_outputs,
-    choose_columns,
-    count_missing,
+    choice_of,
+    in_chunks,
     is_pipe,
     learn,
     matrix_of,
-    read,
-    read_in_chunks,
+    rows_for,
     save,
+    write_chunks,
 )
-from amclust.cli.commands._summary import cluster_sizes, describe, say_quality, say_sizes
 
 if TYPE_CHECKING:
-    from amclust.cli.tables import Columns
+    from amclust.cli.tables import Columns, Table
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -41,9 +48,9 @@ KEYS = (
 )
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "fit",
         "cluster the rows of a table and keep the model",
@@ -51,12 +58,12 @@ def add(commands: _options.Commands) -> None:
         usage="table -k K [options]",
         examples=EXAMPLES,
     )
-    _options.add_clusters(parser)
-    _options.add_output(parser, "write the model here (model.amc, say)")
+    options.add_clusters(parser)
+    options.add_output(parser, "write the model here (model.amc, say)")
     parser.add_argument(
         "--labels", metavar="FILE", help="write the cluster of every row here; - is standard output"
     )
-    _options.add_stream(
+    options.add_stream(
         parser,
         "read a table that does not fit into memory in chunks, as partial_fit does: a single "
         "run, without restarts and epochs; sizes are counted only for --labels",
@@ -64,21 +71,21 @@ def add(commands: _options.Commands) -> None:
     parser.add_argument(
         "--passes",
         metavar="N",
-        type=_options.positive,
+        type=options.positive,
         help="times to go through the table with --stream (default: 1)",
     )
-    _options.add_words(parser, KEYS)
-    _options.add_table(parser)
-    _options.add_model(parser)
+    options.add_words(parser, KEYS)
+    options.add_table(parser)
+    options.add_model(parser)
     parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
+def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     """Fit a model, keep what was asked for, say what was found."""
-    model = _options.model_of(arguments, parser)
+    model = options.model_of(arguments, parser)
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
-    _options.check_stream(parser, arguments)
+    options.check_stream(parser, arguments)
     arguments.passes = arguments.passes or 1
     if arguments.stream and (arguments.passes > 1 or arguments.labels) and is_pipe(arguments.table):
         parser.error("a pipe can be read only once: no --passes and no --labels with --stream")
@@ -114,34 +121,35 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
 class Seen(NamedTuple):
     """What a model has learned from."""
 
-    frames: Iterable[Any]
+    chunks: Iterable[Table]  # all columns of the table may be left out but the names of the rows
     columns: Columns
     rows: int
-    missing: int  # cells
+    missing: int  # values
 
 
 def _learn_from_all(arguments: argparse.Namespace, model: Any) -> Seen:
-    frame = read(arguments)
-    columns = choose_columns(arguments, frame)
-    X = matrix_of(columns, frame)
-    learn(model.fit, X)
-    return Seen([frame], columns, len(frame), count_missing(columns, X))
+    matrix = matrix_of(arguments)
+    learn(model.fit, matrix.frame)
+    return Seen([matrix.row_names], matrix.columns, len(matrix), matrix.missing)
 
 
 def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
     """Learn from one chunk after the other: the same answer as `partial_fit` over the chunks."""
-    chunks = read_in_chunks(arguments)
-    columns = choose_columns(arguments, chunks)
+    from amclust.cli.tables import choose_columns
+
+    chunks = in_chunks(arguments)
+    columns = choose_columns(chunks, choice_of(arguments, chunks.first().names))
+    chunks.narrow(columns)
     line = ProgressLine()
     rows = missing = 0
     for turn in range(arguments.passes):
         rows = missing = 0
-        for frame in chunks:
-            X = matrix_of(columns, frame, first_row=rows)
-            columns.ids(frame, first_row=rows)
+        for chunk in chunks:
+            values, X = rows_for(None, columns, chunk, first_row=rows)
+            columns.ids(chunk, first_row=rows)
             learn(model.partial_fit, X, "the first chunk")
-            rows += len(frame)
-            missing += count_missing(columns, X)
+            rows += len(chunk)
+            missing += columns.count_missing(values)
             if not arguments.quiet and line.is_due():
                 line.show(f"ClAM: pass {turn + 1} of {arguments.passes}, {count(rows, 'row')}")
     finish(not arguments.quiet, f"ClAM: {count(arguments.passes, 'pass')}, {count(rows, 'row')}")
@@ -152,16 +160,17 @@ def _write_labels(arguments: argparse.Namespace, model: Any, seen: Seen) -> Any:
     """Write the cluster of every row; return the clusters' sizes."""
     sizes = cluster_sizes([], model.n_clusters_)
 
-    def labelled() -> Iterator[Any]:
+    def labelled() -> Iterator[Table]:
         nonlocal sizes
-        for frame in seen.frames:
-            labels = model.predict(matrix_of(seen.columns, frame))
+        for chunk in seen.chunks:
+            # A stream has changed the model since the chunk was seen.
+            labels = model.labels_
+            if arguments.stream:
+                labels = model.predict(rows_for(model, seen.columns, chunk)[1])
             sizes = sizes + cluster_sizes(labels, model.n_clusters_)
-            yield answer_frame(seen.columns, frame, {"label": labels})
+            yield answers_beside(seen.columns, chunk, {"label": labels})
 
-    write_frames(
-        labelled(), arguments.labels, overwrite=arguments.force, in_chunks=arguments.stream
-    )
+    write_chunks(labelled(), arguments.labels, arguments, stream=arguments.stream)
     return sizes
 
 

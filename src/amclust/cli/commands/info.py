@@ -7,10 +7,17 @@ import os
 import textwrap
 from typing import Any
 
-from amclust.cli.commands import _options
-from amclust.cli.commands._console import count, say, say_json
-from amclust.cli.commands._input import load
-from amclust.cli.commands._summary import cluster_sizes, describe, say_quality, say_sizes
+from amclust.cli.commands import options
+from amclust.cli.commands.console import (
+    cluster_sizes,
+    count,
+    describe,
+    say,
+    say_json,
+    say_quality,
+    say_sizes,
+)
+from amclust.cli.commands.files import load
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -20,9 +27,9 @@ amclust info wine.amc --json
 """
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "info",
         "tell what is in a model file",

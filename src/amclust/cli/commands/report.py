@@ -7,18 +7,17 @@ import os
 from functools import partial
 from importlib.util import find_spec
 
-from amclust.cli.commands import _options
-from amclust.cli.commands._console import say, say_json
-from amclust.cli.commands._input import (
-    as_fitted,
+from amclust.cli.commands import options
+from amclust.cli.commands.console import say, say_json
+from amclust.cli.commands.files import (
     check_outputs,
-    choose_columns,
     columns_of,
     learn,
     load,
     matrix_of,
     name_of,
-    read,
+    opened,
+    rows_for,
 )
 
 EXAMPLES = """
@@ -29,9 +28,9 @@ amclust report wine.csv --model wine.amc --title "Three kinds of wine" -o again.
 """
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "report",
         "write a page about the clusters of a table",
@@ -41,17 +40,17 @@ def add(commands: _options.Commands) -> None:
         usage="table -k K [options]\n       amclust report table --model model.amc [options]",
         examples=EXAMPLES,
     )
-    _options.add_clusters(parser, required=False)
+    options.add_clusters(parser, required=False)
     parser.add_argument("--model", metavar="FILE", help="model file (.amc) instead of a fit")
-    _options.add_output(parser, "the page (default: report.html)")
+    options.add_output(parser, "the page (default: report.html)")
     parser.add_argument("--title", metavar="TEXT", help="title of the page")
-    _options.add_words(parser, "command, table, rows, model, report, bytes")
-    _options.add_table(parser)
-    _options.add_model(parser)
+    options.add_words(parser, "command, table, rows, model, report, bytes")
+    options.add_table(parser)
+    options.add_model(parser)
     parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
+def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     """Fit or load a model and write the page."""
     if (arguments.clusters is None) == (arguments.model is None):
         parser.error("give -k to fit a model, or --model with a model file (not both)")
@@ -65,22 +64,23 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     from amclust.report import write_report
 
     if arguments.model is None:
-        model = _options.model_of(arguments, parser)
-        frame = read(arguments)
-        columns = choose_columns(arguments, frame)
-        X = matrix_of(columns, frame)
+        model = options.model_of(arguments, parser)
+        matrix = matrix_of(arguments)
+        X, ids = matrix.frame, matrix.ids
         learn(model.fit, X)
     else:
         saved = load(arguments.model)
-        model, frame = saved.model, read(arguments)
-        columns = columns_of(saved, arguments, frame)
-        X = as_fitted(model, matrix_of(columns, frame))
-    named = columns.id is not None and columns.id in frame.columns
+        model = saved.model
+        with opened(arguments) as whole:
+            table = whole.read()
+        columns = columns_of(saved, arguments, table)
+        ids = columns.ids(table) if columns.id in table.names else None
+        _, X = rows_for(model, columns, table)
     write_report(
         model,
         X,
         arguments.output,
-        ids=columns.ids(frame) if named else None,
+        ids=None if ids is None else ids.to_pylist(),
         title=arguments.title,
         source=name_of(arguments),
         random_state=arguments.seed,
@@ -91,7 +91,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
             {
                 "command": "report",
                 "table": arguments.table,
-                "rows": len(frame),
+                "rows": len(X),
                 "model": arguments.model,
                 "report": arguments.output,
                 "bytes": os.path.getsize(arguments.output),

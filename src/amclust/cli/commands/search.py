@@ -11,10 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust.cli.commands import _options
-from amclust.cli.commands._console import count, note, say, say_json, say_table
-from amclust.cli.commands._input import check_outputs, choose_columns, learn, matrix_of, read, save
-from amclust.cli.commands._summary import cluster_sizes, describe, say_sizes
+from amclust.cli.commands import options
+from amclust.cli.commands.console import (
+    cluster_sizes,
+    count,
+    describe,
+    note,
+    say,
+    say_json,
+    say_sizes,
+    say_table,
+)
+from amclust.cli.commands.files import check_outputs, learn, matrix_of, save
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -29,9 +37,9 @@ MEASURES = ("run", "config", "seed", "rung", "epochs", "loss", "converged", "cho
 Configuration = Mapping[str, Any]
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "search",
         "find the best configuration, and number of clusters, under a budget",
@@ -41,12 +49,12 @@ def add(commands: _options.Commands) -> None:
         usage="table -k K [options]",
         examples=EXAMPLES,
     )
-    _options.add_clusters(parser, auto=False)
-    _options.add_output(parser, "write the best model here (best.amc, say)")
+    options.add_clusters(parser, auto=False)
+    options.add_output(parser, "write the best model here (best.amc, say)")
     parser.add_argument(
         "--budget",
         metavar="N",
-        type=_options.positive,
+        type=options.positive,
         default=20_000,
         help="most run-epochs to train; a fit with 10 restarts of 200 epochs takes 2,000 "
         "(default: %(default)s)",
@@ -68,38 +76,38 @@ def add(commands: _options.Commands) -> None:
     parser.add_argument(
         "--top",
         metavar="N",
-        type=_options.positive,
+        type=options.positive,
         default=5,
         help="configurations to show (default: %(default)s)",
     )
-    _options.add_words(
+    options.add_words(
         parser,
         "command, table, rows, features, n_clusters, n_features, sizes, silhouette, loss, beta, "
         "epochs, restarts, best_parameters, budget_used, configurations, best (the top ones), "
         "model, results",
     )
-    _options.add_table(parser)
+    options.add_table(parser)
     group = parser.add_argument_group("model")
-    _options.add_distances(group)
+    options.add_distances(group)
     group.add_argument(
         "--restarts",
         metavar="N",
-        type=_options.positive,
+        type=options.positive,
         default=10,
         help="seeds of each configuration (default: %(default)s)",
     )
     group.add_argument(
         "--epochs",
         metavar="N",
-        type=_options.positive,
+        type=options.positive,
         default=200,
         help="most epochs of a run (default: %(default)s)",
     )
-    _options.add_seed(group)
+    options.add_seed(group)
     parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
+def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     """Search, keep the best model, show the best configurations."""
     from amclust._estimator import ClAM
     from amclust._search import ClAMSearch
@@ -108,9 +116,8 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
     outputs = ("output", "results", "checkpoint")
     check_outputs(arguments, *outputs, tables=("results",), continued="checkpoint")
-    frame = read(arguments)
-    columns = choose_columns(arguments, frame)
-    scale = None if arguments.scale == _options.NONE else arguments.scale
+    matrix = matrix_of(arguments)
+    scale = None if arguments.scale == options.NONE else arguments.scale
     search = ClAMSearch(
         arguments.clusters,
         space=arguments.space,
@@ -125,7 +132,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         verbose=0 if arguments.quiet else 1,
     )
     try:
-        learn(search.fit, matrix_of(columns, frame))
+        learn(search.fit, matrix.frame)
     except KeyboardInterrupt:
         if not arguments.checkpoint:
             note("with --checkpoint FILE the same command could have gone on from here")
@@ -136,7 +143,7 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         raise
     model = search.best_estimator_
     if arguments.output:
-        save(model, arguments, columns, len(frame))
+        save(model, arguments, matrix.columns, len(matrix))
     if arguments.results:
         _write_results(search, arguments)
     best = best_configurations(search.results_dict_, arguments.top)
@@ -146,8 +153,8 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
             {
                 "command": "search",
                 "table": arguments.table,
-                "rows": len(frame),
-                "features": columns.features,
+                "rows": len(matrix),
+                "features": matrix.columns.features,
                 **describe(model, sizes),
                 "best_parameters": search.best_params_,
                 "budget_used": search.budget_used_,

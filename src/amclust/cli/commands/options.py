@@ -20,7 +20,7 @@ Commands = Any  # argparse's own type for it is private
 
 WIDTH = 79  # of a help text
 # Of tables; those of `amclust.cli.tables`, which takes long to import.
-FORMATS = ("csv", "tsv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx")
+FORMATS = ("csv", "tsv", "parquet", "arrow", "npy", "xlsx")
 # Cells that count as missing in text, besides empty ones and those of old C libraries (1.#IND).
 MISSING = (
     *("NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
@@ -30,8 +30,8 @@ MISSING = (
 KNOWN_COLUMNS = (
     "\nA model file has its columns: only --id counts, unless it was made without names."
 )
-READING = f"""Found out from the file where not given; .txt is read as CSV, .npz if it has one
-array, and JSON not at all. Missing cells are empty or one of
+READING = f"""Found out from the file where not given; .txt is read as CSV, and JSON not at all.
+Missing values are empty cells or one of
 {textwrap.fill(" ".join(MISSING), WIDTH - 4)}"""
 # Marks in numbers, by names that need no quotes in a shell.
 MARKS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}

@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import gzip
+import io
 import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
-from amclust.cli.tables._cells import to_arrow
-from amclust.cli.tables._csv_writing import csv_lines
-from amclust.cli.tables._dialect import DELIMITER
-from amclust.cli.tables._errors import TableError, listed
-from amclust.cli.tables._excel_writing import ExcelSink
-from amclust.cli.tables._formats import format_to_write
-from amclust.cli.tables._header import check_names, numbered_names
-from amclust.cli.tables._typing import typed_table
+from amclust.cli.tables.cells import blank_missing
+from amclust.cli.tables.dialect import check_names, numbered_names
+from amclust.cli.tables.errors import TableError, listed
+from amclust.cli.tables.formats import format_to_write
+from amclust.cli.tables.schema import Table, is_text
 from amclust.io.files import atomic_write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ROWS = 65_536
+# A join of more columns at once makes Arrow slow.
+_COLUMNS = 256
+_TEXT = pa.large_string()
+# Digits that are a name rather than a number: leading zeros, a plus, too many for an integer;
+# and words for infinity.
+_UNLIKE_NUMBERS = r"^-?0[0-9]|^\+|^-?[0-9]{19,}$|[nN]"
 
 
 def write_table(
-    frame: pd.DataFrame,
+    table: Table | pd.DataFrame,
     target: str | os.PathLike[str],
     *,
     format: str | None = None,  # noqa: A002
@@ -42,13 +53,13 @@ def write_table(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        The table. Its index is not written.
+    table : Table or pandas.DataFrame
+        The table. The index of a frame is not written.
 
     target : str or path-like
         A file, or ``"-"`` for standard output.
 
-    format : {"csv", "tsv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx"}, default=None
+    format : {"csv", "tsv", "parquet", "arrow", "npy"}, default=None
         The format; None tells it from the suffix, and is CSV on standard output. A NumPy array is
         a plain matrix if the columns are called x0, x1, ... and have one type, else structured.
 
@@ -73,14 +84,14 @@ def write_table(
     2,"b, c"
     """
     with TableWriter(target, format=format, overwrite=overwrite, in_chunks=False) as writer:
-        writer.write(frame)
+        writer.write(table)
 
 
 class TableWriter:
     r"""Write a table in chunks: a context manager with `write`.
 
     The file appears at the end of the ``with`` block, if no exception ended it. Chunks must have
-    the same columns. Text tables, Parquet, Arrow and Excel are written in constant memory; NumPy
+    the same columns. Text tables, Parquet and Arrow are written in constant memory; NumPy
     arrays are kept until the end, since their first bytes tell the number of rows. Cells of a text
     table stay text in every format, since the chunks to come are not known.
 
@@ -125,7 +136,7 @@ class TableWriter:
         with contextlib.ExitStack() as stack:
             if self._target != "-":
                 file = stack.enter_context(atomic_write(self._target, overwrite=self._overwrite))
-            elif self._format in ("csv", "tsv", "arrows"):
+            elif self._format in ("csv", "tsv"):
                 file = cast(BinaryIO, sys.stdout.buffer)
             else:
                 file = stack.enter_context(_copied_to_stdout())
@@ -133,26 +144,28 @@ class TableWriter:
                 # Without the time the same table gives the same bytes.
                 zipped = gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
                 file = cast(BinaryIO, stack.enter_context(zipped))
-            self._sink = _open_sink(self._format, file)
+            if self._format in ("csv", "tsv"):
+                self._sink: _Sink = _CsvSink(file, "," if self._format == "csv" else "\t")
+            elif self._format == "npy":
+                self._sink = _NumpySink(file)
+            else:
+                self._sink = _ArrowSink(file, self._format)
             self._stack = stack.pop_all()
         return self
 
-    def write(self, frame: pd.DataFrame) -> None:
+    def write(self, table: Table | pd.DataFrame) -> None:
         """Write a chunk of the table."""
-        names = [str(name) for name in frame.columns]
+        chunk = Table.of(table)
         if self._names is None:
-            check_names(names, "the table to write")
-            self._names = names
+            check_names(chunk.names, "the table to write")
+            self._names = chunk.names
             if isinstance(self._sink, _CsvSink) and self._format == "csv":
-                self._sink.delimiter = frame.attrs.get(DELIMITER, ",")
-        elif names != self._names:
-            msg = f"all chunks need the columns {listed(self._names)}, got {listed(names)}"
+                self._sink.delimiter = chunk.schema.delimiter or ","
+        elif chunk.names != self._names:
+            msg = f"all chunks need the columns {listed(self._names)}, got {listed(chunk.names)}"
             raise TableError(msg)
-        columns = [to_arrow(frame.iloc[:, index]) for index in range(len(names))]
-        table = pa.table(columns, names=names)
-        if self._format not in ("csv", "tsv"):
-            table = typed_table(table, infer=not self._in_chunks)
-        self._sink.write(table)
+        in_types = self._format not in ("csv", "tsv")
+        self._sink.write(_typed(chunk, infer=not self._in_chunks) if in_types else chunk.arrow)
 
     def __exit__(
         self,
@@ -189,18 +202,8 @@ class _Sink(Protocol):
     def abandon(self) -> None: ...
 
 
-def _open_sink(format: str, file: BinaryIO) -> _Sink:  # noqa: A002
-    if format in ("csv", "tsv"):
-        return _CsvSink(file, "," if format == "csv" else "\t")
-    if format == "xlsx":
-        return ExcelSink(file)
-    if format in ("npy", "npz"):
-        return _NumpySink(file, zipped=format == "npz")
-    return _ArrowSink(file, format)
-
-
 @contextlib.contextmanager
-def _copied_to_stdout() -> Any:
+def _copied_to_stdout() -> Iterator[Any]:
     with tempfile.TemporaryFile() as file:
         yield file
         file.seek(0)
@@ -214,9 +217,15 @@ class _CsvSink:
         self._begun = False
 
     def write(self, table: pa.Table) -> None:
-        for lines in csv_lines(table, self.delimiter, header=not self._begun):
-            self._file.write(lines)
-        self._begun = True
+        if not self._begun:
+            header = io.StringIO()
+            csv.writer(header, delimiter=self.delimiter, lineterminator="\n").writerow(
+                table.column_names
+            )
+            self._file.write(header.getvalue().encode())
+            self._begun = True
+        for start in range(0, table.num_rows, _ROWS):
+            self._file.write(_csv_lines(table.slice(start, _ROWS), self.delimiter))
 
     def finish(self) -> None:
         self._file.flush()
@@ -235,13 +244,8 @@ class _ArrowSink:
     def write(self, table: pa.Table) -> None:
         if self._writer is None:
             sink = pa.PythonFile(_KeptOpen(self._file), mode="w")
-            opened = {
-                "parquet": pa.parquet.ParquetWriter,
-                "arrow": pa.ipc.new_file,
-                "arrows": pa.ipc.new_stream,
-            }[self._format]
-            self._writer = opened(sink, table.schema)
-            self._schema = table.schema
+            opened = pa.parquet.ParquetWriter if self._format == "parquet" else pa.ipc.new_file
+            self._writer, self._schema = opened(sink, table.schema), table.schema
         try:
             table = table.cast(self._schema)
         except (pa.ArrowException, ValueError) as error:
@@ -273,8 +277,8 @@ class _KeptOpen:
 
 
 class _NumpySink:
-    def __init__(self, file: BinaryIO, *, zipped: bool) -> None:
-        self._file, self._zipped = file, zipped
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
         self._tables: list[pa.Table] = []
 
     def write(self, table: pa.Table) -> None:
@@ -282,14 +286,7 @@ class _NumpySink:
 
     def finish(self) -> None:
         array = _to_numpy(pa.concat_tables(self._tables, promote_options="permissive"))
-        if not self._zipped:
-            np.lib.format.write_array(self._file, array, allow_pickle=False)
-            return
-        # A zip archive that fails to be written complains once more when it is collected.
-        with tempfile.TemporaryFile() as file:
-            np.savez_compressed(file, table=array)
-            file.seek(0)
-            shutil.copyfileobj(file, self._file)
+        np.lib.format.write_array(self._file, array, allow_pickle=False)
 
     def abandon(self) -> None:
         self._tables.clear()
@@ -309,7 +306,7 @@ def _to_numpy(table: pa.Table) -> np.ndarray:
 
 def _column_to_numpy(name: str, column: pa.ChunkedArray) -> np.ndarray:
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(kind):
         return np.array(
             ["" if cell is None else cell for cell in column.to_pylist()], dtype=np.str_
         )
@@ -323,3 +320,80 @@ def _column_to_numpy(name: str, column: pa.ChunkedArray) -> np.ndarray:
         msg = f"a NumPy array cannot hold column {name!r} ({kind}); write CSV or Parquet"
         raise TableError(msg)
     return cast(np.ndarray, values)
+
+
+# --- cells as text, and text as numbers -----------------------------------------------------------
+
+
+def _csv_lines(table: pa.Table, delimiter: str) -> bytes:
+    """Return rows as lines of CSV in UTF-8; only cells that need quotes get them.
+
+    Arrow formats and joins whole columns: its own writer puts quotes around all text, and one cell
+    at a time is too slow.
+    """
+    cells = [
+        _formatted(name, column.combine_chunks(), delimiter)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    if len(cells) == 1:
+        # An empty line would be skipped when read.
+        cells = [pc.if_else(pc.equal(cells[0], ""), '""', cells[0])]
+    separator = pa.scalar(delimiter, _TEXT)
+    while len(cells) > 1:
+        cells = [
+            pc.binary_join_element_wise(*cells[start : start + _COLUMNS], separator)
+            for start in range(0, len(cells), _COLUMNS)
+        ]
+    lines = pa.ListArray.from_arrays(pa.array([0, len(cells[0])], pa.int32()), cells[0])
+    joined = pc.binary_join(lines, pa.scalar("\n", _TEXT))
+    return bytes(joined[0].as_buffer()) + b"\n"
+
+
+def _formatted(name: str, array: pa.Array, delimiter: str) -> pa.Array:
+    kind = array.type
+    if pa.types.is_boolean(kind):
+        array = pc.if_else(array, "True", "False")
+    elif pa.types.is_floating(kind):
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
+    try:
+        text = pc.fill_null(array.cast(_TEXT), "")
+    except pa.ArrowException:
+        msg = f"CSV cannot hold column {name!r} ({kind}); write Parquet or Arrow"
+        raise TableError(msg, column=name) from None
+    if is_text(kind):
+        special = pc.match_substring_regex(text, f'[{delimiter}"\r\n]')
+        if pc.any(special).as_py():
+            mark, nothing = pa.scalar('"', _TEXT), pa.scalar("", _TEXT)
+            doubled = pc.replace_substring(text, '"', '""')
+            quoted = pc.binary_join_element_wise(mark, doubled, mark, nothing)
+            text = pc.if_else(special, quoted, text)
+    return text
+
+
+def _typed(table: Table, *, infer: bool) -> pa.Table:
+    """Return a table whose cells of a text file are numbers or truth values where all of them are.
+
+    Anything else becomes text, null where missing; so do all cells where `infer` is False.
+    """
+    arrow = table.arrow
+    for name in table.schema.cells:
+        cells = blank_missing(arrow.column(name))
+        typed = _inferred(cells) if infer else cells
+        arrow = arrow.set_column(arrow.column_names.index(name), name, typed)
+    return arrow
+
+
+def _inferred(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not pc.any(pc.is_valid(cells)).as_py():
+        return cells
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            numbers = cells.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+        unlike = pc.match_substring_regex(cells, _UNLIKE_NUMBERS)
+        return cells if pc.any(unlike).as_py() else numbers
+    lowered = pc.utf8_lower(cells)
+    if pc.all(pc.is_in(pc.drop_null(lowered), pa.array(["true", "false"], cells.type))).as_py():
+        return pc.equal(lowered, "true")
+    return cells

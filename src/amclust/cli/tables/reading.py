@@ -1,0 +1,289 @@
+"""Reading tables: from a file to chunks of Arrow, all of them or one after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from amclust.cli.tables.binary import BinaryTable
+from amclust.cli.tables.cells import PLAIN, Spelling
+from amclust.cli.tables.columns import Columns
+from amclust.cli.tables.errors import TableError, TableOptionError
+from amclust.cli.tables.formats import TITLES
+from amclust.cli.tables.schema import Table, concat
+from amclust.cli.tables.sources import Source, name_of, open_source
+from amclust.cli.tables.text import NotNumbersError, TextOptions, TextTable
+
+# About so many rows are read at a time where chunks need not have a certain size.
+_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What a caller may say about a table.
+
+    Parameters
+    ----------
+    format : {"csv", "tsv", "parquet", "arrow", "npy", "xlsx"}, default=None
+        The format; None tells it from the first bytes, for text also from the name.
+
+    delimiter : str, default=None
+        What separates the cells of a text table: one character, or "tab", "space", ...; None finds
+        out among comma, semicolon, tab and pipe.
+
+    encoding : str, default=None
+        Encoding of a text table. None is UTF-8 or what a byte order mark says, and Windows-1252
+        with a warning if the bytes are not UTF-8.
+
+    sheet : str, default=None
+        Sheet of an Excel workbook: its name, or its number from 1 on; None is the first.
+
+    header : bool, default=None
+        Whether the first line of a text or Excel table holds the names of the columns. False
+        names them x0, x1, ...; None takes the line for the names, but refuses one that holds only
+        numbers.
+    """
+
+    format: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    header: bool | None = None
+
+
+class OpenTable:
+    """A table to read as often as it takes: its names, and its rows in batches."""
+
+    def __init__(
+        self, source: Source, options: ReadOptions, stack: contextlib.ExitStack, *, whole: bool
+    ) -> None:
+        self.source = source
+        _refuse_foreign_options(source, options)
+        self._table: TextTable | BinaryTable
+        if source.format in ("csv", "tsv"):
+            text = TextOptions(options.delimiter, options.encoding, options.header)
+            self._table = TextTable(source, text, stack, whole=whole)
+        else:
+            self._table = BinaryTable(source, sheet=options.sheet, header=options.header)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return self._table.names
+
+    def numeric(self, spelling: Spelling) -> list[str]:
+        """Return the columns of a text table that may be parsed as numbers at once."""
+        return self._table.numeric(spelling) if isinstance(self._table, TextTable) else []
+
+    def batches(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        numbers: Collection[str] = (),
+        spelling: Spelling = PLAIN,
+        rows: int = _ROWS,
+    ) -> Iterator[Table]:
+        """Yield the rows of some columns, of a text table `numbers` as such, all else as cells.
+
+        Raises
+        ------
+        NotNumbersError
+            If `numbers` are none in some row, or something else is wrong with it.
+
+        TableError
+            If there is no row, or one cannot be read; the message tells the line.
+        """
+        wanted = self.names if columns is None else columns
+        if isinstance(self._table, TextTable):
+            batches = self._table.batches(wanted, numbers, spelling.decimal)
+        else:
+            batches = self._table.batches(wanted, rows)
+        empty = True
+        for batch in batches:
+            empty = False
+            yield batch
+        if empty:
+            msg = f"{self.source.name} has column names but no rows"
+            raise TableError(msg, file=self.source.name)
+
+    def read(self) -> Table:
+        """Return all rows, the cells of a text table as they stand."""
+        return concat(list(self.batches()))
+
+
+@contextlib.contextmanager
+def open_table(
+    source: str | os.PathLike[str], options: ReadOptions, *, whole: bool = True
+) -> Iterator[OpenTable]:
+    """Open a table; `whole` tells that all of it will be read before anything is done with it."""
+    with open_source(source, options.format) as opened, contextlib.ExitStack() as stack:
+        if opened.format == "xlsx" and not whole:
+            msg = (
+                f"{opened.name} is an Excel workbook, which cannot be streamed; "
+                "save it as CSV or Parquet"
+            )
+            raise TableError(msg, file=opened.name)
+        yield OpenTable(opened, options, stack, whole=whole)
+
+
+def read_table(source: str | os.PathLike[str], options: ReadOptions | None = None) -> Table:
+    r"""Read a table from a file, or from standard input ("-").
+
+    Columns of a text table (CSV, TSV) keep their cells as they stand ("007", "1.50", "NA"), so
+    that they can be written back unchanged; `Columns` makes numbers of them. All other formats
+    keep their types.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read; the message names the line or the column.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from amclust.cli.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "table.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("id;height\n007;1.50\n008;\n")
+    ...     table = read_table(path)
+    >>> table["id"].to_pylist(), table["height"].to_pylist()
+    (['007', '008'], ['1.50', ''])
+    """
+    with open_table(source, options or ReadOptions()) as table:
+        return table.read()
+
+
+class Chunks:
+    r"""A table in chunks, for those larger than memory. A file can be gone through repeatedly.
+
+    Put together, the chunks are what `read_table` returns, with the same columns and types. Only
+    the encoding of a text table is told from its first megabyte, where `read_table` looks at all
+    of it.
+
+    Parameters
+    ----------
+    source : str or path-like
+        A file, or ``"-"`` for standard input, which is copied to a temporary file. Excel cannot be
+        streamed.
+
+    chunk_rows : int
+        Rows in a chunk; the last one may have fewer.
+
+    options : ReadOptions, default=None
+        How to read it.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from amclust.cli.tables import Chunks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "table.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("x,y\n1,2\n3,4\n5,6\n")
+    ...     [len(chunk) for chunk in Chunks(path, 2)]
+    [2, 1]
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str],
+        chunk_rows: int,
+        options: ReadOptions | None = None,
+    ) -> None:
+        if chunk_rows < 1:
+            msg = f"chunk_rows must be at least 1, got {chunk_rows!r}"
+            raise TableError(msg)
+        self.source, self.chunk_rows = source, chunk_rows
+        self._options = options or ReadOptions()
+        self._columns: Columns | None = None
+        self._begun: tuple[Table, Iterator[Table]] | None = None
+        self._used_up = False
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether the table can be gone through more than once; standard input cannot."""
+        return os.path.isfile(self.source)
+
+    def first(self) -> Table:
+        """Return the first chunk, and keep it for going through the table."""
+        if self._begun is None:
+            rest = self._read()
+            self._begun = next(rest), rest
+        return self._begun[0]
+
+    def narrow(self, columns: Columns) -> None:
+        """Read no other columns from now on, and parse numbers at once, where it can be."""
+        if self.rereadable:
+            self._columns, self._begun = columns, None
+
+    def __iter__(self) -> Iterator[Table]:
+        first = self.first()
+        assert self._begun is not None
+        _, rest = self._begun
+        self._begun = None
+        yield first
+        yield from rest
+
+    def _read(self) -> Iterator[Table]:
+        if self._used_up and not self.rereadable:
+            name = name_of(self.source)
+            msg = f"{name} can be read only once; save the table to a file first"
+            raise TableError(msg, file=name)
+        self._used_up = True
+        with open_table(self.source, self._options, whole=False) as table:
+            if self._columns is None:
+                yield from _rechunked(table.batches(rows=self.chunk_rows), self.chunk_rows)
+            else:
+                yield from self._read_narrow(table, self._columns)
+
+    def _read_narrow(self, table: OpenTable, columns: Columns) -> Iterator[Table]:
+        names = [*columns.names, *([] if columns.id is None else [columns.id])]
+        spelling, rows = columns.spelling, self.chunk_rows
+        known = {column.name for column in columns.columns if column.kind == "number"}
+        numbers = [name for name in table.numeric(spelling) if name in known]
+        done = 0
+        try:
+            batches = table.batches(columns=names, numbers=numbers, spelling=spelling, rows=rows)
+            for chunk in _rechunked(batches, rows):
+                yield chunk
+                done += len(chunk)
+        except NotNumbersError:
+            for chunk in _rechunked(_skipped(table.batches(columns=names), done), rows):
+                yield chunk
+
+
+def _skipped(batches: Iterator[Table], rows: int) -> Iterator[Table]:
+    """Leave out the first rows."""
+    for batch in batches:
+        if rows < len(batch):
+            yield batch.slice(rows)
+        rows = max(0, rows - len(batch))
+
+
+def _rechunked(batches: Iterator[Table], rows: int) -> Iterator[Table]:
+    waiting: list[Table] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += len(batch)
+        if count >= rows:
+            joined = concat(waiting)
+            start = 0
+            while count - start >= rows:
+                yield joined.slice(start, rows)
+                start += rows
+            waiting, count = [joined.slice(start)], count - start
+    if count:
+        yield concat(waiting)
+
+
+def _refuse_foreign_options(source: Source, options: ReadOptions) -> None:
+    for name in ("delimiter", "encoding", "sheet"):
+        value = getattr(options, name)
+        fitting = ("xlsx",) if name == "sheet" else ("csv", "tsv")
+        if value is not None and source.format not in fitting:
+            msg = f"--{name} {value}: {source.name} is {TITLES[source.format]}, which has none"
+            raise TableOptionError(msg, file=source.name)
