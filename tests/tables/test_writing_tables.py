@@ -90,9 +90,7 @@ def test_standard_output_is_csv(capsysbinary):
     assert capsysbinary.readouterr().out == b'x,n,text\n1.5,1,"a, b"\n,2,"c ""d""\ne\tf"\n'
 
 
-@pytest.mark.parametrize(
-    "name", ["table", "table.json", "table.gz", "table.csv.bz2", "a.npz", "a.arrows"]
-)
+@pytest.mark.parametrize("name", ["table", "a.json", "a.gz", "a.csv.bz2", "a.npz", "a.arrows"])
 def test_a_name_that_tells_no_format(tmp_path, name):
     with pytest.raises(
         TableError, match="cannot tell the format .*\\.csv, .*\\.npy.* or \\.tsv\\.gz"
@@ -253,9 +251,7 @@ def test_csv_cannot_hold_lists(tmp_path):
 
 def test_excel_is_only_read(tmp_path):
     for name, options in (("table.xlsx", {}), ("table", {"format": "xlsx"})):
-        with pytest.raises(
-            TableError, match="Excel workbook .* is only read; end the name in .csv"
-        ):
+        with pytest.raises(TableError, match="Excel workbook .* is only read; end the name in"):
             write_table(FRAME, tmp_path / name, **options)
     assert os.listdir(tmp_path) == []
 

@@ -49,6 +49,9 @@ class Schema:
         kinds = (Field(f.name, "cell" if f.name in among else _kind(f.type)) for f in arrow)
         return cls(tuple(kinds), delimiter)
 
+    def __deepcopy__(self, memo: object) -> Schema:
+        return self  # pandas copies what a frame carries with every column
+
     @property
     def names(self) -> list[str]:
         """Names of the columns."""

@@ -84,10 +84,10 @@ def open_source(source: str | os.PathLike[str], declared: str | None) -> Iterato
 
 def temporary_path(stack: contextlib.ExitStack) -> str:
     """Return the name of a file that is removed at the end."""
-    folder = stack.enter_context(
-        tempfile.TemporaryDirectory(prefix="amclust-", ignore_cleanup_errors=True)
-    )
-    return os.path.join(folder, "table")
+    descriptor, path = tempfile.mkstemp(prefix="amclust-")
+    os.close(descriptor)
+    stack.callback(os.unlink, path)
+    return path
 
 
 def _on_disk(path: str, stack: contextlib.ExitStack) -> str:

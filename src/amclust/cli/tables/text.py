@@ -21,7 +21,7 @@ from amclust.cli.tables.schema import MISSING, Schema, Table
 from amclust.cli.tables.sources import Source, temporary_path
 
 # Arrow reads dozens of blocks ahead.
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18
 _HEAD = 1 << 20
 # A header of 100,000 columns fits.
 _MAX_HEAD = 1 << 26
