@@ -214,48 +214,57 @@ def _fill(
     surveys = {name: _Survey() for name in names if name not in encodings}
     widths = [len(encodings[name].categories) if name in encodings else 1 for name in names]
     starts = np.cumsum([0, *widths])
+    places = dict(zip(names, starts.tolist(), strict=False))
     matrix = _GrowingMatrix(int(starts[-1]))
     id_names = [] if choice.id is None else [choice.id]
     ids: list[pa.Array] = []
-    missing = rows = empty_rows = first_empty = 0
-    for batch in table.batches(
-        columns=[*names, *id_names], numbers=numbers, spelling=choice.spelling
-    ):
+    missing = np.zeros(matrix.width, np.int64)
+    rows = empty_rows = first_empty = 0
+    batches = table.batches(columns=[*names, *id_names], numbers=numbers, spelling=choice.spelling)
+    for batch in batches:
         block = matrix.extend(len(batch))
-        for name, start, stop in zip(names, starts[:-1], starts[1:], strict=True):
+        for name, start in places.items():
             if name in encodings:
+                stop = start + len(encodings[name].categories)
                 block[:, start:stop] = encodings[name].one_hot(batch[name], rows)
+            elif name in numbers:
+                block[:, start] = batch[name].to_numpy()
             else:
                 found = to_numbers(batch[name], choice.spelling)
                 surveys[name].add(found, rows)
                 block[:, start] = found.values if isinstance(found, Numbers) else np.nan
+        if numbers and np.isinf(block).any():
+            raise NotNumbersError
         unknown = np.isnan(block)
-        missing += int(unknown[:, starts[:-1]].sum())
+        missing += unknown.sum(axis=0)
         empty = unknown.all(axis=1)
         if empty.any() and not empty_rows:
             first_empty = rows + int(empty.argmax())
         empty_rows += int(empty.sum())
         rows += len(batch)
         ids += [chunk for name in id_names for chunk in batch[name].chunks]
+    for name in numbers:
+        surveys[name].empty = bool(missing[places[name]] == rows)
     columns = _settle(choice, names, encodings, surveys, whole=True)
     values = matrix.finish()
     if choice.use is None:
-        for name, start in zip(names, starts[:-1], strict=True):
-            if name not in encodings and _may_number_rows(name):
-                _refuse_row_numbers(name, values[:, start])
+        for name in surveys:
+            if _may_number_rows(name):
+                _refuse_row_numbers(name, values[:, places[name]])
     named_rows = None
     if choice.id is not None:
-        arrow = pa.table([pa.chunked_array(ids)], names=[choice.id])
+        arrow = pa.table({choice.id: pa.chunked_array(ids)})
         named_rows = columns.ids(Table(arrow, Schema.of(arrow.schema)))
     _refuse_empty_rows(first_empty, empty_rows)
-    return Matrix(columns, values, named_rows, missing)
+    return Matrix(columns, values, named_rows, int(missing[list(places.values())].sum()))
 
 
 class _GrowingMatrix:
     """Rows of numbers, as many as come."""
 
     def __init__(self, width: int) -> None:
-        self._values, self._rows = np.empty((0, width)), 0
+        self.width, self._rows = width, 0
+        self._values = np.empty((0, width))
 
     def extend(self, rows: int) -> NDArray[np.float64]:
         """Return room for so many more rows, valid until the next call."""
@@ -273,7 +282,7 @@ class _GrowingMatrix:
 
     def _resize(self, rows: int) -> None:
         # In place: a larger copy would need the memory twice.
-        self._values.resize((rows, self._values.shape[1]), refcheck=False)
+        self._values.resize((rows, self.width), refcheck=False)
 
 
 class _Survey:

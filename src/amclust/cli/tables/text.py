@@ -21,7 +21,7 @@ from amclust.cli.tables.schema import MISSING, Schema, Table
 from amclust.cli.tables.sources import Source, temporary_path
 
 # Arrow reads dozens of blocks ahead.
-_BLOCK = 1 << 18
+_BLOCK, _WHOLE_BLOCK = 1 << 18, 1 << 20
 _HEAD = 1 << 20
 # A header of 100,000 columns fits.
 _MAX_HEAD = 1 << 26
@@ -59,8 +59,9 @@ class TextTable:
             head = _read_head(file)
         complete = len(head) < _HEAD
         encoding = find_encoding(head, options.encoding, source.name, complete=complete)
+        self._quotes = True  # whether there may be any
         if whole and encoding in _UTF8:
-            encoding = _check_all(source, encoding, given=options.encoding is not None)
+            encoding = self._check_all(source, encoding, given=options.encoding is not None)
         decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
         text = decoder.decode(head, final=complete)
         if "\0" in text[:_HEAD]:
@@ -74,7 +75,10 @@ class TextTable:
             complete=complete and len(text) <= _HEAD,
         )
         self._header = text[: self._dialect.header_characters]
-        self._block = max(_BLOCK, 8 * max(map(len, text[:_HEAD].splitlines()), default=0))
+        self._block = max(
+            _WHOLE_BLOCK if whole else _BLOCK,
+            8 * max(map(len, text[:_HEAD].splitlines()), default=0),
+        )
         self._mark = codecs.BOM_UTF8 if head.startswith(codecs.BOM_UTF8) else b""
         if encoding not in _UTF8:
             path, self._mark = temporary_path(stack), b""
@@ -85,6 +89,22 @@ class TextTable:
         self._source = source
         # Whether bytes that are no text would have been found by now.
         self._checked = whole or encoding not in _UTF8
+
+    def _check_all(self, source: Source, encoding: str, *, given: bool) -> str:
+        """Look at all bytes; return another encoding where UTF-8 was not `given` and is wrong."""
+        try:
+            self._quotes = any(['"' in part for part in _decoded(source, encoding)])
+        except EncodingError:
+            if given:
+                raise
+        else:
+            return encoding
+        try:
+            for _ in _decoded(source, "cp1252"):
+                pass
+        except EncodingError:
+            return fall_back("latin-1", source.name)
+        return fall_back("cp1252", source.name)
 
     @property
     def names(self) -> list[str]:
@@ -137,7 +157,7 @@ class TextTable:
                 pa.csv.ReadOptions(
                     column_names=dialect.names, block_size=self._block, use_threads=False
                 ),
-                pa.csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
+                pa.csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=self._quotes),
                 pa.csv.ConvertOptions(
                     column_types=types,
                     null_values=list(MISSING),
@@ -265,24 +285,6 @@ def _has_lines(head: bytes | str) -> bool:
 def _skip(file: pa.NativeFile, count: int) -> None:
     while count and (block := file.read(min(count, _BLOCK))):
         count -= len(block)
-
-
-def _check_all(source: Source, encoding: str, *, given: bool) -> str:
-    """Look at all bytes; return another encoding where UTF-8 was not `given` and is not right."""
-    try:
-        for _ in _decoded(source, encoding):
-            pass
-    except EncodingError:
-        if given:
-            raise
-    else:
-        return encoding
-    try:
-        for _ in _decoded(source, "cp1252"):
-            pass
-    except EncodingError:
-        return fall_back("latin-1", source.name)
-    return fall_back("cp1252", source.name)
 
 
 def _decoded(source: Source, encoding: str) -> Iterator[str]:
