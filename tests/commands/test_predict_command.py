@@ -11,7 +11,7 @@ from clear_groups import FAST, rows
 import amclust as package
 from amclust import ClAM
 from amclust.cli.commands import files
-from amclust.cli.tables import OpenTable
+from amclust.cli.tables.text import TextTable
 
 COLUMNS = ("--id", "id", "--drop", "note")
 
@@ -162,14 +162,14 @@ def test_progress_on_a_terminal(amclust, table, model, monkeypatch, command):
 def test_slow_reading_is_told_on_a_terminal(amclust, table, model, monkeypatch):
     def slowly(table):
         told.wait(timeout=10)
-        return read(table)
+        return batches(table)
 
     def show(self, text):
         shown.append(text)
         told.set()
 
-    told, shown, read = threading.Event(), [], OpenTable.read
-    monkeypatch.setattr(OpenTable, "read", slowly)
+    told, shown, batches = threading.Event(), [], TextTable.batches
+    monkeypatch.setattr(TextTable, "batches", slowly)
     monkeypatch.setattr(files, "PATIENCE", 0.0)
     monkeypatch.setattr(files.ProgressLine, "show", show)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)

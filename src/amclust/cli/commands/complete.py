@@ -16,7 +16,7 @@ from amclust.cli.commands.files import (
     chunks_for,
     learn,
     load,
-    opened,
+    read,
     rows_for,
     write_chunks,
 )
@@ -118,8 +118,7 @@ def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, 
 def _with_fit(arguments: argparse.Namespace, model: Any) -> Iterator[tuple[Any, ...]]:
     from amclust.cli.tables import choose_columns
 
-    with opened(arguments) as whole:
-        table = whole.read()
+    table = read(arguments)
     columns = choose_columns(table, choice_of(arguments, table.names))
     values, X = rows_for(None, columns, table)
     yield learn(model.fit, X), columns, table, values, X

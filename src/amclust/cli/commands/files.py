@@ -46,6 +46,14 @@ def opened(arguments: argparse.Namespace) -> Iterator[OpenTable]:
         yield stack.enter_context(open_table(arguments.table, _reading(arguments)))
 
 
+def read(arguments: argparse.Namespace) -> Table:
+    """Read the whole table."""
+    from amclust.cli.tables import concat
+
+    with opened(arguments) as table:
+        return concat(list(table.batches()))
+
+
 def matrix_of(arguments: argparse.Namespace, *, without: tuple[str, ...] = ()) -> Matrix:
     """Read the columns that the arguments choose as a matrix."""
     from amclust.cli.tables import read_matrix
@@ -154,8 +162,7 @@ def chunks_for(
         chunks = in_chunks(arguments)
         columns = columns_of(saved, arguments, chunks)
     else:
-        with opened(arguments) as table:
-            chunks = [table.read()]
+        chunks = [read(arguments)]
         columns = columns_of(saved, arguments, chunks[0])
     done = 0
     # Rows that go to a terminal are progress enough.

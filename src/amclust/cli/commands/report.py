@@ -16,7 +16,7 @@ from amclust.cli.commands.files import (
     load,
     matrix_of,
     name_of,
-    opened,
+    read,
     rows_for,
 )
 
@@ -66,13 +66,12 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     if arguments.model is None:
         model = options.model_of(arguments, parser)
         matrix = matrix_of(arguments)
-        X, ids = matrix.frame, matrix.ids
+        X, ids = matrix.frame, matrix.columns.ids(matrix.row_names)
         learn(model.fit, X)
     else:
         saved = load(arguments.model)
         model = saved.model
-        with opened(arguments) as whole:
-            table = whole.read()
+        table = read(arguments)
         columns = columns_of(saved, arguments, table)
         ids = columns.ids(table) if columns.id in table.names else None
         _, X = rows_for(model, columns, table)

@@ -21,14 +21,9 @@ from amclust.cli.tables.matrix import (  # noqa: E402
     named,
     read_matrix,
 )
-from amclust.cli.tables.reading import (  # noqa: E402
-    Chunks,
-    OpenTable,
-    ReadOptions,
-    open_table,
-    read_table,
-)
-from amclust.cli.tables.schema import Schema, Table  # noqa: E402
+from amclust.cli.tables.reading import Chunks, OpenTable, open_table, read_table  # noqa: E402
+from amclust.cli.tables.schema import Schema, Table, concat  # noqa: E402
+from amclust.cli.tables.sources import ReadOptions  # noqa: E402
 from amclust.cli.tables.writing import TableWriter, write_table  # noqa: E402
 
 __all__ = [
@@ -49,6 +44,7 @@ __all__ = [
     "TableWriter",
     "check_rows",
     "choose_columns",
+    "concat",
     "named",
     "open_table",
     "read_matrix",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,58 +11,74 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from amclust.cli.tables.cells import PLAIN, Spelling
 from amclust.cli.tables.dialect import check_names, names_of_header, numbered_names
-from amclust.cli.tables.errors import TableError, listed, require
+from amclust.cli.tables.errors import TableError, listed, no_rows, require
 from amclust.cli.tables.formats import TITLES, damage_named
 from amclust.cli.tables.schema import Schema, Table
-from amclust.cli.tables.sources import Source
+from amclust.cli.tables.sources import ReadOptions, Source
+
+_ROWS = 16_384
 
 
 class BinaryTable:
     """A table of a format that has types."""
 
-    def __init__(self, source: Source, *, sheet: str | None, header: bool | None) -> None:
-        self._source, self._sheet, self._header = source, sheet, header
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        self.source, self._options = source, options
         with damage_named(source.name, TITLES[source.format]):
             self.names = self._open()
         check_names(self.names, source.name)
 
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Table]:
-        """Yield some columns in batches of about so many rows."""
-        with damage_named(self._source.name, TITLES[self._source.format]):
-            for batch in self._batches(list(columns), rows):
+    def numeric(self, spelling: Spelling) -> list[str]:
+        """Return the columns that may be parsed as numbers at once: none are parsed at all."""
+        return []
+
+    def batches(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        numbers: Collection[str] = (),
+        spelling: Spelling = PLAIN,
+    ) -> Iterator[Table]:
+        """Yield the rows of some columns; see `TextTable.batches`."""
+        wanted = self.names if columns is None else list(columns)
+        empty = True
+        with damage_named(self.source.name, TITLES[self.source.format]):
+            for batch in self._batches(wanted):
                 # Arrow trusts what it reads: a damaged file could make it read beyond its memory.
                 batch.validate(full=True)
                 if batch.num_rows:
-                    arrow = pa.table(
-                        [_plain(column) for column in batch.columns], names=batch.column_names
-                    )
+                    arrow = pa.table([_plain(column) for column in batch.columns], names=wanted)
+                    empty = False
                     yield Table(arrow, Schema.of(arrow.schema))
+        if empty:
+            raise no_rows(self.source.name)
 
     def _open(self) -> list[str]:
-        path, name = self._source.path, self._source.name
-        if self._source.format == "parquet":
+        path, name = self.source.path, self.source.name
+        if self.source.format == "parquet":
             self._file = pa.parquet.ParquetFile(pa.OSFile(path), pre_buffer=False)
             return list(self._file.schema_arrow.names)
-        if self._source.format == "arrow":
+        if self.source.format == "arrow":
             self._file = pa.ipc.open_file(pa.OSFile(path))
             return list(self._file.schema.names)
-        if self._source.format == "npy":
+        if self.source.format == "npy":
             self._array = _map_array(path, name)
             return list(self._array.dtype.names or numbered_names(self._array.shape[1]))
-        self._sheet_table = _read_sheet(path, name, self._sheet, self._header)
+        self._sheet_table = _read_sheet(path, name, self._options.sheet, self._options.header)
         return list(self._sheet_table.column_names)
 
-    def _batches(self, columns: list[str], rows: int) -> Iterator[pa.Table]:
-        if self._source.format == "parquet":
-            for batch in self._file.iter_batches(batch_size=rows, columns=columns):
+    def _batches(self, columns: list[str]) -> Iterator[pa.Table]:
+        if self.source.format == "parquet":
+            for batch in self._file.iter_batches(batch_size=_ROWS, columns=columns):
                 yield pa.Table.from_batches([batch]).select(columns)
-        elif self._source.format == "arrow":
+        elif self.source.format == "arrow":
             for index in range(self._file.num_record_batches):
                 yield pa.Table.from_batches([self._file.get_batch(index)]).select(columns)
-        elif self._source.format == "npy":
-            for start in range(0, len(self._array), rows):
-                block = self._array[start : start + rows]
+        elif self.source.format == "npy":
+            for start in range(0, len(self._array), _ROWS):
+                block = self._array[start : start + _ROWS]
                 by_name = (
                     block if block.dtype.names else dict(zip(self.names, block.T, strict=True))
                 )

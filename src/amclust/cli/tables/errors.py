@@ -7,7 +7,7 @@ import importlib
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MAX_COLUMNS_SHOWN = 8
 
@@ -63,6 +63,10 @@ class Refusal:
     examples: tuple[str, ...]
     """A few different cells, the one in `row` first."""
 
+    def below(self, rows: int) -> Refusal:
+        """Return the same of a table that has so many more rows above."""
+        return replace(self, row=rows + self.row)
+
 
 class ColumnsError(TableError):
     """Columns that hold something else than numbers.
@@ -97,6 +101,11 @@ class ColumnsError(TableError):
             column=column,
             value=next(iter(first.examples), None),
         )
+
+
+def no_rows(name: str) -> TableError:
+    """Return the error for a table that has none."""
+    return TableError(f"{name} has column names but no rows", file=name)
 
 
 class TableWarning(UserWarning):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +38,7 @@ MAX_CATEGORIES = 1_000
 
 # Growing costs nothing where memory can be remapped, but new rows are filled with zeros.
 _GROWTH = 1.125
+_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -110,19 +112,13 @@ class Matrix:
     columns: Columns
     values: NDArray[np.float64]
     """One row for each row of the table, NaN where a value is missing."""
-    ids: pa.ChunkedArray | None
-    """The names of the rows, where a column has them."""
+    row_names: Table
+    """The column that names the rows, if there is one."""
     missing: int
     """How many values are missing; a missing category is one."""
 
     def __len__(self) -> int:
         return len(self.values)
-
-    @property
-    def row_names(self) -> Table:
-        """The names of the rows as a table of one column, or of none."""
-        arrow = pa.table({} if self.ids is None else {self.columns.id: self.ids})
-        return Table(arrow, Schema.of(arrow.schema, arrow.column_names))
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -149,16 +145,18 @@ def read_matrix(table: OpenTable, choice: Choice) -> Matrix:
         If a name is not known, or a column is neither of numbers nor to be encoded: the message
         lists all such columns. If a column or a row has no value, or a row no name.
     """
-    names, encoded = choice.names_in(table.names)
-    if choice.one_hot == "all":
-        surveys = _survey(table.batches(columns=names), names, choice.spelling)
-        encoded = {name for name, survey in surveys.items() if survey.is_text}
-    encodings = _find_categories(table.batches(columns=sorted(encoded)), encoded)
-    numbers = [name for name in table.numeric(choice.spelling) if name in set(names) - encoded]
-    if numbers:
+    names, encodings = _encode(lambda names: table.batches(columns=names), table.names, choice)
+    wanted = [*names, *([] if choice.id is None else [choice.id])]
+    plain = set(table.numeric(choice.spelling)) & set(names) - set(encodings)
+    matrix = None
+    if plain:
+        batches = table.batches(columns=wanted, numbers=plain, spelling=choice.spelling)
         with contextlib.suppress(NotNumbersError, ColumnsError):
-            return _fill(table, choice, names, encodings, numbers)
-    return _fill(table, choice, names, encodings, ())
+            matrix = _fill(batches, choice, names, encodings, plain)
+    if matrix is None:
+        matrix = _fill(table.batches(columns=wanted), choice, names, encodings)
+    check_rows(matrix.values)
+    return matrix
 
 
 def choose_columns(table: Table | pd.DataFrame | Chunks, choice: Choice) -> Columns:
@@ -167,103 +165,164 @@ def choose_columns(table: Table | pd.DataFrame | Chunks, choice: Choice) -> Colu
     Of a table in chunks, the first chunk tells which columns are numbers; categories are collected
     from all chunks, which therefore must be rereadable.
     """
-    whole = not isinstance(table, Chunks)
-    first = table.first() if isinstance(table, Chunks) else Table.of(table)
-    chunks: Iterable[Table] = table if isinstance(table, Chunks) else [first]
-    names, encoded = choice.names_in(first.names)
-    if choice.one_hot is not None and isinstance(table, Chunks) and not table.rereadable:
+    if not isinstance(table, Chunks):
+        rows = Table.of(table)
+        names, encodings = _encode(lambda _: [rows], rows.names, choice)
+        return _fill([rows], choice, names, encodings).columns
+    first = table.first()
+    if choice.one_hot is not None and not table.rereadable:
         msg = (
             "one-hot encoding needs all categories before the first row is clustered, so "
             f"{name_of(table.source)} cannot be streamed with it: save the table to a file first"
         )
         raise TableError(msg)
-    # Only "all" makes it necessary to know of every chunk whether there is text in it.
-    surveyed = chunks if choice.one_hot == "all" else [first]
-    surveys = _survey(surveyed, [name for name in names if name not in encoded], choice.spelling)
-    if choice.one_hot == "all":
-        encoded = {name for name, survey in surveys.items() if survey.is_text}
-    encodings = _find_categories(chunks, encoded)
-    columns = _settle(choice, names, encodings, surveys, whole=whole)
-    if choice.use is None:
-        numeric = [name for name in names if name not in encoded and _may_number_rows(name)]
-        for name in numeric:
-            found = to_numbers(first[name], choice.spelling)
-            assert isinstance(found, Numbers)
-            _refuse_row_numbers(name, found.values)
-    if whole:
-        columns.ids(first)
-    return columns
+    names, encodings = _encode(lambda _: table, first.names, choice)
+    return _fill([first], choice, names, encodings, whole=False).columns
 
 
 def check_rows(matrix: NDArray[np.float64], first_row: int = 0) -> None:
     """Refuse rows without any value."""
-    empty = np.isnan(matrix).all(axis=1)
-    _refuse_empty_rows(first_row + int(empty.argmax()), int(empty.sum()))
+    blocks = (matrix[start : start + _ROWS] for start in range(0, len(matrix), _ROWS))
+    empty = np.concatenate([np.isnan(block).all(axis=1) for block in blocks])
+    if empty.any():
+        row = first_row + int(empty.argmax()) + 1
+        more = f" (and {empty.sum() - 1:,} more)" if empty.sum() > 1 else ""
+        msg = f"row {row:,}{more} has no value in the columns used: remove it, or use more columns"
+        raise TableError(msg, row=row)
 
 
-# --- one pass over all rows -----------------------------------------------------------------------
+# --- passes over the rows -------------------------------------------------------------------------
+
+
+def _encode(
+    read: Callable[[list[str]], Iterable[Table]], known: Sequence[str], choice: Choice
+) -> tuple[list[str], dict[str, Column]]:
+    """Return the names of the columns used, and those that are one-hot encoded."""
+    names, encoded = choice.names_in(known)
+    if choice.one_hot == "all":
+        surveys = {name: _Survey() for name in names}
+        rows = 0
+        for batch in read(names):
+            for name, survey in surveys.items():
+                survey.add(to_numbers(batch[name], choice.spelling), rows)
+            rows += len(batch)
+        encoded = {name for name, survey in surveys.items() if survey.is_text}
+    found: dict[str, set[str]] = {name: set() for name in names if name in encoded}
+    for batch in read(list(found)) if found else ():
+        for name, categories in found.items():
+            unique = pc.unique(to_categories(name, batch[name]))
+            categories.update(value for value in unique.to_pylist() if value is not None)
+            if len(categories) > MAX_CATEGORIES:
+                msg = (
+                    f"column {name!r} has more than {MAX_CATEGORIES:,} categories, which would be "
+                    "as many columns: leave out with --drop NAME, or group them before"
+                )
+                raise TableError(msg, column=name)
+    _refuse_empty(name for name, categories in found.items() if not categories)
+    return names, {
+        name: Column(name, "category", tuple(sorted(categories, key=_by_number)))
+        for name, categories in found.items()
+    }
+
+
+def _by_number(category: str) -> tuple[float, str]:
+    try:
+        return float(category), category
+    except ValueError:
+        return float("inf"), category
 
 
 def _fill(
-    table: OpenTable,
+    batches: Iterable[Table],
     choice: Choice,
     names: list[str],
     encodings: dict[str, Column],
-    numbers: Collection[str],
+    numbers: Collection[str] = (),
+    *,
+    whole: bool = True,
 ) -> Matrix:
+    """Write batches into a matrix and settle what they hold, `numbers` nothing but numbers.
+
+    What is said of all rows is checked where these are the `whole` table.
+    """
     surveys = {name: _Survey() for name in names if name not in encodings}
     widths = [len(encodings[name].categories) if name in encodings else 1 for name in names]
-    starts = np.cumsum([0, *widths])
-    places = dict(zip(names, starts.tolist(), strict=False))
-    matrix = _GrowingMatrix(int(starts[-1]))
-    id_names = [] if choice.id is None else [choice.id]
+    starts = np.cumsum([0, *widths]).tolist()
+    places = {name: slice(*pair) for name, pair in zip(names, pairwise(starts), strict=True)}
+    matrix = _GrowingMatrix(starts[-1])
+    missing = np.zeros(starts[-1], np.int64)
     ids: list[pa.Array] = []
-    missing = np.zeros(matrix.width, np.int64)
-    rows = empty_rows = first_empty = 0
-    batches = table.batches(columns=[*names, *id_names], numbers=numbers, spelling=choice.spelling)
+    rows = 0
     for batch in batches:
         block = matrix.extend(len(batch))
-        for name, start in places.items():
+        for name, place in places.items():
             if name in encodings:
-                stop = start + len(encodings[name].categories)
-                block[:, start:stop] = encodings[name].one_hot(batch[name], rows)
+                block[:, place] = encodings[name].one_hot(batch[name], rows)
             elif name in numbers:
-                block[:, start] = batch[name].to_numpy()
+                block[:, place.start] = batch[name].to_numpy()
             else:
                 found = to_numbers(batch[name], choice.spelling)
                 surveys[name].add(found, rows)
-                block[:, start] = found.values if isinstance(found, Numbers) else np.nan
+                block[:, place.start] = found.values if isinstance(found, Numbers) else np.nan
         if numbers and np.isinf(block).any():
             raise NotNumbersError
-        unknown = np.isnan(block)
-        missing += unknown.sum(axis=0)
-        empty = unknown.all(axis=1)
-        if empty.any() and not empty_rows:
-            first_empty = rows + int(empty.argmax())
-        empty_rows += int(empty.sum())
+        missing += np.isnan(block).sum(axis=0)
         rows += len(batch)
-        ids += [chunk for name in id_names for chunk in batch[name].chunks]
-    for name in numbers:
-        surveys[name].empty = bool(missing[places[name]] == rows)
-    columns = _settle(choice, names, encodings, surveys, whole=True)
+        if choice.id is not None:
+            ids += batch[choice.id].chunks
+    refused = {name: survey.refusal for name, survey in surveys.items() if survey.refusal}
+    if refused:
+        raise ColumnsError(refused)
+    if whole:
+        _refuse_empty(name for name in surveys if missing[places[name].start] == rows)
+    columns = Columns(
+        tuple(
+            encodings.get(name) or Column(name, "boolean" if surveys[name].boolean else "number")
+            for name in names
+        ),
+        choice.id,
+        choice.spelling,
+    )
+    repeated = find_repeated(columns.features)
+    if repeated:
+        msg = f"one-hot encoding makes columns that are there already: {listed(repeated)}"
+        raise TableError(msg, column=repeated[0])
     values = matrix.finish()
-    if choice.use is None:
-        for name in surveys:
-            if _may_number_rows(name):
-                _refuse_row_numbers(name, values[:, places[name]])
-    named_rows = None
-    if choice.id is not None:
-        arrow = pa.table({choice.id: pa.chunked_array(ids)})
-        named_rows = columns.ids(Table(arrow, Schema.of(arrow.schema)))
-    _refuse_empty_rows(first_empty, empty_rows)
-    return Matrix(columns, values, named_rows, int(missing[list(places.values())].sum()))
+    for name in surveys if choice.use is None else ():
+        _refuse_row_numbers(name, values[:, places[name].start])
+    row_names = pa.table({} if choice.id is None else {choice.id: pa.chunked_array(ids)})
+    table = Table(row_names, Schema.of(row_names.schema, row_names.column_names))
+    if whole:
+        columns.ids(table)
+    firsts = [place.start for place in places.values()]
+    return Matrix(columns, values, table, int(missing[firsts].sum()))
+
+
+def _refuse_empty(names: Iterable[str]) -> None:
+    empty = list(names)
+    if empty:
+        noun, verb = ("column", "has") if len(empty) == 1 else ("columns", "have")
+        advice = f"leave out with --drop {typed_names(empty)}"
+        msg = f"{noun} {listed(empty)} {verb} no value at all: {advice}"
+        raise TableError(msg, column=empty[0])
+
+
+def _refuse_row_numbers(name: str, values: NDArray[np.float64]) -> None:
+    """Refuse to cluster the index that pandas and R write in front of a table."""
+    unnamed = name.startswith(("Unnamed: ", "__index_level_"))
+    if unnamed and len(values) > 1 and (np.diff(values) == 1).all():
+        msg = (
+            f"column {name!r} looks like the numbers of rows that pandas and R write: "
+            f"say --id '{name}' or --drop '{name}' (or name it in --use to cluster by it)"
+        )
+        raise TableError(msg, column=name)
 
 
 class _GrowingMatrix:
     """Rows of numbers, as many as come."""
 
     def __init__(self, width: int) -> None:
-        self.width, self._rows = width, 0
+        self._width, self._rows = width, 0
         self._values = np.empty((0, width))
 
     def extend(self, rows: int) -> NDArray[np.float64]:
@@ -282,23 +341,19 @@ class _GrowingMatrix:
 
     def _resize(self, rows: int) -> None:
         # In place: a larger copy would need the memory twice.
-        self._values.resize((rows, self.width), refcheck=False)
+        self._values.resize((rows, self._width), refcheck=False)
 
 
 class _Survey:
-    """What is found out about a column, chunk by chunk."""
+    """What is found out about a column, batch by batch."""
 
     def __init__(self) -> None:
         self.refusal: Refusal | None = None
-        self.empty = True
+        self.is_text = False
         self._numbers = False  # whether there were any
-        self._truth_only = True  # whether all of them were 0 or 1
         self._truth = False  # whether there were truth values
-        self._words: Refusal | None = None
-
-    @property
-    def is_text(self) -> bool:
-        return self.refusal is not None and self.refusal.reason in TEXT
+        self._truth_only = True  # whether all numbers were 0 or 1
+        self._words: Refusal | None = None  # of truth values
 
     @property
     def boolean(self) -> bool:
@@ -306,130 +361,21 @@ class _Survey:
 
     def add(self, found: Numbers | Refusal, first_row: int) -> None:
         if isinstance(found, Refusal):
-            self.empty = False
-            self._refuse(found, first_row)
+            self._refuse(found.below(first_row))
             return
         known = found.values[~np.isnan(found.values)]
-        if not len(known):
-            return
-        self.empty = False
-        self._numbers = True
-        self._truth = self._truth or found.boolean
+        self._numbers = self._numbers or len(known) > 0
+        self._truth = self._truth or (found.boolean and len(known) > 0)
+        self._truth_only = self._truth_only and bool(np.isin(known, (0.0, 1.0)).all())
         if self._words is None and found.words is not None:
-            words = found.words
-            self._words = Refusal(words.reason, first_row + words.row, words.examples)
-        if self._truth_only and not found.boolean:
-            self._truth_only = bool(np.isin(known, (0.0, 1.0)).all())
+            self._words = found.words.below(first_row)
         if self._words is not None and not self._truth_only:
-            self._refuse(self._words, 0)
+            self._refuse(self._words)
 
-    def _refuse(self, found: Refusal, first_row: int) -> None:
+    def _refuse(self, found: Refusal) -> None:
         # Text settles the matter, whatever else was found before.
-        if self.refusal is None or (found.reason in TEXT and not self.is_text):
-            reason = (
-                "text among numbers" if found.reason in TEXT and self._numbers else found.reason
-            )
-            self.refusal = Refusal(reason, first_row + found.row, found.examples)
-
-
-def _survey(
-    chunks: Iterable[Table], names: Sequence[str], spelling: Spelling
-) -> dict[str, _Survey]:
-    surveys = {name: _Survey() for name in names}
-    first_row = 0
-    for chunk in chunks:
-        for name, survey in surveys.items():
-            survey.add(to_numbers(chunk[name], spelling), first_row)
-        first_row += len(chunk)
-    return surveys
-
-
-def _settle(
-    choice: Choice,
-    names: list[str],
-    encodings: dict[str, Column],
-    surveys: dict[str, _Survey],
-    *,
-    whole: bool,
-) -> Columns:
-    """Return the columns, or refuse them by what was found in the rows, `whole`: in all of them."""
-    surveys = {name: survey for name, survey in surveys.items() if name not in encodings}
-    refused = {
-        name: survey.refusal for name, survey in surveys.items() if survey.refusal is not None
-    }
-    if refused:
-        raise ColumnsError(refused)
-    if whole:
-        _refuse_empty_columns(name for name, survey in surveys.items() if survey.empty)
-    columns = Columns(
-        tuple(
-            encodings.get(name) or Column(name, "boolean" if surveys[name].boolean else "number")
-            for name in names
-        ),
-        choice.id,
-        choice.spelling,
-    )
-    repeated = find_repeated(columns.features)
-    if repeated:
-        msg = f"one-hot encoding makes columns that are there already: {listed(repeated)}"
-        raise TableError(msg, column=repeated[0])
-    return columns
-
-
-def _find_categories(chunks: Iterable[Table], names: Collection[str]) -> dict[str, Column]:
-    found: dict[str, set[str]] = {name: set() for name in names}
-    for chunk in chunks if found else ():
-        for name, categories in found.items():
-            unique = pc.unique(to_categories(name, chunk[name]))
-            categories.update(value for value in unique.to_pylist() if value is not None)
-            if len(categories) > MAX_CATEGORIES:
-                msg = (
-                    f"column {name!r} has more than {MAX_CATEGORIES:,} categories, which would be "
-                    "as many columns: leave out with --drop NAME, or group them before"
-                )
-                raise TableError(msg, column=name)
-    _refuse_empty_columns(name for name, categories in found.items() if not categories)
-    return {
-        name: Column(name, "category", tuple(sorted(categories, key=_by_number)))
-        for name, categories in found.items()
-    }
-
-
-def _by_number(category: str) -> tuple[float, str]:
-    try:
-        return float(category), category
-    except ValueError:
-        return float("inf"), category
-
-
-def _refuse_empty_columns(names: Iterable[str]) -> None:
-    empty = list(names)
-    if empty:
-        noun, verb = ("column", "has") if len(empty) == 1 else ("columns", "have")
-        advice = f"leave out with --drop {typed_names(empty)}"
-        msg = f"{noun} {listed(empty)} {verb} no value at all: {advice}"
-        raise TableError(msg, column=empty[0])
-
-
-def _refuse_empty_rows(first: int, count: int) -> None:
-    if count:
-        more = f" (and {count - 1:,} more)" if count > 1 else ""
-        msg = (
-            f"row {first + 1:,}{more} has no value in the columns used: "
-            "remove it, or use more columns"
-        )
-        raise TableError(msg, row=first + 1)
-
-
-def _may_number_rows(name: str) -> bool:
-    return name.startswith(("Unnamed: ", "__index_level_"))
-
-
-def _refuse_row_numbers(name: str, values: NDArray[np.float64]) -> None:
-    """Refuse to cluster the index that pandas and R write in front of a table."""
-    if len(values) > 1 and (np.diff(values) == 1).all():
-        msg = (
-            f"column {name!r} looks like the numbers of rows that pandas and R write: "
-            f"say --id '{name}' or --drop '{name}' (or name it in --use to cluster by it)"
-        )
-        raise TableError(msg, column=name)
+        text = found.reason in TEXT
+        if self.refusal is None or (text and not self.is_text):
+            self.is_text = text
+            among = text and self._numbers
+            self.refusal = replace(found, reason="text among numbers") if among else found

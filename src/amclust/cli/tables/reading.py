@@ -4,128 +4,38 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from amclust.cli.tables.binary import BinaryTable
-from amclust.cli.tables.cells import PLAIN, Spelling
 from amclust.cli.tables.columns import Columns
 from amclust.cli.tables.errors import TableError, TableOptionError
 from amclust.cli.tables.formats import TITLES
 from amclust.cli.tables.schema import Table, concat
-from amclust.cli.tables.sources import Source, name_of, open_source
-from amclust.cli.tables.text import NotNumbersError, TextOptions, TextTable
+from amclust.cli.tables.sources import ReadOptions, Source, name_of, open_source
+from amclust.cli.tables.text import NotNumbersError, TextTable
 
-# About so many rows are read at a time where chunks need not have a certain size.
-_ROWS = 65_536
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """What a caller may say about a table.
-
-    Parameters
-    ----------
-    format : {"csv", "tsv", "parquet", "arrow", "npy", "xlsx"}, default=None
-        The format; None tells it from the first bytes, for text also from the name.
-
-    delimiter : str, default=None
-        What separates the cells of a text table: one character, or "tab", "space", ...; None finds
-        out among comma, semicolon, tab and pipe.
-
-    encoding : str, default=None
-        Encoding of a text table. None is UTF-8 or what a byte order mark says, and Windows-1252
-        with a warning if the bytes are not UTF-8.
-
-    sheet : str, default=None
-        Sheet of an Excel workbook: its name, or its number from 1 on; None is the first.
-
-    header : bool, default=None
-        Whether the first line of a text or Excel table holds the names of the columns. False
-        names them x0, x1, ...; None takes the line for the names, but refuses one that holds only
-        numbers.
-    """
-
-    format: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    sheet: str | None = None
-    header: bool | None = None
-
-
-class OpenTable:
-    """A table to read as often as it takes: its names, and its rows in batches."""
-
-    def __init__(
-        self, source: Source, options: ReadOptions, stack: contextlib.ExitStack, *, whole: bool
-    ) -> None:
-        self.source = source
-        _refuse_foreign_options(source, options)
-        self._table: TextTable | BinaryTable
-        if source.format in ("csv", "tsv"):
-            text = TextOptions(options.delimiter, options.encoding, options.header)
-            self._table = TextTable(source, text, stack, whole=whole)
-        else:
-            self._table = BinaryTable(source, sheet=options.sheet, header=options.header)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        return self._table.names
-
-    def numeric(self, spelling: Spelling) -> list[str]:
-        """Return the columns of a text table that may be parsed as numbers at once."""
-        return self._table.numeric(spelling) if isinstance(self._table, TextTable) else []
-
-    def batches(
-        self,
-        *,
-        columns: Sequence[str] | None = None,
-        numbers: Collection[str] = (),
-        spelling: Spelling = PLAIN,
-        rows: int = _ROWS,
-    ) -> Iterator[Table]:
-        """Yield the rows of some columns, of a text table `numbers` as such, all else as cells.
-
-        Raises
-        ------
-        NotNumbersError
-            If `numbers` are none in some row, or something else is wrong with it.
-
-        TableError
-            If there is no row, or one cannot be read; the message tells the line.
-        """
-        wanted = self.names if columns is None else columns
-        if isinstance(self._table, TextTable):
-            batches = self._table.batches(wanted, numbers, spelling.decimal)
-        else:
-            batches = self._table.batches(wanted, rows)
-        empty = True
-        for batch in batches:
-            empty = False
-            yield batch
-        if empty:
-            msg = f"{self.source.name} has column names but no rows"
-            raise TableError(msg, file=self.source.name)
-
-    def read(self) -> Table:
-        """Return all rows, the cells of a text table as they stand."""
-        return concat(list(self.batches()))
+OpenTable = TextTable | BinaryTable
+"""A table to read as often as it takes: its names, and its rows in batches."""
 
 
 @contextlib.contextmanager
 def open_table(
-    source: str | os.PathLike[str], options: ReadOptions, *, whole: bool = True
+    source: str | os.PathLike[str], options: ReadOptions | None = None, *, whole: bool = True
 ) -> Iterator[OpenTable]:
     """Open a table; `whole` tells that all of it will be read before anything is done with it."""
+    options = options or ReadOptions()
     with open_source(source, options.format) as opened, contextlib.ExitStack() as stack:
-        if opened.format == "xlsx" and not whole:
+        _refuse_foreign_options(opened, options)
+        if opened.format in ("csv", "tsv"):
+            yield TextTable(opened, options, stack, whole=whole)
+        elif opened.format == "xlsx" and not whole:
             msg = (
                 f"{opened.name} is an Excel workbook, which cannot be streamed; "
                 "save it as CSV or Parquet"
             )
             raise TableError(msg, file=opened.name)
-        yield OpenTable(opened, options, stack, whole=whole)
+        else:
+            yield BinaryTable(opened, options)
 
 
 def read_table(source: str | os.PathLike[str], options: ReadOptions | None = None) -> Table:
@@ -152,8 +62,8 @@ def read_table(source: str | os.PathLike[str], options: ReadOptions | None = Non
     >>> table["id"].to_pylist(), table["height"].to_pylist()
     (['007', '008'], ['1.50', ''])
     """
-    with open_table(source, options or ReadOptions()) as table:
-        return table.read()
+    with open_table(source, options) as table:
+        return concat(list(table.batches()))
 
 
 class Chunks:
@@ -197,7 +107,7 @@ class Chunks:
             msg = f"chunk_rows must be at least 1, got {chunk_rows!r}"
             raise TableError(msg)
         self.source, self.chunk_rows = source, chunk_rows
-        self._options = options or ReadOptions()
+        self._options = options
         self._columns: Columns | None = None
         self._begun: tuple[Table, Iterator[Table]] | None = None
         self._used_up = False
@@ -235,7 +145,7 @@ class Chunks:
         self._used_up = True
         with open_table(self.source, self._options, whole=False) as table:
             if self._columns is None:
-                yield from _rechunked(table.batches(rows=self.chunk_rows), self.chunk_rows)
+                yield from _rechunked(table.batches(), self.chunk_rows)
             else:
                 yield from self._read_narrow(table, self._columns)
 
@@ -246,7 +156,7 @@ class Chunks:
         numbers = [name for name in table.numeric(spelling) if name in known]
         done = 0
         try:
-            batches = table.batches(columns=names, numbers=numbers, spelling=spelling, rows=rows)
+            batches = table.batches(columns=names, numbers=numbers, spelling=spelling)
             for chunk in _rechunked(batches, rows):
                 yield chunk
                 done += len(chunk)

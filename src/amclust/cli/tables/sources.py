@@ -49,6 +49,23 @@ class Source:
             raise TableError(msg, file=self.name) from error
 
 
+@dataclass(frozen=True)
+class ReadOptions:
+    """What a caller may say about a table; None is found out from its bytes and its name."""
+
+    format: str | None = None
+    """One of `FORMATS`."""
+    delimiter: str | None = None
+    """Between the cells of a text table: one character, or "tab", "space", ..."""
+    encoding: str | None = None
+    """Of a text table; if it is not UTF-8, Windows-1252 is tried with a warning."""
+    sheet: str | None = None
+    """Of an Excel workbook: its name, or its number from 1 on; None is the first."""
+    header: bool | None = None
+    """Whether the first line of a text or Excel table holds the names of the columns. False names
+    them x0, x1, ...; None takes the line for names, but refuses one that holds only numbers."""
+
+
 def name_of(source: str | os.PathLike[str]) -> str:
     """Return how messages call a source."""
     return "standard input" if source == "-" else repr(os.fspath(source))

@@ -8,17 +8,16 @@ import csv
 import gzip
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from amclust.cli.tables.cells import NUMBER, Spelling
+from amclust.cli.tables.cells import NUMBER, PLAIN, Spelling
 from amclust.cli.tables.dialect import fall_back, find_dialect, find_encoding
-from amclust.cli.tables.errors import TableError, shortened
+from amclust.cli.tables.errors import TableError, no_rows, shortened
 from amclust.cli.tables.schema import MISSING, Schema, Table
-from amclust.cli.tables.sources import Source, temporary_path
+from amclust.cli.tables.sources import ReadOptions, Source, temporary_path
 
 # Arrow reads dozens of blocks ahead.
 _BLOCK, _WHOLE_BLOCK = 1 << 18, 1 << 20
@@ -36,15 +35,6 @@ class EncodingError(TableError):
     """A byte that the encoding does not have."""
 
 
-@dataclass(frozen=True)
-class TextOptions:
-    """What a caller may say about a text table."""
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    header: bool | None = None
-
-
 class TextTable:
     """A text table, parsed by Arrow straight from the bytes of its file.
 
@@ -53,7 +43,7 @@ class TextTable:
     """
 
     def __init__(
-        self, source: Source, options: TextOptions, stack: contextlib.ExitStack, *, whole: bool
+        self, source: Source, options: ReadOptions, stack: contextlib.ExitStack, *, whole: bool
     ) -> None:
         with source.open() as file:
             head = _read_head(file)
@@ -86,14 +76,14 @@ class TextTable:
                 for part in _decoded(source, encoding):
                     copy.write(part.encode())
             source = Source(path, gzipped=False, format=source.format, name=source.name)
-        self._source = source
+        self.source = source
         # Whether bytes that are no text would have been found by now.
         self._checked = whole or encoding not in _UTF8
 
     def _check_all(self, source: Source, encoding: str, *, given: bool) -> str:
         """Look at all bytes; return another encoding where UTF-8 was not `given` and is wrong."""
         try:
-            self._quotes = any(['"' in part for part in _decoded(source, encoding)])
+            self._quotes = sum('"' in part for part in _decoded(source, encoding)) > 0
         except EncodingError:
             if given:
                 raise
@@ -124,7 +114,11 @@ class TextTable:
         ]
 
     def batches(
-        self, columns: Sequence[str], numbers: Collection[str], decimal: str
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        numbers: Collection[str] = (),
+        spelling: Spelling = PLAIN,
     ) -> Iterator[Table]:
         """Yield the rows of some columns: `numbers` as float64, all others cell by cell.
 
@@ -136,21 +130,25 @@ class TextTable:
         TableError
             If there are none, and something is wrong with a row: the message tells the line.
         """
+        wanted = self.names if columns is None else list(columns)
+        empty = True
         try:
-            yield from self._parse(columns, numbers, decimal)
+            for batch in self._parse(wanted, numbers, spelling.decimal):
+                empty = False
+                yield batch
         except pa.ArrowInvalid as error:
             if numbers:
                 raise NotNumbersError from error
             self._refuse_fault(error)
+        if empty:
+            raise no_rows(self.source.name)
 
-    def _parse(
-        self, columns: Sequence[str], numbers: Collection[str], decimal: str
-    ) -> Iterator[Table]:
+    def _parse(self, columns: list[str], numbers: Collection[str], decimal: str) -> Iterator[Table]:
         dialect, rows = self._dialect, 0
         last = dialect.names[-1]
         types = {name: pa.float64() if name in numbers else pa.string() for name in dialect.names}
         cells = [name for name in columns if name not in numbers]
-        with self._source.open() as file:
+        with self.source.open() as file:
             _skip(file, len(self._mark) + len(self._header.encode()))
             reader = pa.csv.open_csv(
                 file,
@@ -177,17 +175,17 @@ class TextTable:
                 if dialect.trailing:
                     self._refuse_trailing(batch.column(last), rows)
                 rows += batch.num_rows
-                arrow = pa.Table.from_batches([batch]).select(list(columns))
+                arrow = pa.Table.from_batches([batch]).select(columns)
                 yield Table(arrow, Schema.of(arrow.schema, cells, dialect.delimiter))
         if set(end) & set("\r\n") and not self._ends_in_a_quote():
-            name = self._source.name
+            name = self.source.name
             msg = f"{name}: the quote opened in row {rows:,}, column {last!r}, never closes"
             raise TableError(msg, file=name, row=rows, column=last)
 
     def _ends_in_a_quote(self) -> bool:
         """Whether the file ends in a quote that closes a cell, not in one of a pair."""
         tail = b""
-        with self._source.open() as file:
+        with self.source.open() as file:
             while block := file.read(_BLOCK):
                 tail = (tail + block)[-1000:]
         tail = tail.rstrip(b"\r\n")
@@ -199,7 +197,7 @@ class TextTable:
         if pc.any(filled).as_py():
             index = pc.index(filled, True).as_py()
             row, value = first_row + index + 1, str(column[index])
-            name = self._source.name
+            name = self.source.name
             msg = (
                 f"{name}, row {row:,}: the last cell ({shortened(value)}) has no column name above "
                 "it"
@@ -208,7 +206,7 @@ class TextTable:
 
     def _refuse_fault(self, error: Exception) -> None:
         """Say what is wrong with a text that Arrow does not parse; nothing if it has no rows."""
-        source, dialect = self._source, self._dialect
+        source, dialect = self.source, self._dialect
         if not self._checked:
             for _ in _decoded(source, "utf-8-sig"):
                 pass
@@ -229,7 +227,7 @@ class TextTable:
 
     def _records(self) -> Iterator[tuple[int, list[str], str]]:
         """Yield the rows with the line each begins in and its text, one by one and slowly."""
-        path, opened = self._source.path, gzip.open if self._source.gzipped else open
+        path, opened = self.source.path, gzip.open if self.source.gzipped else open
         with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             file.read(len(self._header))
             lines: list[str] = []
@@ -249,7 +247,7 @@ class TextTable:
     def _ragged(self, line: int, record: list[str], text: str) -> TableError:
         if text.count('"') % 2:
             return self._open_quote(line, text)
-        dialect, name = self._dialect, self._source.name
+        dialect, name = self._dialect, self.source.name
         words = "1 cell" if len(record) == 1 else f"{len(record):,} cells"
         advice = ""
         if text.startswith("#") or dialect.names[0].startswith("#"):
@@ -263,7 +261,7 @@ class TextTable:
         return TableError(msg, file=name, line=line, value=text)
 
     def _open_quote(self, line: int, text: str) -> TableError:
-        name = self._source.name
+        name = self.source.name
         msg = f"{name}, line {line:,}: a quote is opened that is never closed"
         if text.count('"') % 2 == 0:
             msg = f"{name}, line {line:,}: the row is longer than can be read in chunks"
