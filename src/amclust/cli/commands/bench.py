@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust._parameters import SCALES
-from amclust.cli.commands import options
-from amclust.cli.commands.console import count, say, say_json, say_table
-from amclust.cli.commands.files import choice_of, opened
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import count, say
 
 if TYPE_CHECKING:
     from amclust.cli.commands.comparison import Outcome
@@ -48,26 +47,14 @@ def add(commands: options.Commands) -> None:
     parser.add_argument(
         "--label", metavar="NAME", help="the column with the true classes, for NMI and ARI"
     )
-    parser.add_argument(
-        "--repeats",
-        metavar="N",
-        type=options.positive,
-        default=3,
-        help="times to run each, for the median (default: %(default)s)",
-    )
+    options.add_number(parser, "--repeats", "times to run each, for the median", 3)
     group = parser.add_argument_group("model")
     group.add_argument(
         "--scale",
         choices=[*SCALES, options.NONE],
         help="what columns are divided by (default: standard; for digits, nothing)",
     )
-    group.add_argument(
-        "--restarts",
-        metavar="N",
-        type=options.positive,
-        default=10,
-        help="of both (default: %(default)s)",
-    )
+    options.add_number(group, "--restarts", "of both", 10)
     options.add_seed(group)
     options.add_words(
         parser,
@@ -86,13 +73,11 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
             parser.error("a table needs -k, the number of clusters")
         results = [_table(arguments)]
     if arguments.json:
-        say_json(
-            {
-                "command": "bench",
-                "restarts": arguments.restarts,
-                "repeats": arguments.repeats,
-                "results": [asdict(result) for result in results],
-            }
+        console.say_json(
+            command="bench",
+            restarts=arguments.restarts,
+            repeats=arguments.repeats,
+            results=[asdict(result) for result in results],
         )
     return 0
 
@@ -125,7 +110,7 @@ def _table(arguments: argparse.Namespace) -> Result:
     from amclust.cli.tables import TableError, read_matrix
 
     label, truth = arguments.label, None
-    with opened(arguments) as table:
+    with files.opened(arguments) as table:
         if label is not None:
             if label not in table.names:
                 msg = f"--label: there is no column {label!r}"
@@ -133,7 +118,7 @@ def _table(arguments: argparse.Namespace) -> Result:
             batches = table.batches(columns=[label])
             truth = np.array([str(cell) for batch in batches for cell in batch[label].to_pylist()])
         without = () if label is None else (label,)
-        X = read_matrix(table, choice_of(arguments, table.names, without=without)).values
+        X = read_matrix(table, files.choice_of(arguments, table.names, without=without)).values
     scale = arguments.scale or "standard"
     return _compare(arguments, arguments.table, X, truth, arguments.clusters, scale)
 
@@ -167,7 +152,7 @@ def _compare(
         restarts = count(arguments.restarts, "restart")
         shape = f"{count(X.shape[0], 'row')}, {count(X.shape[1], 'feature')}"
         say(f"{name}: {shape}, {count(n_clusters, 'cluster')}, {restarts} each")
-        say_table(*table_of(outcomes))
+        console.say_table(*table_of(outcomes))
         say(f"ClAM took {ratio:.2f} times as long as k-means\n")
     return Result(name, X.shape[0], X.shape[1], n_clusters, outcomes, ratio)
 

@@ -7,19 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from amclust.cli.commands import options
-from amclust.cli.commands.console import count, say, say_json
-from amclust.cli.commands.files import (
-    check_order,
-    check_outputs,
-    choice_of,
-    chunks_for,
-    learn,
-    load,
-    read,
-    rows_for,
-    write_chunks,
-)
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import count, say
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -73,12 +62,12 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
         parser.error("--stream needs a model file, which amclust fit --stream makes")
     options.check_stream(parser, arguments)
     if models:
-        check_order(parser, models[0], arguments.table)
+        files.check_order(parser, models[0], arguments.table)
     to_file = arguments.output not in (None, "-")
     if arguments.json and not to_file:
         parser.error("--json needs -o FILE: the table itself goes to standard output")
     arguments.model = models[0] if models else None
-    check_outputs(arguments, "output", tables=("output",), in_place=True)
+    files.check_outputs(arguments, "output", tables=("output",), in_place=True)
     if models:
         parts = _with_file(arguments, models[0])
     else:
@@ -92,17 +81,15 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
             cells += columns.count_missing(values)
             yield columns.fill(chunk, model.complete(X))
 
-    write_chunks(chunks(), arguments.output or "-", arguments, stream=arguments.stream)
+    files.write_chunks(chunks(), arguments.output or "-", arguments, stream=arguments.stream)
     if arguments.json:
-        say_json(
-            {
-                "command": "complete",
-                "table": arguments.table,
-                "model": arguments.model,
-                "rows": rows,
-                "filled": cells,
-                "output": arguments.output,
-            }
+        console.say_json(
+            command="complete",
+            table=arguments.table,
+            model=arguments.model,
+            rows=rows,
+            filled=cells,
+            output=arguments.output,
         )
     elif to_file and not arguments.quiet:
         say(f"{arguments.output}: {count(rows, 'row')}, {count(cells, 'missing cell')} filled")
@@ -110,15 +97,15 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
 
 
 def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, ...]]:
-    saved = load(path)
-    for chunk in chunks_for(arguments, saved):
+    saved = files.load(path)
+    for chunk in files.chunks_for(arguments, saved):
         yield saved.model, *chunk
 
 
 def _with_fit(arguments: argparse.Namespace, model: Any) -> Iterator[tuple[Any, ...]]:
     from amclust.cli.tables import choose_columns
 
-    table = read(arguments)
-    columns = choose_columns(table, choice_of(arguments, table.names))
-    values, X = rows_for(None, columns, table)
-    yield learn(model.fit, X), columns, table, values, X
+    table = files.read(arguments)
+    columns = choose_columns(table, files.choice_of(arguments, table.names))
+    values, X = files.rows_for(None, columns, table)
+    yield files.learn(model.fit, X), columns, table, values, X

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -36,7 +36,7 @@ def say(text: str = "") -> None:
     sys.stdout.write(f"{_printable(text, sys.stdout.encoding)}\n")
 
 
-def say_json(values: Mapping[str, object]) -> None:
+def say_json(**values: object) -> None:
     """Print the result as one JSON object; what is not a number is null."""
     sys.stdout.write(f"{json.dumps(_plain(values), allow_nan=False)}\n")
 

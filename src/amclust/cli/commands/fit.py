@@ -8,28 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amclust._progress import ProgressLine, finish
-from amclust.cli.commands import options
-from amclust.cli.commands.console import (
-    cluster_sizes,
-    count,
-    describe,
-    say,
-    say_json,
-    say_quality,
-    say_sizes,
-)
-from amclust.cli.commands.files import (
-    answers_beside,
-    check_outputs,
-    choice_of,
-    in_chunks,
-    is_pipe,
-    learn,
-    matrix_of,
-    rows_for,
-    save,
-    write_chunks,
-)
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import count, say
 
 if TYPE_CHECKING:
     from amclust.cli.tables import Columns, Table
@@ -87,31 +67,33 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
     options.check_stream(parser, arguments)
     arguments.passes = arguments.passes or 1
-    if arguments.stream and (arguments.passes > 1 or arguments.labels) and is_pipe(arguments.table):
+    if (
+        arguments.stream
+        and (arguments.passes > 1 or arguments.labels)
+        and files.is_pipe(arguments.table)
+    ):
         parser.error("a pipe can be read only once: no --passes and no --labels with --stream")
     fewest = arguments.clusters if isinstance(arguments.clusters, int) else 1
     if arguments.stream and arguments.chunk_rows < fewest:
         parser.error("argument --chunk-rows: a chunk needs as many rows as there are clusters")
-    check_outputs(arguments, "output", "labels", tables=("labels",))
+    files.check_outputs(arguments, "output", "labels", tables=("labels",))
     seen = (_learn_from_stream if arguments.stream else _learn_from_all)(arguments, model)
     if arguments.output:
-        save(model, arguments, seen.columns, seen.rows)
+        files.save(model, arguments, seen.columns, seen.rows)
     # Those of a stream are known only after another look at all rows, for the labels.
-    sizes = None if arguments.stream else cluster_sizes(model.labels_, model.n_clusters_)
+    sizes = None if arguments.stream else console.cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.labels:
         sizes = _write_labels(arguments, model, seen)
     if arguments.json:
-        say_json(
-            {
-                "command": "fit",
-                "table": arguments.table,
-                "rows": seen.rows,
-                "missing": seen.missing,
-                "features": seen.columns.features,
-                **describe(model, sizes),
-                "model": arguments.output,
-                "labels": arguments.labels,
-            }
+        console.say_json(
+            command="fit",
+            table=arguments.table,
+            rows=seen.rows,
+            missing=seen.missing,
+            features=seen.columns.features,
+            **console.describe(model, sizes),
+            model=arguments.output,
+            labels=arguments.labels,
         )
     elif not arguments.quiet and arguments.labels != "-":
         _say(arguments, model, seen, sizes)
@@ -128,8 +110,8 @@ class Seen(NamedTuple):
 
 
 def _learn_from_all(arguments: argparse.Namespace, model: Any) -> Seen:
-    matrix = matrix_of(arguments)
-    learn(model.fit, matrix.frame)
+    matrix = files.matrix_of(arguments)
+    files.learn(model.fit, matrix.frame)
     return Seen([matrix.row_names], matrix.columns, len(matrix), matrix.missing)
 
 
@@ -137,28 +119,31 @@ def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
     """Learn from one chunk after the other: the same answer as `partial_fit` over the chunks."""
     from amclust.cli.tables import choose_columns
 
-    chunks = in_chunks(arguments)
-    columns = choose_columns(chunks, choice_of(arguments, chunks.first().names))
+    chunks = files.in_chunks(arguments)
+    columns = choose_columns(chunks, files.choice_of(arguments, chunks.first().names))
     chunks.narrow(columns)
     line = ProgressLine()
     rows = missing = 0
     for turn in range(arguments.passes):
         rows = missing = 0
         for chunk in chunks:
-            values, X = rows_for(None, columns, chunk, first_row=rows)
+            values, X = files.rows_for(None, columns, chunk, first_row=rows)
             columns.ids(chunk, first_row=rows)
-            learn(model.partial_fit, X, "the first chunk")
+            files.learn(model.partial_fit, X, "the first chunk")
             rows += len(chunk)
             missing += columns.count_missing(values)
             if not arguments.quiet and line.is_due():
                 line.show(f"ClAM: pass {turn + 1} of {arguments.passes}, {count(rows, 'row')}")
-    finish(not arguments.quiet, f"ClAM: {count(arguments.passes, 'pass')}, {count(rows, 'row')}")
+    finish(
+        not arguments.quiet,
+        f"ClAM: {count(arguments.passes, 'pass')}, {count(rows, 'row')}",
+    )
     return Seen(chunks, columns, rows, missing)
 
 
 def _write_labels(arguments: argparse.Namespace, model: Any, seen: Seen) -> Any:
     """Write the cluster of every row; return the clusters' sizes."""
-    sizes = cluster_sizes([], model.n_clusters_)
+    sizes = console.cluster_sizes([], model.n_clusters_)
 
     def labelled() -> Iterator[Table]:
         nonlocal sizes
@@ -166,11 +151,11 @@ def _write_labels(arguments: argparse.Namespace, model: Any, seen: Seen) -> Any:
             # A stream has changed the model since the chunk was seen.
             labels = model.labels_
             if arguments.stream:
-                labels = model.predict(rows_for(model, seen.columns, chunk)[1])
-            sizes = sizes + cluster_sizes(labels, model.n_clusters_)
-            yield answers_beside(seen.columns, chunk, {"label": labels})
+                labels = model.predict(files.rows_for(model, seen.columns, chunk)[1])
+            sizes = sizes + console.cluster_sizes(labels, model.n_clusters_)
+            yield files.answers_beside(seen.columns, chunk, {"label": labels})
 
-    write_chunks(labelled(), arguments.labels, arguments, stream=arguments.stream)
+    files.write_chunks(labelled(), arguments.labels, arguments, stream=arguments.stream)
     return sizes
 
 
@@ -183,10 +168,10 @@ def _say(arguments: argparse.Namespace, model: Any, seen: Seen, sizes: Any) -> N
             f"{count(model.n_clusters_, 'cluster')}, {count(arguments.passes, 'pass')} of the table"
         )
     else:
-        say_quality(model)
+        console.say_quality(model)
     if sizes is not None:
         say()
-        say_sizes(sizes)
+        console.say_sizes(sizes)
     if arguments.output or arguments.labels:
         say()
     if arguments.labels:

@@ -151,6 +151,12 @@ def add_reading(parser: Parser) -> None:
     )
 
 
+def add_number(group: Any, flag: str, what: str, default: int) -> None:
+    """Add a whole number of at least 1."""
+    words = f"{what} (default: %(default)s)"
+    group.add_argument(flag, metavar="N", type=positive, default=default, help=words)
+
+
 def add_stream(parser: Parser, what: str) -> None:
     """Add reading in chunks."""
     parser.add_argument("--stream", action="store_true", help=what)
@@ -307,18 +313,18 @@ def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
 
 def seed(text: str) -> int:
     """Return a random seed."""
-    value = int(text) if text.isdecimal() else -1
-    if not 0 <= value < 2**32:
-        msg = f"must be a whole number from 0 to {2**32 - 1}, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
-    return value
+    return _whole(text, 0, 2**32 - 1, f"from 0 to {2**32 - 1}")
 
 
 def positive(text: str) -> int:
     """Return a whole number of at least 1."""
-    value = int(text) if text.isdecimal() else 0
-    if not 1 <= value < 2**31:
-        msg = f"must be a whole number of at least 1, got {text!r}"
+    return _whole(text, 1, 2**31 - 1, "of at least 1")
+
+
+def _whole(text: str, least: int, most: int, allowed: str) -> int:
+    value = int(text) if text.isdecimal() else -1
+    if not least <= value <= most:
+        msg = f"must be a whole number {allowed}, got {text!r}"
         raise argparse.ArgumentTypeError(msg)
     return value
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from amclust.cli.commands import options
-from amclust.cli.commands.console import say, say_json
-from amclust.cli.commands.files import check_outputs
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import say
 
 EXAMPLES = """
 amclust playground --no-browser --output playground.html
@@ -34,12 +33,12 @@ def add(commands: options.Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write or find the page and open it."""
-    check_outputs(arguments, "output")
+    files.check_outputs(arguments, "output")
     from amclust._playground import open_playground
 
     page = open_playground(arguments.output, show=not arguments.no_browser)
     if arguments.json:
-        say_json({"command": "playground", "page": str(page)})
+        console.say_json(command="playground", page=str(page))
     else:
         say(f"playground: {page}")
     return 0

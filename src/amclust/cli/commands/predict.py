@@ -7,16 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from amclust.cli.commands import options
-from amclust.cli.commands.console import cluster_sizes, count, say, say_json, say_sizes
-from amclust.cli.commands.files import (
-    answers_beside,
-    check_order,
-    check_outputs,
-    chunks_for,
-    load,
-    write_chunks,
-)
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import count, say
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,22 +60,22 @@ def add(commands: options.Commands) -> None:
 
 def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     """Label the rows of a table."""
-    check_outputs(arguments, "output", tables=("output",), in_place=arguments.append)
+    files.check_outputs(arguments, "output", tables=("output",), in_place=arguments.append)
     options.check_stream(parser, arguments)
-    check_order(parser, arguments.model, arguments.table)
+    files.check_order(parser, arguments.model, arguments.table)
     to_file = arguments.output not in (None, "-")
     if arguments.json and arguments.output == "-":
         parser.error("--json and -o - would both go to standard output")
-    saved = load(arguments.model)
-    sizes, rows = cluster_sizes([], saved.model.n_clusters_), 0
+    saved = files.load(arguments.model)
+    sizes, rows = console.cluster_sizes([], saved.model.n_clusters_), 0
 
     def chunks() -> Iterator[Table]:
         nonlocal sizes, rows
-        for columns, chunk, _, X in chunks_for(arguments, saved):
+        for columns, chunk, _, X in files.chunks_for(arguments, saved):
             answers = ask(saved.model, X, arguments)
             labels = answers[f"{arguments.prefix}label"]
-            sizes, rows = sizes + cluster_sizes(labels, len(sizes)), rows + len(labels)
-            yield answers_beside(columns, chunk, answers, append=arguments.append)
+            sizes, rows = sizes + console.cluster_sizes(labels, len(sizes)), rows + len(labels)
+            yield files.answers_beside(columns, chunk, answers, append=arguments.append)
 
     shown = {}
     if arguments.json and not to_file:
@@ -91,21 +83,19 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
         names = found[0]
         shown = {"columns": {name: [v for part in found for v in part[name]] for name in names}}
     else:
-        write_chunks(chunks(), arguments.output or "-", arguments, stream=arguments.stream)
+        files.write_chunks(chunks(), arguments.output or "-", arguments, stream=arguments.stream)
     if arguments.json:
-        say_json(
-            {
-                "command": "predict",
-                "table": arguments.table,
-                "model": arguments.model,
-                "rows": rows,
-                "sizes": sizes,
-                "output": arguments.output,
-                **shown,
-            }
+        console.say_json(
+            command="predict",
+            table=arguments.table,
+            model=arguments.model,
+            rows=rows,
+            sizes=sizes,
+            output=arguments.output,
+            **shown,
         )
     elif to_file and not arguments.quiet:
-        say_sizes(sizes)
+        console.say_sizes(sizes)
         say(f"\n{arguments.output}: {count(rows, 'row')}")
     return 0
 

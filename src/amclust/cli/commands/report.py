@@ -7,18 +7,8 @@ import os
 from functools import partial
 from importlib.util import find_spec
 
-from amclust.cli.commands import options
-from amclust.cli.commands.console import say, say_json
-from amclust.cli.commands.files import (
-    check_outputs,
-    columns_of,
-    learn,
-    load,
-    matrix_of,
-    name_of,
-    read,
-    rows_for,
-)
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import say
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -57,7 +47,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     if arguments.output == "-":
         parser.error("argument -o/--output: a page goes to a file, not to standard output")
     arguments.output = arguments.output or "report.html"
-    check_outputs(arguments, "output")
+    files.check_outputs(arguments, "output")
     if find_spec("plotly") is None:
         msg = 'a report needs plotly: pip install "amclust[plot]"'
         raise ModuleNotFoundError(msg, name="plotly")
@@ -65,36 +55,34 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
 
     if arguments.model is None:
         model = options.model_of(arguments, parser)
-        matrix = matrix_of(arguments)
+        matrix = files.matrix_of(arguments)
         X, ids = matrix.frame, matrix.columns.ids(matrix.row_names)
-        learn(model.fit, X)
+        files.learn(model.fit, X)
     else:
-        saved = load(arguments.model)
+        saved = files.load(arguments.model)
         model = saved.model
-        table = read(arguments)
-        columns = columns_of(saved, arguments, table)
+        table = files.read(arguments)
+        columns = files.columns_of(saved, arguments, table)
         ids = columns.ids(table) if columns.id in table.names else None
-        _, X = rows_for(model, columns, table)
+        _, X = files.rows_for(model, columns, table)
     write_report(
         model,
         X,
         arguments.output,
         ids=None if ids is None else ids.to_pylist(),
         title=arguments.title,
-        source=name_of(arguments),
+        source=files.name_of(arguments),
         random_state=arguments.seed,
         overwrite=arguments.force,
     )
     if arguments.json:
-        say_json(
-            {
-                "command": "report",
-                "table": arguments.table,
-                "rows": len(X),
-                "model": arguments.model,
-                "report": arguments.output,
-                "bytes": os.path.getsize(arguments.output),
-            }
+        console.say_json(
+            command="report",
+            table=arguments.table,
+            rows=len(X),
+            model=arguments.model,
+            report=arguments.output,
+            bytes=os.path.getsize(arguments.output),
         )
     elif not arguments.quiet:
         say(f"{arguments.output}: open it in a browser")

@@ -125,18 +125,7 @@ class Columns:
     """The columns of a table that are clustered; how a table becomes a matrix, and back.
 
     Found by `read_matrix` or `choose_columns` and kept with a model, so that later tables are read
-    alike.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        The columns used, in the order of the features.
-
-    id : str, default=None
-        The column that names the rows.
-
-    spelling : Spelling
-        How numbers are spelled in text cells.
+    alike. `id` is the column that names the rows.
 
     Examples
     --------
@@ -174,25 +163,10 @@ class Columns:
         }
 
     def matrix(self, table: Table | pd.DataFrame, *, first_row: int = 0) -> NDArray[np.float64]:
-        """Return the features of a table's rows.
+        """Return the features of a table's rows, NaN where a value is missing.
 
-        Parameters
-        ----------
-        table : Table or pandas.DataFrame
-            A table with at least the columns used; their order does not matter.
-
-        first_row : int, default=0
-            How many rows came before, for the numbers of rows in messages.
-
-        Returns
-        -------
-        matrix : float64 ndarray of shape (n_rows, n_features)
-            NaN where a value is missing; a missing category is NaN in all its columns.
-
-        Raises
-        ------
-        TableError
-            If a column is not there or a cell cannot be used; rows are counted from 1.
+        The table needs the columns used, in any order. A missing category is NaN in all its
+        features. `first_row` is how many rows came before, for the rows named in errors.
         """
         table = Table.of(table)
         self._check_names(table)
@@ -219,13 +193,7 @@ class Columns:
         return sum(int(np.isnan(matrix[:, first]).sum()) for first in firsts)
 
     def ids(self, table: Table | pd.DataFrame, *, first_row: int = 0) -> pa.ChunkedArray | None:
-        """Return the names of a table's rows, None where no column names them.
-
-        Raises
-        ------
-        TableError
-            If one is missing (empty, NaN or null).
-        """
+        """Return the names of a table's rows, None without an id; none of them may be missing."""
         if self.id is None:
             return None
         table = Table.of(table)
@@ -243,21 +211,10 @@ class Columns:
         return table[self.id]
 
     def fill(self, table: Table | pd.DataFrame, completed: Any) -> Table:
-        """Return a table with its missing values filled, all others as they were.
+        """Return a table with its missing values filled from its completed matrix.
 
-        Parameters
-        ----------
-        table : Table or pandas.DataFrame
-            The table.
-
-        completed : array-like of shape (n_rows, n_features)
-            Its matrix, completed.
-
-        Returns
-        -------
-        filled : Table
-            A category is the one with the largest value, a truth value is true from 0.5 on; a
-            column of whole numbers becomes one of floats where it has to.
+        A category is the one with the largest value, a truth value is true from 0.5 on; a column of
+        whole numbers becomes one of floats where it has to.
         """
         table = Table.of(table)
         self._check_names(table)
@@ -294,13 +251,7 @@ class Columns:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Columns:
-        """Return the choice that `to_json` wrote down.
-
-        Raises
-        ------
-        ValueError
-            If `data` is anything else.
-        """
+        """Return the choice that `to_json` wrote down; refuse anything else."""
         try:
             name, columns = data["id"], data["columns"]
             spelling = Spelling(data["decimal"], data["thousands"])

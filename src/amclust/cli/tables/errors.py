@@ -15,19 +15,8 @@ MAX_COLUMNS_SHOWN = 8
 class TableError(ValueError):
     """A table that cannot be read, written or clustered; the message says what to do about it.
 
-    Attributes
-    ----------
-    file : str or None
-        The table, as messages name it.
-
-    line, row : int or None
-        Where it is wrong: lines of a text file and rows of a table are counted from 1.
-
-    column : str or None
-        Name of the column.
-
-    value : str or None
-        The cell, or the bytes.
+    It carries the file as messages name it, the line of a text file and the row (both counted from
+    1), the name of the column and the value, as far as they are known.
     """
 
     def __init__(
@@ -69,19 +58,9 @@ class Refusal:
 
 
 class ColumnsError(TableError):
-    """Columns that hold something else than numbers.
+    """Columns that hold something else than numbers: what, by name, below `first_row` rows.
 
-    Parameters
-    ----------
-    refused : mapping of str to Refusal
-        What they hold, by name.
-
-    first_row : int, default=0
-        How many rows came before.
-
-    fitted : bool, default=False
-        Whether they are numbers in the table a model was fitted to, so that leaving them out is
-        no way.
+    `fitted`: they are numbers in the table a model was fitted to, so leaving them out is no way.
     """
 
     def __init__(

@@ -43,31 +43,15 @@ _ROWS = 65_536
 
 @dataclass(frozen=True)
 class Choice:
-    """Which columns to cluster, by name.
-
-    Parameters
-    ----------
-    use : sequence of str, default=None
-        Names of the columns to use, in this order; None uses all but `drop` and `id`.
-
-    drop : sequence of str, default=None
-        Names of the columns to leave out.
-
-    id : str, default=None
-        Name of the column that names the rows. Its cells may repeat but not be missing.
-
-    one_hot : sequence of str or "all", default=None
-        Columns to turn into one column of 0 and 1 for each category; "all" means all columns of
-        text among those used.
-
-    spelling : Spelling
-        How numbers are spelled in text cells.
-    """
+    """Which columns to cluster, by name."""
 
     use: Sequence[str] | None = None
+    """In this order; None uses all but `drop` and `id`."""
     drop: Sequence[str] | None = None
     id: str | None = None
+    """The column that names the rows: its cells may repeat but not be missing."""
     one_hot: Sequence[str] | str | None = None
+    """What becomes a column of 0 and 1 for each category; "all" is all text among those used."""
     spelling: Spelling = PLAIN
 
     def names_in(self, known: Sequence[str]) -> tuple[list[str], set[str]]:

@@ -45,11 +45,6 @@ def read_table(source: str | os.PathLike[str], options: ReadOptions | None = Non
     that they can be written back unchanged; `Columns` makes numbers of them. All other formats
     keep their types.
 
-    Raises
-    ------
-    TableError
-        If the table cannot be read; the message names the line or the column.
-
     Examples
     --------
     >>> import os, tempfile
@@ -73,17 +68,7 @@ class Chunks:
     the encoding of a text table is told from its first megabyte, where `read_table` looks at all
     of it.
 
-    Parameters
-    ----------
-    source : str or path-like
-        A file, or ``"-"`` for standard input, which is copied to a temporary file. Excel cannot be
-        streamed.
-
-    chunk_rows : int
-        Rows in a chunk; the last one may have fewer.
-
-    options : ReadOptions, default=None
-        How to read it.
+    A pipe is copied to a temporary file. Excel cannot be streamed.
 
     Examples
     --------

@@ -10,9 +10,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -45,43 +44,10 @@ def write_table(
     format: str | None = None,  # noqa: A002
     overwrite: bool = False,
 ) -> None:
-    """Write a table to a file or to standard output.
+    """Write a table to a file, or to standard output ("-"), which appears whole or not at all.
 
-    A file appears only when all of it is written; see `amclust.io.files.atomic_write`. Cells of
-    a text table (`read_table`) become numbers, truth values or text by column where the format has
-    types, if that loses nothing; as CSV it has the delimiter that it came with.
-
-    Parameters
-    ----------
-    table : Table or pandas.DataFrame
-        The table. The index of a frame is not written.
-
-    target : str or path-like
-        A file, or ``"-"`` for standard output.
-
-    format : {"csv", "tsv", "parquet", "arrow", "npy"}, default=None
-        The format; None tells it from the suffix, and is CSV on standard output. A NumPy array is
-        a plain matrix if the columns are called x0, x1, ... and have one type, else structured.
-
-    overwrite : bool, default=False
-        Whether an existing file may be replaced.
-
-    Raises
-    ------
-    TableError
-        If the name does not tell a format, or the format cannot hold the table.
-
-    OSError
-        If the file cannot be written; the message names it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from amclust.cli.tables import write_table
-    >>> write_table(pd.DataFrame({"x": [1, 2], "name": ["a", "b, c"]}), "-")  # doctest: +SKIP
-    x,name
-    1,a
-    2,"b, c"
+    Cells of a text table become numbers, truth values or text by column where the format has types,
+    if that loses nothing; as CSV it has the delimiter that it came with.
     """
     with TableWriter(target, format=format, overwrite=overwrite, in_chunks=False) as writer:
         writer.write(table)
@@ -92,16 +58,22 @@ class TableWriter:
 
     The file appears at the end of the ``with`` block, if no exception ended it. Chunks must have
     the same columns. Text tables, Parquet and Arrow are written in constant memory; NumPy
-    arrays are kept until the end, since their first bytes tell the number of rows. Cells of a text
-    table stay text in every format, since the chunks to come are not known.
+    arrays are kept until the end, since their first bytes tell the number of rows.
 
     Parameters
     ----------
-    target, format, overwrite
-        As in `write_table`.
+    target : str or path-like
+        A file, or ``"-"`` for standard output.
+
+    format : {"csv", "tsv", "parquet", "arrow", "npy"}, default=None
+        The format; None tells it from the suffix, and is CSV on standard output. A NumPy array is
+        a plain matrix if the columns are called x0, x1, ... and have one type, else structured.
+
+    overwrite : bool, default=False
+        Whether an existing file may be replaced.
 
     in_chunks : bool, default=True
-        Whether more than one chunk may come.
+        Whether more than one chunk may come: cells of a text table then stay text in every format.
 
     Examples
     --------
@@ -144,62 +116,38 @@ class TableWriter:
                 # Without the time the same table gives the same bytes.
                 zipped = gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
                 file = cast(BinaryIO, stack.enter_context(zipped))
-            if self._format in ("csv", "tsv"):
-                self._sink: _Sink = _CsvSink(file, "," if self._format == "csv" else "\t")
-            elif self._format == "npy":
-                self._sink = _NumpySink(file)
-            else:
-                self._sink = _ArrowSink(file, self._format)
+            self._file = file
             self._stack = stack.pop_all()
         return self
 
     def write(self, table: Table | pd.DataFrame) -> None:
         """Write a chunk of the table."""
         chunk = Table.of(table)
+        in_types = self._format not in ("csv", "tsv")
+        arrow = _typed(chunk, infer=not self._in_chunks) if in_types else chunk.arrow
         if self._names is None:
             check_names(chunk.names, "the table to write")
             self._names = chunk.names
-            if isinstance(self._sink, _CsvSink) and self._format == "csv":
-                self._sink.delimiter = chunk.schema.delimiter or ","
+            if self._format == "npy":
+                sink = _numpy_sink(self._file)
+            elif in_types:
+                sink = _arrow_sink(self._file, arrow.schema, to_parquet=self._format == "parquet")
+            else:
+                came_with = chunk.schema.delimiter or ","
+                delimiter = came_with if self._format == "csv" else "\t"
+                sink = _csv_sink(self._file, delimiter, chunk.names)
+            self._write = self._stack.enter_context(sink)
         elif chunk.names != self._names:
             msg = f"all chunks need the columns {listed(self._names)}, got {listed(chunk.names)}"
             raise TableError(msg)
-        in_types = self._format not in ("csv", "tsv")
-        self._sink.write(_typed(chunk, infer=not self._in_chunks) if in_types else chunk.arrow)
+        self._write(arrow)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            try:
-                if self._names is None:
-                    msg = f"no chunk of a table was written to {self._target!r}"
-                    raise TableError(msg)
-                self._sink.finish()
-            except BaseException:
-                self._close(*sys.exc_info())
-                raise
-            self._stack.close()
-        else:
-            self._close(kind, error, trace)
-
-    def _close(self, *failure: Any) -> None:
-        """Leave everything as it was."""
-        try:
-            self._sink.abandon()
-        finally:
-            self._stack.__exit__(*failure)
-
-
-class _Sink(Protocol):
-    def write(self, table: pa.Table) -> None: ...
-
-    def finish(self) -> None: ...
-
-    def abandon(self) -> None: ...
+    def __exit__(self, *failure: Any) -> None:
+        if self._names is None and failure[0] is None:
+            error = TableError(f"no chunk of a table was written to {self._target!r}")
+            self._stack.__exit__(type(error), error, None)
+            raise error
+        self._stack.__exit__(*failure)
 
 
 @contextlib.contextmanager
@@ -211,57 +159,45 @@ def _copied_to_stdout() -> Iterator[Any]:
         sys.stdout.buffer.flush()
 
 
-class _CsvSink:
-    def __init__(self, file: BinaryIO, delimiter: str) -> None:
-        self._file, self.delimiter = file, delimiter
-        self._begun = False
-
-    def write(self, table: pa.Table) -> None:
-        if not self._begun:
-            header = io.StringIO()
-            csv.writer(header, delimiter=self.delimiter, lineterminator="\n").writerow(
-                table.column_names
-            )
-            self._file.write(header.getvalue().encode())
-            self._begun = True
+@contextlib.contextmanager
+def _csv_sink(
+    file: BinaryIO, delimiter: str, names: list[str]
+) -> Iterator[Callable[[pa.Table], None]]:
+    def write(table: pa.Table) -> None:
         for start in range(0, table.num_rows, _ROWS):
-            self._file.write(_csv_lines(table.slice(start, _ROWS), self.delimiter))
+            file.write(_csv_lines(table.slice(start, _ROWS), delimiter))
 
-    def finish(self) -> None:
-        self._file.flush()
+    header = io.StringIO()
+    csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(names)
+    file.write(header.getvalue().encode())
+    yield write
+    file.flush()
 
-    def abandon(self) -> None:
-        pass
 
-
-class _ArrowSink:
+@contextlib.contextmanager
+def _arrow_sink(
+    file: BinaryIO, schema: pa.Schema, *, to_parquet: bool
+) -> Iterator[Callable[[pa.Table], None]]:
     """Parquet and Arrow; the first chunk tells the types."""
 
-    def __init__(self, file: BinaryIO, format: str) -> None:  # noqa: A002
-        self._file, self._format = file, format
-        self._writer: Any = None
-
-    def write(self, table: pa.Table) -> None:
-        if self._writer is None:
-            sink = pa.PythonFile(_KeptOpen(self._file), mode="w")
-            opened = pa.parquet.ParquetWriter if self._format == "parquet" else pa.ipc.new_file
-            self._writer, self._schema = opened(sink, table.schema), table.schema
+    def write(table: pa.Table) -> None:
         try:
-            table = table.cast(self._schema)
+            table = table.cast(schema)
         except (pa.ArrowException, ValueError) as error:
             msg = f"a later chunk of the table has other types: {error}"
             raise TableError(msg) from error
-        (self._writer.write_table if self._format == "parquet" else self._writer.write)(table)
+        (writer.write_table if to_parquet else writer.write)(table)
 
-    def finish(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-    def abandon(self) -> None:
-        if self._writer is not None:
-            # Left open, it would write the end of the file when it is collected.
-            with contextlib.suppress(pa.ArrowException, OSError):
-                self._writer.close()
+    opened = pa.parquet.ParquetWriter if to_parquet else pa.ipc.new_file
+    writer = opened(pa.PythonFile(_KeptOpen(file), mode="w"), schema)
+    try:
+        yield write
+    except BaseException:
+        # Left open, it would write the end of the file when it is collected.
+        with contextlib.suppress(pa.ArrowException, OSError):
+            writer.close()
+        raise
+    writer.close()
 
 
 class _KeptOpen:
@@ -270,26 +206,16 @@ class _KeptOpen:
     closed = False
 
     def __init__(self, file: BinaryIO) -> None:
-        self.write, self.flush = file.write, file.flush
-
-    def close(self) -> None:
-        self.flush()
+        self.write = file.write
+        self.flush = self.close = file.flush
 
 
-class _NumpySink:
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._tables: list[pa.Table] = []
-
-    def write(self, table: pa.Table) -> None:
-        self._tables.append(table)
-
-    def finish(self) -> None:
-        array = _to_numpy(pa.concat_tables(self._tables, promote_options="permissive"))
-        np.lib.format.write_array(self._file, array, allow_pickle=False)
-
-    def abandon(self) -> None:
-        self._tables.clear()
+@contextlib.contextmanager
+def _numpy_sink(file: BinaryIO) -> Iterator[Callable[[pa.Table], None]]:
+    tables: list[pa.Table] = []
+    yield tables.append
+    array = _to_numpy(pa.concat_tables(tables, promote_options="permissive"))
+    np.lib.format.write_array(file, array, allow_pickle=False)
 
 
 def _to_numpy(table: pa.Table) -> np.ndarray:
