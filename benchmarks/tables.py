@@ -3,8 +3,7 @@
     python -m benchmarks.tables ../old/src src --megabytes 500
 
 Each argument is a folder that holds the package ``amclust``. The table has an id, a note (text,
-dropped), numbers with all their digits as pandas writes them, and a few missing values. Further
-arguments of ``amclust fit`` follow after ``--``.
+dropped), numbers with all their digits and a few missing values. Options of fit follow ``--``.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ PROGRAM = "import sys; from amclust.cli import main; sys.exit(main())"
 
 
 class Run(NamedTuple):
-    """One process."""
-
     seconds: float
     megabytes: float
 
@@ -83,8 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     medians = [Run(*map(statistics.median, zip(*found, strict=True))) for found in runs.values()]
     for package, median in zip(runs, medians, strict=True):
         seconds, memory = (one / first for one, first in zip(median, medians[0], strict=True))
-        print(f"{package}: {median.seconds:.1f} s ({seconds:.2f}), ", end="")  # noqa: T201
-        print(f"{median.megabytes:,.0f} MB ({memory:.2f})")  # noqa: T201
+        time_used = f"{median.seconds:.1f} s ({seconds:.2f})"
+        print(f"{package}: {time_used}, {median.megabytes:,.0f} MB ({memory:.2f})")
     return 0
 
 

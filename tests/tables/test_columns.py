@@ -10,7 +10,14 @@ import pyarrow as pa
 import pytest
 from frames import choose, read_table
 
-from amclust.cli.tables import Columns, TableError, write_table
+from amclust.cli.tables import (
+    Choice,
+    Columns,
+    TableError,
+    open_table,
+    read_matrix,
+    write_table,
+)
 
 NAN = float("nan")
 
@@ -467,3 +474,32 @@ def test_a_table_is_written_back_with_its_delimiter(save, tmp_path, delimiter):
     assert (tmp_path / "filled.csv").read_text() == text.replace(
         f"\n{delimiter}3", f"\n7.25{delimiter}3"
     )
+
+
+@pytest.mark.parametrize(
+    ("cell", "message", "fields"),
+    [
+        ("x,2", "column 'a' \\('x'; first in row 301\\) holds text among", (301, "a", "x")),
+        ("True,2", "'True'; first in row 301\\) holds text among numbers", (301, "a", "True")),
+        ("1,1e999", "column 'b' \\('1e999'; .* infinite", (301, "b", "1e999")),
+        ("1", "line 302: 1 cell, but the table has 2 columns", (None, None, "1")),
+        (",", "row 301 has no value in the columns used", (301, None, None)),
+    ],
+)
+def test_what_comes_late_is_told_as_what_comes_early(save, cell, message, fields):
+    """Columns that begin with numbers are parsed as such, until one is none."""
+    path = save("a,b\n" + "3,4\n" * 300 + f"{cell}\n3,4\n")
+    with pytest.raises(TableError, match=message) as caught, open_table(path) as opened:
+        read_matrix(opened, Choice())
+    assert (caught.value.row, caught.value.column, caught.value.value) == fields
+
+
+@pytest.mark.parametrize("late", ["true, NA ", "0,5", '"1",5'])
+def test_odd_cells_that_come_late_are_numbers_all_the_same(save, late):
+    path = save("a,b\n" + "0,4\n" * 300 + f"{late}\n")
+    with open_table(path) as opened:
+        matrix = read_matrix(opened, Choice())
+    table = read_table(path)
+    np.testing.assert_array_equal(matrix.values, choose(table).matrix(table))
+    assert matrix.columns == choose(table)
+    assert matrix.missing == np.isnan(matrix.values).sum()

@@ -135,7 +135,7 @@ def read_matrix(table: OpenTable, choice: Choice) -> Matrix:
     matrix = None
     if plain:
         batches = table.batches(columns=wanted, numbers=plain, spelling=choice.spelling)
-        with contextlib.suppress(NotNumbersError, ColumnsError):
+        with contextlib.suppress(NotNumbersError):
             matrix = _fill(batches, choice, names, encodings, plain)
     if matrix is None:
         matrix = _fill(table.batches(columns=wanted), choice, names, encodings)

@@ -103,8 +103,13 @@ def temporary_path(stack: contextlib.ExitStack) -> str:
     """Return the name of a file that is removed at the end."""
     descriptor, path = tempfile.mkstemp(prefix="amclust-")
     os.close(descriptor)
-    stack.callback(os.unlink, path)
+    stack.callback(_remove, path)
     return path
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):  # Windows keeps files that are open
+        os.unlink(path)
 
 
 def _on_disk(path: str, stack: contextlib.ExitStack) -> str:

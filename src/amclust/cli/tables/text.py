@@ -67,7 +67,7 @@ class TextTable:
         self._header = text[: self._dialect.header_characters]
         self._block = max(
             _WHOLE_BLOCK if whole else _BLOCK,
-            8 * max(map(len, text[:_HEAD].splitlines()), default=0),
+            16 * max(map(len, text[:_HEAD].splitlines()), default=0),
         )
         self._mark = codecs.BOM_UTF8 if head.startswith(codecs.BOM_UTF8) else b""
         if encoding not in _UTF8:
