@@ -182,19 +182,28 @@ def check_columns(
         raise ValueError(msg)
 
 
+class DistinctRowsError(ValueError):
+    """Fewer distinct rows than clusters."""
+
+    def __init__(self, n_clusters: int, distinct: int, n_rows: int) -> None:
+        self.n_clusters, self.distinct, self.n_rows = n_clusters, distinct, n_rows
+        self.advice = (
+            "Rows that differ by less than about 1e-7 of the spread of X count as one: look for "
+            "extreme values."
+            if distinct < n_rows
+            else ""
+        )
+        msg = (
+            f"n_clusters={n_clusters} must be at most the number of distinct rows of X, which is "
+            f"{distinct} (n_samples={n_rows}). {self.advice}"
+        )
+        super().__init__(msg.strip())
+
+
 def check_distinct(distinct: int, n_clusters: int, n_rows: int) -> None:
     """Refuse fewer distinct rows than clusters."""
     if distinct < n_clusters:
-        msg = (
-            f"n_clusters={n_clusters} must be at most the number of distinct rows of X, which is "
-            f"{distinct} (n_samples={n_rows})."
-        )
-        if distinct < n_rows:
-            msg += (
-                " Rows that differ by less than about 1e-7 of the spread of X count as one: look "
-                "for extreme values."
-            )
-        raise ValueError(msg)
+        raise DistinctRowsError(n_clusters, distinct, n_rows)
 
 
 def as_numbers(name: str, values: Any) -> np.ndarray:

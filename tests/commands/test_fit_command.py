@@ -13,17 +13,18 @@ from clear_groups import FAST, FAST_STREAM, rows
 
 import amclust as package
 from amclust import ClAM
-from amclust.cli.tables import Columns, read_chunks, read_table
+from amclust.cli.tables import Choice, Chunks, ReadOptions, open_table, read_matrix
 
 COLUMNS = ("--id", "id", "--drop", "note")
 
 
-def matrix(table, **choice):
-    frame = read_table(table)
-    return Columns.choose(frame, **(choice or {"id": "id", "drop": ["note"]})).matrix(frame)
+def matrix(table):
+    with open_table(table, ReadOptions()) as opened:
+        return read_matrix(opened, Choice(id="id", drop=["note"])).frame
 
 
-def test_a_fit_is_that_of_the_estimator(amclust, table):
+def test_a_fit_is_that_of_the_estimator(amclust, table, monkeypatch):
+    monkeypatch.setattr(ClAM, "predict", None)  # the labels are those of the fit
     done = amclust("fit", table, "-k", 3, *COLUMNS, *FAST, "-o", "m.amc", "--labels", "l.csv")
     assert done == (0, "", "")
     expected = ClAM(3, n_init=1, max_epochs=40, random_state=0).fit(matrix(table))
@@ -158,8 +159,8 @@ def test_a_stream_is_partial_fit_over_its_chunks(amclust, folder, passes, suffix
     assert done.code == 0, done.err
     expected = ClAM(3, random_state=0)
     for _ in range(passes):
-        for chunk in read_chunks(f"t.{suffix}", chunk_rows=20):
-            expected.partial_fit(chunk.astype(float))
+        for chunk in Chunks(f"t.{suffix}", 20):
+            expected.partial_fit(chunk.to_pandas().astype(float))
     model = package.load("m.amc")
     np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
     labels = pd.read_csv("l.csv")["label"]

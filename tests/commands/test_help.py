@@ -7,10 +7,9 @@ import shlex
 
 import pytest
 
-from amclust.cli import COMMANDS, build_parser
-from amclust.cli import tables as _tables
-from amclust.cli.commands import _options
-from amclust.cli.tables import _cells
+from amclust.cli import COMMANDS, build_parser, tables
+from amclust.cli.commands import options
+from amclust.cli.tables.schema import MISSING
 
 NAMES = [command.__name__.rpartition(".")[2] for command in COMMANDS]
 
@@ -73,12 +72,11 @@ def test_help_is_short_of_nothing(amclust, name):
 
 
 def test_formats_and_missing_cells_are_those_of_tables():
-    assert _options.FORMATS == _tables.FORMATS
-    shown = {"", *_options.MISSING}
-    assert shown < set(_cells.MISSING)
+    assert options.FORMATS == tables.FORMATS
+    shown = {"", *options.MISSING}
+    assert shown < set(MISSING)
     assert all(
-        "#IND" in mark or "#QNAN" in mark or mark == "#N/A N/A"
-        for mark in (set(_cells.MISSING) - shown)
+        "#IND" in mark or "#QNAN" in mark or mark == "#N/A N/A" for mark in (set(MISSING) - shown)
     )
 
 

@@ -10,8 +10,8 @@ from clear_groups import FAST, rows
 
 import amclust as package
 from amclust import ClAM
-from amclust.cli.commands import _input
-from amclust.cli.tables import read_table
+from amclust.cli.commands import files
+from amclust.cli.tables.text import TextTable
 
 COLUMNS = ("--id", "id", "--drop", "note")
 
@@ -104,7 +104,7 @@ def test_a_stream_gives_the_same_bytes(amclust, table, model, chunk_rows):
     assert piped.out == whole.out
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv.gz", "parquet", "arrow", "xlsx"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv.gz", "parquet", "arrow"])
 def test_formats_go_in_and_out(amclust, table, model, suffix):
     done = amclust("predict", model, table, "--append", "-o", f"a.{suffix}")
     assert done.code == 0, done.err
@@ -160,18 +160,18 @@ def test_progress_on_a_terminal(amclust, table, model, monkeypatch, command):
 
 
 def test_slow_reading_is_told_on_a_terminal(amclust, table, model, monkeypatch):
-    def slowly(*args, **options):
+    def slowly(table):
         told.wait(timeout=10)
-        return read_table(*args, **options)
+        return batches(table)
 
     def show(self, text):
         shown.append(text)
         told.set()
 
-    told, shown = threading.Event(), []
-    monkeypatch.setattr("amclust.cli.tables.read_table", slowly)
-    monkeypatch.setattr(_input, "PATIENCE", 0.0)
-    monkeypatch.setattr(_input.ProgressLine, "show", show)
+    told, shown, batches = threading.Event(), [], TextTable.batches
+    monkeypatch.setattr(TextTable, "batches", slowly)
+    monkeypatch.setattr(files, "PATIENCE", 0.0)
+    monkeypatch.setattr(files.ProgressLine, "show", show)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert amclust("predict", model, table).code == 0
     assert shown[0] == "amclust: reading table.csv"

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from frames import choose, frames, read_chunks, read_table
 
-from amclust.cli.tables import Columns, TableError, read_chunks, read_table, write_table
+from amclust.cli.tables import TableError, write_table
 
 TABLE = pa.table(
     {
@@ -34,8 +35,7 @@ def in_format(name, table=TABLE):
     elif name == "feather":
         pa.feather.write_feather(table, file, compression="lz4")
     else:
-        opened = pa.ipc.new_file if name == "arrow" else pa.ipc.new_stream
-        with opened(file, table.schema) as writer:
+        with pa.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table, max_chunksize=2)
     return file.getvalue()
 
@@ -64,7 +64,7 @@ def xlsx(rows, title="data", more=()):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("name", ["parquet", "arrow", "arrows", "feather"])
+@pytest.mark.parametrize("name", ["parquet", "arrow", "feather"])
 @pytest.mark.parametrize("suffix", ["", ".csv", ".parquet", ".arrow"])
 def test_the_bytes_tell_the_format(save, pipe_in, name, suffix):
     path = save(in_format(name), f"table{suffix}")
@@ -72,14 +72,14 @@ def test_the_bytes_tell_the_format(save, pipe_in, name, suffix):
     assert frame["whole"].dropna().tolist() == [1, 2**60 + 1]
     assert frame["text"].dropna().tolist() == ["007", "x"]
     assert frame["when"].dropna().tolist() == [datetime.date(2020, 1, 2)]
-    columns = Columns.choose(frame, drop=["when", "text"], one_hot="all")
+    columns = choose(frame, drop=["when", "text"], one_hot="all")
     expected = [[1, 0.5, 1, 1], [np.nan] * 4, [2.0**60, 2.5, 0, 1]]
     np.testing.assert_array_equal(columns.matrix(frame), expected)
 
     pipe_in(path.read_bytes())
     pd.testing.assert_frame_equal(read_table("-"), frame)
     pipe_in(path.read_bytes())
-    chunks = list(read_chunks("-", chunk_rows=2))
+    chunks = frames(read_chunks("-", chunk_rows=2))
     assert [len(chunk) for chunk in chunks] == [2, 1]
     pd.testing.assert_frame_equal(pd.concat(chunks, ignore_index=True), frame)
 
@@ -90,18 +90,17 @@ def level_of_text():
     return pl.CompatLevel.oldest() if old else pl.CompatLevel.newest()
 
 
-@pytest.mark.parametrize("name", ["arrow", "arrows", "parquet"])
+@pytest.mark.parametrize("name", ["arrow", "parquet"])
 def test_tables_of_polars(tmp_path, name):
     hue = pl.Series(["red", None], dtype=pl.Categorical)
     frame = pl.DataFrame({"x": [1.5, None], "text": ["a", "b"], "hue": hue})
     if name == "parquet":
         frame.write_parquet(tmp_path / "table")
     else:
-        write = frame.write_ipc if name == "arrow" else frame.write_ipc_stream
-        write(tmp_path / "table", compat_level=level_of_text())
+        frame.write_ipc(tmp_path / "table", compat_level=level_of_text())
     read = read_table(tmp_path / "table")
     assert read["text"].tolist() == ["a", "b"]
-    assert Columns.choose(read, drop=["text"], one_hot="all").features == ["x", "hue=red"]
+    assert choose(read, drop=["text"], one_hot="all").features == ["x", "hue=red"]
 
 
 def test_the_index_pandas_hides_in_parquet_is_a_column(save):
@@ -110,10 +109,10 @@ def test_the_index_pandas_hides_in_parquet_is_a_column(save):
     frame = read_table(save(file.getvalue()))
     assert list(frame.columns) == ["x", "__index_level_0__"]
     with pytest.raises(TableError, match="'__index_level_0__' looks like the numbers of rows"):
-        Columns.choose(frame)
+        choose(frame)
 
 
-@pytest.mark.parametrize("name", ["parquet", "arrow", "arrows"])
+@pytest.mark.parametrize("name", ["parquet", "arrow"])
 def test_damaged_and_empty_files(save, name):
     content = in_format(name)
     with pytest.raises(TableError, match="damaged or cut short"):
@@ -125,12 +124,11 @@ def test_damaged_and_empty_files(save, name):
         read_table(save(in_format(name, twice)))
 
 
-@pytest.mark.parametrize("name", ["arrow", "arrows"])
-def test_text_that_is_none_is_not_trusted(save, name):
+def test_text_that_is_none_is_not_trusted(save):
     offsets = pa.array([0, 2, 4], pa.int32()).buffers()[1]
     text = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab\xff\xfe")])
     with pytest.raises(TableError, match="damaged or cut short: .*UTF8"):
-        read_table(save(in_format(name, pa.table({"a": text}))))
+        read_table(save(in_format("arrow", pa.table({"a": text}))))
 
 
 def test_a_declared_format_is_held_to(save):
@@ -142,7 +140,6 @@ def test_a_declared_format_is_held_to(save):
         read_table(save("a,b\n1,2\n", "table.parquet"))
     with pytest.raises(TableError, match="format must be one of csv, .* got 'json'"):
         read_table(save("a,b\n1,2\n"), format="json")
-    assert len(read_table(save(in_format("arrows")), format="arrow")) == 3
 
 
 @pytest.mark.parametrize(
@@ -150,6 +147,7 @@ def test_a_declared_format_is_held_to(save):
     [
         (b"\xd0\xcf\x11\xe0" + b"\0" * 100, "old or encrypted Excel"),
         (b"FEA1\0\0", "Feather file of version 1"),
+        (b"\xff\xff\xff\xff\x10\0", "Arrow stream; write it as an Arrow file"),
         (b"BZh91AY", "bzip2"),
         (b"\xfd7zXZ\0", "xz"),
         (b"\x28\xb5\x2f\xfd\0", "zstd"),
@@ -166,17 +164,16 @@ def test_what_is_no_table(save, content, words):
         read_table(save(content))
 
 
-@pytest.mark.parametrize("pack", [npy, npz])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["<f8", ">f4", "f2", "i1", ">u8", "?"])
-def test_plain_arrays(save, pack, order, dtype):
+def test_plain_arrays(save, order, dtype):
     array = np.asarray([[1, 0], [0, 1], [1, 1]], dtype=dtype, order=order)
-    path = save(pack(array), "table.npy")
+    path = save(npy(array), "table.npy")
     frame = read_table(path)
     assert list(frame.columns) == ["x0", "x1"]
-    matrix = Columns.choose(frame).matrix(frame)
+    matrix = choose(frame).matrix(frame)
     np.testing.assert_array_equal(matrix, array.astype(float))
-    chunks = read_chunks(path, chunk_rows=2)
+    chunks = frames(read_chunks(path, chunk_rows=2))
     pd.testing.assert_frame_equal(pd.concat(chunks, ignore_index=True), frame)
 
 
@@ -186,13 +183,13 @@ def test_arrays_of_one_axis_text_and_dates(save):
     assert read_table(save(npy(np.array([b"a", b"b"]))))["x0"].tolist() == ["a", "b"]
     dates = np.array(["2020-01-02"], "M8[s]")
     with pytest.raises(TableError, match="dates or times"):
-        Columns.choose(read_table(save(npy(dates))))
+        choose(read_table(save(npy(dates))))
 
 
 def test_structured_arrays_keep_their_names(save):
     array = np.array([("a", 1.5, 2), ("b", np.nan, 3)], [("name", "U5"), ("x", "f4"), ("n", "i8")])
     frame = read_table(save(npy(array)))
-    columns = Columns.choose(frame, id="name")
+    columns = choose(frame, id="name")
     assert columns.features == ["x", "n"]
     np.testing.assert_array_equal(columns.matrix(frame), [[1.5, 2], [np.nan, 3]])
 
@@ -208,7 +205,7 @@ def test_structured_arrays_keep_their_names(save):
         (npy(np.zeros(2, [("a", "f8", 3)])), "fields of several values: 'a'"),
         (npy(np.zeros((100, 3)))[:-50], "damaged or cut short"),
         (npy(np.zeros((100, 3)))[:40], "damaged or cut short"),
-        (npz(np.zeros(2), np.ones(2)), "holds 2 arrays \\('arr_0', 'arr_1'\\)"),
+        (npz(np.zeros(2)), ".npz archive, which is not read; save its array as .npy"),
     ],
 )
 def test_arrays_that_are_no_tables(save, content, message):
@@ -223,7 +220,7 @@ def test_an_archive_of_something_else(save):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("readme.txt", "hello")
-    with pytest.raises(TableError, match="neither an Excel workbook \\(.xlsx\\) nor NumPy's"):
+    with pytest.raises(TableError, match="a zip archive, but not an Excel workbook \\(.xlsx\\)"):
         read_table(save(file.getvalue()))
 
 
@@ -241,7 +238,7 @@ def test_excel(save, pipe_in):
     frame = read_table(path)
     assert list(frame.columns) == ["id", "x", "n", "yes", "when", "mixed"]
     assert len(frame) == 4
-    columns = Columns.choose(frame, drop=["id", "when"])
+    columns = choose(frame, drop=["id", "when"])
     nan = np.nan
     expected = [[1.5, 1, 1, 1], [nan, 2, 0, nan], [nan] * 4, [3, nan, nan, 2.5]]
     np.testing.assert_array_equal(columns.matrix(frame), expected)
@@ -297,11 +294,10 @@ def test_a_damaged_workbook(save):
         read_table(save(content[: len(content) // 2]))
 
 
-@pytest.mark.parametrize("name", ["parquet", "arrow", "arrows", "npy", "npz", "xlsx"])
+@pytest.mark.parametrize("name", ["parquet", "arrow", "npy", "xlsx"])
 def test_damaged_bytes_are_an_error_of_the_table(save, name):
     packed = {
         "npy": npy(np.array([("a", 1.5)], [("name", "U5"), ("x", "f4")])),
-        "npz": npz(np.arange(6.0).reshape(3, 2)),
         "xlsx": xlsx([["a", "b"], [1, "x"]]),
     }
     content = packed.get(name) or in_format(name)

@@ -1,5 +1,5 @@
 """The command line: ``amclust <command>``."""
 
-from amclust.cli.main import build_parser, main
+from amclust.cli.main import COMMANDS, build_parser, main
 
-__all__ = ["build_parser", "main"]
+__all__ = ["COMMANDS", "build_parser", "main"]

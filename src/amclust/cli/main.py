@@ -13,13 +13,13 @@ from typing import NoReturn
 
 from amclust._version import __version__
 from amclust.cli.commands import (
-    _console,
-    _options,
     bench,
     complete,
+    console,
     demo,
     fit,
     info,
+    options,
     playground,
     predict,
     report,
@@ -44,8 +44,8 @@ def build_parser() -> argparse.ArgumentParser:
         prog="amclust",
         usage="amclust command ...      amclust --help lists the commands",
         description="Clustering with dense associative memories.",
-        epilog=_options.epilog(EXAMPLES, "Each command has more of them: amclust fit --help\n\n"),
-        formatter_class=_options.HelpFormatter,
+        epilog=options.epilog(EXAMPLES, "Each command has more of them: amclust fit --help\n\n"),
+        formatter_class=options.HelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"amclust {__version__}")
@@ -93,26 +93,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 when all went well, 1 after an error, 2 where an argument does not go with the table, 130
         after Ctrl-C, 143 after SIGTERM. Arguments that are wrong in themselves exit with 2.
     """
-    _console.replace_closed_streams()
+    console.replace_closed_streams()
     arguments = build_parser().parse_args(argv)
     try:
-        with _console.plain_warnings(), _termination_as_interrupt():
+        with console.plain_warnings(), _termination_as_interrupt():
             code = int(arguments.run(arguments))
         sys.stdout.flush()
     except Terminated:
-        _console.note("terminated")
+        console.note("terminated")
         return TERMINATED
     except KeyboardInterrupt:
-        _console.note("interrupted")
+        console.note("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        _console.abandon_output()
+        console.abandon_output()
         return READER_GONE
     except Exception as error:  # people are told what is wrong, not where
         if os.environ.get("AMCLUST_TRACEBACK"):
             raise
-        _console.note(f"error: {_console.reason(error)}")
-        _console.abandon_output()
+        console.note(f"error: {console.reason(error)}")
+        console.abandon_output()
         return int(getattr(error, "exit_code", 1))
     return code
 

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust._parameters import SCALES
-from amclust.cli.commands import _options
-from amclust.cli.commands._console import count, say, say_json, say_table
-from amclust.cli.commands._input import choose_columns, matrix_of, read
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import count, say
 
 if TYPE_CHECKING:
-    from amclust.cli.commands._comparison import Outcome
+    from amclust.cli.commands.comparison import Outcome
 
 EXAMPLES = """
 amclust bench --restarts 2 --repeats 1
@@ -25,9 +24,9 @@ amclust bench wine.csv -k 3 --id wine --label cultivar
 """
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "bench",
         "compare with k-means, on a table or on scikit-learn's sets",
@@ -37,39 +36,27 @@ def add(commands: _options.Commands) -> None:
         usage="[table -k K] [options]",
         examples=EXAMPLES,
     )
-    _options.add_table(parser, nargs="?")
+    options.add_table(parser, nargs="?")
     parser.add_argument(
         "-k",
         "--clusters",
         metavar="K",
-        type=_options.positive,
+        type=options.positive,
         help="number of clusters (default for scikit-learn's sets: their number of classes)",
     )
     parser.add_argument(
         "--label", metavar="NAME", help="the column with the true classes, for NMI and ARI"
     )
-    parser.add_argument(
-        "--repeats",
-        metavar="N",
-        type=_options.positive,
-        default=3,
-        help="times to run each, for the median (default: %(default)s)",
-    )
+    options.add_number(parser, "--repeats", "times to run each, for the median", 3)
     group = parser.add_argument_group("model")
     group.add_argument(
         "--scale",
-        choices=[*SCALES, _options.NONE],
+        choices=[*SCALES, options.NONE],
         help="what columns are divided by (default: standard; for digits, nothing)",
     )
-    group.add_argument(
-        "--restarts",
-        metavar="N",
-        type=_options.positive,
-        default=10,
-        help="of both (default: %(default)s)",
-    )
-    _options.add_seed(group)
-    _options.add_words(
+    options.add_number(group, "--restarts", "of both", 10)
+    options.add_seed(group)
+    options.add_words(
         parser,
         "command, restarts, repeats, results: for each table its name, rows, features, n_clusters, "
         "methods (method, silhouette, nmi, ari, seconds) and ratio, of ClAM's seconds to k-means'",
@@ -77,7 +64,7 @@ def add(commands: _options.Commands) -> None:
     parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
+def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     """Compare on one table, or on all that come with scikit-learn."""
     if arguments.table is None:
         results = _bundled(arguments)
@@ -86,13 +73,11 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
             parser.error("a table needs -k, the number of clusters")
         results = [_table(arguments)]
     if arguments.json:
-        say_json(
-            {
-                "command": "bench",
-                "restarts": arguments.restarts,
-                "repeats": arguments.repeats,
-                "results": [asdict(result) for result in results],
-            }
+        console.say_json(
+            command="bench",
+            restarts=arguments.restarts,
+            repeats=arguments.repeats,
+            results=[asdict(result) for result in results],
         )
     return 0
 
@@ -110,30 +95,30 @@ class Result:
 
 
 def _bundled(arguments: argparse.Namespace) -> list[Result]:
-    from amclust.cli.commands._comparison import BUNDLED
+    from amclust.cli.commands.comparison import BUNDLED
 
     results = []
     for name, (load, scale) in BUNDLED.items():
         X, y = load(return_X_y=True)
         k = arguments.clusters or len(np.unique(y))
-        chosen = arguments.scale or scale or _options.NONE
+        chosen = arguments.scale or scale or options.NONE
         results.append(_compare(arguments, name, X, y, k, chosen))
     return results
 
 
 def _table(arguments: argparse.Namespace) -> Result:
-    from amclust.cli.tables import TableError
+    from amclust.cli.tables import TableError, read_matrix
 
-    frame = read(arguments)
-    truth = None
-    if arguments.label is not None:
-        if arguments.label not in frame.columns:
-            msg = f"--label: there is no column {arguments.label!r}"
-            raise TableError(msg)
-        truth = frame[arguments.label].astype(str).to_numpy()
-    without = () if arguments.label is None else (arguments.label,)
-    columns = choose_columns(arguments, frame, without=without)
-    X = np.ascontiguousarray(matrix_of(columns, frame))
+    label, truth = arguments.label, None
+    with files.opened(arguments) as table:
+        if label is not None:
+            if label not in table.names:
+                msg = f"--label: there is no column {label!r}"
+                raise TableError(msg, column=label)
+            batches = table.batches(columns=[label])
+            truth = np.array([str(cell) for batch in batches for cell in batch[label].to_pylist()])
+        without = () if label is None else (label,)
+        X = read_matrix(table, files.choice_of(arguments, table.names, without=without)).values
     scale = arguments.scale or "standard"
     return _compare(arguments, arguments.table, X, truth, arguments.clusters, scale)
 
@@ -147,11 +132,11 @@ def _compare(
     scale: str,
 ) -> Result:
     from amclust._estimator import ClAM
-    from amclust.cli.commands._comparison import best_k_means, compare, table_of
+    from amclust.cli.commands.comparison import best_k_means, compare, table_of
 
     model = ClAM(
         n_clusters,
-        scale=None if scale == _options.NONE else scale,
+        scale=None if scale == options.NONE else scale,
         n_init=arguments.restarts,
         random_state=arguments.seed,
         n_jobs=arguments.threads,
@@ -167,7 +152,7 @@ def _compare(
         restarts = count(arguments.restarts, "restart")
         shape = f"{count(X.shape[0], 'row')}, {count(X.shape[1], 'feature')}"
         say(f"{name}: {shape}, {count(n_clusters, 'cluster')}, {restarts} each")
-        say_table(*table_of(outcomes))
+        console.say_table(*table_of(outcomes))
         say(f"ClAM took {ratio:.2f} times as long as k-means\n")
     return Result(name, X.shape[0], X.shape[1], n_clusters, outcomes, ratio)
 

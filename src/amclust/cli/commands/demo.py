@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust.cli.commands import _options
-from amclust.cli.commands._console import count, say, say_json, say_table
-from amclust.cli.commands._input import check_outputs
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import count, say
 
 EXAMPLES = """
 amclust demo --restarts 2 -o memories.svg
@@ -21,9 +20,9 @@ amclust demo --write-table wine.csv
 """
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "demo",
         "cluster scikit-learn's digits, beside k-means; or write a table to try",
@@ -33,15 +32,9 @@ def add(commands: _options.Commands) -> None:
         usage="[options]",
         examples=EXAMPLES,
     )
+    options.add_number(parser, "--restarts", "restarts of each", 10)
     parser.add_argument(
-        "--restarts",
-        metavar="N",
-        type=_options.positive,
-        default=10,
-        help="restarts of each (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed", metavar="N", type=_options.seed, default=0, help="random seed (default: 0)"
+        "--seed", metavar="N", type=options.seed, default=0, help="random seed (default: 0)"
     )
     parser.add_argument(
         "-o",
@@ -75,19 +68,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_table(arguments: argparse.Namespace) -> None:
-    check_outputs(arguments, "write_table", tables=("write_table",))
+    files.check_outputs(arguments, "write_table", tables=("write_table",))
     from amclust.cli.tables import write_table
 
     frame = wines()
     write_table(frame, arguments.write_table, overwrite=arguments.force)
     if arguments.json:
-        say_json(
-            {
-                "command": "demo",
-                "table": arguments.write_table,
-                "rows": len(frame),
-                "columns": list(frame.columns),
-            }
+        console.say_json(
+            command="demo",
+            table=arguments.write_table,
+            rows=len(frame),
+            columns=list(frame.columns),
         )
     elif arguments.write_table != "-":
         say(f"{arguments.write_table}: {len(frame)} wines, {len(frame.columns)} columns")
@@ -120,7 +111,7 @@ def _show(arguments: argparse.Namespace) -> None:
     from sklearn.datasets import load_digits
 
     from amclust._estimator import ClAM
-    from amclust.cli.commands._comparison import best_k_means, compare, table_of
+    from amclust.cli.commands.comparison import best_k_means, compare, table_of
 
     X, y = load_digits(return_X_y=True)
     k, restarts, seed = len(np.unique(y)), arguments.restarts, arguments.seed
@@ -135,21 +126,19 @@ def _show(arguments: argparse.Namespace) -> None:
         say(f"{count(restarts, 'restart')} each, the best silhouette is kept\n")
     outcomes = compare(X, y, methods)
     if not arguments.json:
-        say_table(*table_of(outcomes))
+        console.say_table(*table_of(outcomes))
     digits = np.array([np.bincount(y[model.labels_ == m], minlength=1).argmax() for m in range(k)])
     order = np.argsort(digits)
     titles = [f"mostly {digit}" for digit in digits[order]]
     draw_memories(model.cluster_centers_[order], titles, (8, 8), output)
     if arguments.json:
-        say_json(
-            {
-                "command": "demo",
-                "rows": X.shape[0],
-                "features": X.shape[1],
-                "restarts": restarts,
-                "results": [asdict(outcome) for outcome in outcomes],
-                "picture": str(output),
-            }
+        console.say_json(
+            command="demo",
+            rows=X.shape[0],
+            features=X.shape[1],
+            restarts=restarts,
+            results=[asdict(outcome) for outcome in outcomes],
+            picture=str(output),
         )
     else:
         say(f"\nthe memories, by the digit that most of their rows show: {output}")

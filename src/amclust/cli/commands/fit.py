@@ -8,24 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amclust._progress import ProgressLine, finish
-from amclust.cli.commands import _options
-from amclust.cli.commands._answers import answer_frame, write_frames
-from amclust.cli.commands._console import count, say, say_json
-from amclust.cli.commands._input import (
-    check_outputs,
-    choose_columns,
-    count_missing,
-    is_pipe,
-    learn,
-    matrix_of,
-    read,
-    read_in_chunks,
-    save,
-)
-from amclust.cli.commands._summary import cluster_sizes, describe, say_quality, say_sizes
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import count, say
 
 if TYPE_CHECKING:
-    from amclust.cli.tables import Columns
+    from amclust.cli.tables import Columns, Table
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -41,9 +28,9 @@ KEYS = (
 )
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "fit",
         "cluster the rows of a table and keep the model",
@@ -51,12 +38,12 @@ def add(commands: _options.Commands) -> None:
         usage="table -k K [options]",
         examples=EXAMPLES,
     )
-    _options.add_clusters(parser)
-    _options.add_output(parser, "write the model here (model.amc, say)")
+    options.add_clusters(parser)
+    options.add_output(parser, "write the model here (model.amc, say)")
     parser.add_argument(
         "--labels", metavar="FILE", help="write the cluster of every row here; - is standard output"
     )
-    _options.add_stream(
+    options.add_stream(
         parser,
         "read a table that does not fit into memory in chunks, as partial_fit does: a single "
         "run, without restarts and epochs; sizes are counted only for --labels",
@@ -64,47 +51,49 @@ def add(commands: _options.Commands) -> None:
     parser.add_argument(
         "--passes",
         metavar="N",
-        type=_options.positive,
+        type=options.positive,
         help="times to go through the table with --stream (default: 1)",
     )
-    _options.add_words(parser, KEYS)
-    _options.add_table(parser)
-    _options.add_model(parser)
+    options.add_words(parser, KEYS)
+    options.add_table(parser)
+    options.add_model(parser)
     parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
+def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     """Fit a model, keep what was asked for, say what was found."""
-    model = _options.model_of(arguments, parser)
+    model = options.model_of(arguments, parser)
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
-    _options.check_stream(parser, arguments)
+    options.check_stream(parser, arguments)
     arguments.passes = arguments.passes or 1
-    if arguments.stream and (arguments.passes > 1 or arguments.labels) and is_pipe(arguments.table):
+    if (
+        arguments.stream
+        and (arguments.passes > 1 or arguments.labels)
+        and files.is_pipe(arguments.table)
+    ):
         parser.error("a pipe can be read only once: no --passes and no --labels with --stream")
     fewest = arguments.clusters if isinstance(arguments.clusters, int) else 1
     if arguments.stream and arguments.chunk_rows < fewest:
         parser.error("argument --chunk-rows: a chunk needs as many rows as there are clusters")
-    check_outputs(arguments, "output", "labels", tables=("labels",))
+    files.check_outputs(arguments, "output", "labels", tables=("labels",))
     seen = (_learn_from_stream if arguments.stream else _learn_from_all)(arguments, model)
     if arguments.output:
-        save(model, arguments, seen.columns, seen.rows)
+        files.save(model, arguments, seen.columns, seen.rows)
     # Those of a stream are known only after another look at all rows, for the labels.
-    sizes = None if arguments.stream else cluster_sizes(model.labels_, model.n_clusters_)
+    sizes = None if arguments.stream else console.cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.labels:
         sizes = _write_labels(arguments, model, seen)
     if arguments.json:
-        say_json(
-            {
-                "command": "fit",
-                "table": arguments.table,
-                "rows": seen.rows,
-                "missing": seen.missing,
-                "features": seen.columns.features,
-                **describe(model, sizes),
-                "model": arguments.output,
-                "labels": arguments.labels,
-            }
+        console.say_json(
+            command="fit",
+            table=arguments.table,
+            rows=seen.rows,
+            missing=seen.missing,
+            features=seen.columns.features,
+            **console.describe(model, sizes),
+            model=arguments.output,
+            labels=arguments.labels,
         )
     elif not arguments.quiet and arguments.labels != "-":
         _say(arguments, model, seen, sizes)
@@ -114,54 +103,59 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
 class Seen(NamedTuple):
     """What a model has learned from."""
 
-    frames: Iterable[Any]
+    chunks: Iterable[Table]  # all columns of the table may be left out but the names of the rows
     columns: Columns
     rows: int
-    missing: int  # cells
+    missing: int  # values
 
 
 def _learn_from_all(arguments: argparse.Namespace, model: Any) -> Seen:
-    frame = read(arguments)
-    columns = choose_columns(arguments, frame)
-    X = matrix_of(columns, frame)
-    learn(model.fit, X)
-    return Seen([frame], columns, len(frame), count_missing(columns, X))
+    matrix = files.matrix_of(arguments)
+    files.learn(model.fit, matrix.frame)
+    return Seen([matrix.row_names], matrix.columns, len(matrix), matrix.missing)
 
 
 def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
     """Learn from one chunk after the other: the same answer as `partial_fit` over the chunks."""
-    chunks = read_in_chunks(arguments)
-    columns = choose_columns(arguments, chunks)
+    from amclust.cli.tables import choose_columns
+
+    chunks = files.in_chunks(arguments)
+    columns = choose_columns(chunks, files.choice_of(arguments, chunks.first().names))
+    chunks.narrow(columns)
     line = ProgressLine()
     rows = missing = 0
     for turn in range(arguments.passes):
         rows = missing = 0
-        for frame in chunks:
-            X = matrix_of(columns, frame, first_row=rows)
-            columns.ids(frame, first_row=rows)
-            learn(model.partial_fit, X, "the first chunk")
-            rows += len(frame)
-            missing += count_missing(columns, X)
+        for chunk in chunks:
+            values, X = files.rows_for(None, columns, chunk, first_row=rows)
+            columns.ids(chunk, first_row=rows)
+            files.learn(model.partial_fit, X, "the first chunk")
+            rows += len(chunk)
+            missing += columns.count_missing(values)
             if not arguments.quiet and line.is_due():
                 line.show(f"ClAM: pass {turn + 1} of {arguments.passes}, {count(rows, 'row')}")
-    finish(not arguments.quiet, f"ClAM: {count(arguments.passes, 'pass')}, {count(rows, 'row')}")
+    finish(
+        not arguments.quiet,
+        f"ClAM: {count(arguments.passes, 'pass')}, {count(rows, 'row')}",
+    )
     return Seen(chunks, columns, rows, missing)
 
 
 def _write_labels(arguments: argparse.Namespace, model: Any, seen: Seen) -> Any:
     """Write the cluster of every row; return the clusters' sizes."""
-    sizes = cluster_sizes([], model.n_clusters_)
+    sizes = console.cluster_sizes([], model.n_clusters_)
 
-    def labelled() -> Iterator[Any]:
+    def labelled() -> Iterator[Table]:
         nonlocal sizes
-        for frame in seen.frames:
-            labels = model.predict(matrix_of(seen.columns, frame))
-            sizes = sizes + cluster_sizes(labels, model.n_clusters_)
-            yield answer_frame(seen.columns, frame, {"label": labels})
+        for chunk in seen.chunks:
+            # A stream has changed the model since the chunk was seen.
+            labels = model.labels_
+            if arguments.stream:
+                labels = model.predict(files.rows_for(model, seen.columns, chunk)[1])
+            sizes = sizes + console.cluster_sizes(labels, model.n_clusters_)
+            yield files.answers_beside(seen.columns, chunk, {"label": labels})
 
-    write_frames(
-        labelled(), arguments.labels, overwrite=arguments.force, in_chunks=arguments.stream
-    )
+    files.write_chunks(labelled(), arguments.labels, arguments, stream=arguments.stream)
     return sizes
 
 
@@ -174,10 +168,10 @@ def _say(arguments: argparse.Namespace, model: Any, seen: Seen, sizes: Any) -> N
             f"{count(model.n_clusters_, 'cluster')}, {count(arguments.passes, 'pass')} of the table"
         )
     else:
-        say_quality(model)
+        console.say_quality(model)
     if sizes is not None:
         say()
-        say_sizes(sizes)
+        console.say_sizes(sizes)
     if arguments.output or arguments.labels:
         say()
     if arguments.labels:

@@ -7,10 +7,8 @@ import os
 import textwrap
 from typing import Any
 
-from amclust.cli.commands import _options
-from amclust.cli.commands._console import count, say, say_json
-from amclust.cli.commands._input import load
-from amclust.cli.commands._summary import cluster_sizes, describe, say_quality, say_sizes
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import count, say
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -20,9 +18,9 @@ amclust info wine.amc --json
 """
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "info",
         "tell what is in a model file",
@@ -46,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read a model file and describe it."""
     from amclust._estimator import ClAM
 
-    model, extra, header = load(arguments.model)
+    model, extra, header = files.load(arguments.model)
     features = model.network_.geometry.feature_names
     size = os.path.getsize(arguments.model)
     parameters = model.get_params()
@@ -54,20 +52,18 @@ def run(arguments: argparse.Namespace) -> int:
     sizes = None
     if not isinstance(source, dict) or source.get("rows") == len(model.labels_):
         # The labels of a model that was streamed are those of its last chunk.
-        sizes = cluster_sizes(model.labels_, model.n_clusters_)
+        sizes = console.cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.json:
-        say_json(
-            {
-                "command": "info",
-                "model": arguments.model,
-                "bytes": size,
-                "format_version": header["format_version"],
-                "versions": header["versions"],
-                **describe(model, sizes),
-                "parameters": parameters,
-                "features": features,
-                "source": source,
-            }
+        console.say_json(
+            command="info",
+            model=arguments.model,
+            bytes=size,
+            format_version=header["format_version"],
+            versions=header["versions"],
+            **console.describe(model, sizes),
+            parameters=parameters,
+            features=features,
+            source=source,
         )
         return 0
     version, written_as = header["versions"]["amclust"], header["format_version"]
@@ -77,10 +73,10 @@ def run(arguments: argparse.Namespace) -> int:
         name = columns.get("id") if isinstance(columns, dict) else None
         named = "" if name is None else f", named by the column {name!r}"
         say(f"fitted on {source.get('table')}: {count(int(source.get('rows', 0)), 'row')}{named}")
-    say_quality(model)
+    console.say_quality(model)
     say()
     if sizes is not None:
-        say_sizes(sizes)
+        console.say_sizes(sizes)
         say()
     defaults = ClAM().get_params()
     changed = {name: v for name, v in parameters.items() if not _same(v, defaults[name])}

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from amclust.cli.commands import _options
-from amclust.cli.commands._console import say, say_json
-from amclust.cli.commands._input import check_outputs
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import say
 
 EXAMPLES = """
 amclust playground --no-browser --output playground.html
 """
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "playground",
         "open a page with memories to drag about",
@@ -24,7 +23,7 @@ def add(commands: _options.Commands) -> None:
         usage="[options]",
         examples=EXAMPLES,
     )
-    _options.add_output(parser, "write the page here (default: where amclust is installed)")
+    options.add_output(parser, "write the page here (default: where amclust is installed)")
     parser.add_argument("--no-browser", action="store_true", help="do not open it")
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object with command, page"
@@ -34,12 +33,12 @@ def add(commands: _options.Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write or find the page and open it."""
-    check_outputs(arguments, "output")
+    files.check_outputs(arguments, "output")
     from amclust._playground import open_playground
 
     page = open_playground(arguments.output, show=not arguments.no_browser)
     if arguments.json:
-        say_json({"command": "playground", "page": str(page)})
+        console.say_json(command="playground", page=str(page))
     else:
         say(f"playground: {page}")
     return 0

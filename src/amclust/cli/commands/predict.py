@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from amclust.cli.commands import _options
-from amclust.cli.commands._answers import answer_frame, write_frames
-from amclust.cli.commands._console import count, say, say_json
-from amclust.cli.commands._input import as_fitted, check_order, check_outputs, chunks_of, load
-from amclust.cli.commands._summary import cluster_sizes, say_sizes
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import count, say
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from amclust._estimator import ClAM
+    from amclust.cli.tables import Table
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -28,9 +26,9 @@ amclust predict wine.amc wine.csv --distances --json
 """
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "predict",
         "tell the cluster of every row of a table",
@@ -53,61 +51,51 @@ def add(commands: _options.Commands) -> None:
     group.add_argument(
         "--prefix", metavar="TEXT", default="", help="put this before the names of new columns"
     )
-    _options.add_output(parser, "write the labels here (default: -, standard output, as CSV)")
-    _options.add_stream(parser, "read and write in chunks")
-    _options.add_words(
-        parser, "command, table, model, rows, sizes, output; without -o also columns"
-    )
-    _options.add_table(parser, note=_options.KNOWN_COLUMNS)
+    options.add_output(parser, "write the labels here (default: -, standard output, as CSV)")
+    options.add_stream(parser, "read and write in chunks")
+    options.add_words(parser, "command, table, model, rows, sizes, output; without -o also columns")
+    options.add_table(parser, note=options.KNOWN_COLUMNS)
     parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
+def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     """Label the rows of a table."""
-    check_outputs(arguments, "output", tables=("output",), in_place=arguments.append)
-    _options.check_stream(parser, arguments)
-    check_order(parser, arguments.model, arguments.table)
+    files.check_outputs(arguments, "output", tables=("output",), in_place=arguments.append)
+    options.check_stream(parser, arguments)
+    files.check_order(parser, arguments.model, arguments.table)
     to_file = arguments.output not in (None, "-")
     if arguments.json and arguments.output == "-":
         parser.error("--json and -o - would both go to standard output")
-    saved = load(arguments.model)
-    sizes, rows = cluster_sizes([], saved.model.n_clusters_), 0
+    saved = files.load(arguments.model)
+    sizes, rows = console.cluster_sizes([], saved.model.n_clusters_), 0
 
-    def frames() -> Iterator[Any]:
+    def chunks() -> Iterator[Table]:
         nonlocal sizes, rows
-        for columns, frame, X in chunks_of(arguments, saved):
-            answers = ask(saved.model, as_fitted(saved.model, X), arguments)
+        for columns, chunk, _, X in files.chunks_for(arguments, saved):
+            answers = ask(saved.model, X, arguments)
             labels = answers[f"{arguments.prefix}label"]
-            sizes, rows = sizes + cluster_sizes(labels, len(sizes)), rows + len(labels)
-            yield answer_frame(columns, frame, answers, append=arguments.append)
+            sizes, rows = sizes + console.cluster_sizes(labels, len(sizes)), rows + len(labels)
+            yield files.answers_beside(columns, chunk, answers, append=arguments.append)
 
     shown = {}
     if arguments.json and not to_file:
-        import pandas as pd
-
-        found = pd.concat(list(frames()), ignore_index=True)
-        shown = {"columns": {name: found[name].tolist() for name in found.columns}}
+        found = [chunk.arrow.to_pydict() for chunk in chunks()]
+        names = found[0]
+        shown = {"columns": {name: [v for part in found for v in part[name]] for name in names}}
     else:
-        write_frames(
-            frames(),
-            arguments.output or "-",
-            overwrite=arguments.force,
-            in_chunks=arguments.stream,
-        )
+        files.write_chunks(chunks(), arguments.output or "-", arguments, stream=arguments.stream)
     if arguments.json:
-        say_json(
-            {
-                "command": "predict",
-                "table": arguments.table,
-                "model": arguments.model,
-                "rows": rows,
-                "sizes": sizes,
-                "output": arguments.output,
-                **shown,
-            }
+        console.say_json(
+            command="predict",
+            table=arguments.table,
+            model=arguments.model,
+            rows=rows,
+            sizes=sizes,
+            output=arguments.output,
+            **shown,
         )
     elif to_file and not arguments.quiet:
-        say_sizes(sizes)
+        console.say_sizes(sizes)
         say(f"\n{arguments.output}: {count(rows, 'row')}")
     return 0
 

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust.cli.commands import _options
-from amclust.cli.commands._console import count, note, say, say_json, say_table
-from amclust.cli.commands._input import check_outputs, choose_columns, learn, matrix_of, read, save
-from amclust.cli.commands._summary import cluster_sizes, describe, say_sizes
+from amclust.cli.commands import console, files, options
+from amclust.cli.commands.console import count, say
 
 EXAMPLES = """
 amclust demo --write-table wine.csv
@@ -29,9 +27,9 @@ MEASURES = ("run", "config", "seed", "rung", "epochs", "loss", "converged", "cho
 Configuration = Mapping[str, Any]
 
 
-def add(commands: _options.Commands) -> None:
+def add(commands: options.Commands) -> None:
     """Add the command."""
-    parser = _options.add_command(
+    parser = options.add_command(
         commands,
         "search",
         "find the best configuration, and number of clusters, under a budget",
@@ -41,15 +39,13 @@ def add(commands: _options.Commands) -> None:
         usage="table -k K [options]",
         examples=EXAMPLES,
     )
-    _options.add_clusters(parser, auto=False)
-    _options.add_output(parser, "write the best model here (best.amc, say)")
-    parser.add_argument(
+    options.add_clusters(parser, auto=False)
+    options.add_output(parser, "write the best model here (best.amc, say)")
+    options.add_number(
+        parser,
         "--budget",
-        metavar="N",
-        type=_options.positive,
-        default=20_000,
-        help="most run-epochs to train; a fit with 10 restarts of 200 epochs takes 2,000 "
-        "(default: %(default)s)",
+        "most run-epochs to train; a fit with 10 restarts of 200 epochs takes 2,000 ",
+        20_000,
     )
     parser.add_argument(
         "--space",
@@ -65,41 +61,23 @@ def add(commands: _options.Commands) -> None:
     parser.add_argument(
         "--results", metavar="FILE", help="write all runs here, as a table; - is standard output"
     )
-    parser.add_argument(
-        "--top",
-        metavar="N",
-        type=_options.positive,
-        default=5,
-        help="configurations to show (default: %(default)s)",
-    )
-    _options.add_words(
+    options.add_number(parser, "--top", "configurations to show", 5)
+    options.add_words(
         parser,
         "command, table, rows, features, n_clusters, n_features, sizes, silhouette, loss, beta, "
         "epochs, restarts, best_parameters, budget_used, configurations, best (the top ones), "
         "model, results",
     )
-    _options.add_table(parser)
+    options.add_table(parser)
     group = parser.add_argument_group("model")
-    _options.add_distances(group)
-    group.add_argument(
-        "--restarts",
-        metavar="N",
-        type=_options.positive,
-        default=10,
-        help="seeds of each configuration (default: %(default)s)",
-    )
-    group.add_argument(
-        "--epochs",
-        metavar="N",
-        type=_options.positive,
-        default=200,
-        help="most epochs of a run (default: %(default)s)",
-    )
-    _options.add_seed(group)
+    options.add_distances(group)
+    options.add_number(group, "--restarts", "seeds of each configuration", 10)
+    options.add_number(group, "--epochs", "most epochs of a run", 200)
+    options.add_seed(group)
     parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
+def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     """Search, keep the best model, show the best configurations."""
     from amclust._estimator import ClAM
     from amclust._search import ClAMSearch
@@ -107,10 +85,9 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
     outputs = ("output", "results", "checkpoint")
-    check_outputs(arguments, *outputs, tables=("results",), continued="checkpoint")
-    frame = read(arguments)
-    columns = choose_columns(arguments, frame)
-    scale = None if arguments.scale == _options.NONE else arguments.scale
+    files.check_outputs(arguments, *outputs, tables=("results",), continued="checkpoint")
+    matrix = files.matrix_of(arguments)
+    scale = None if arguments.scale == options.NONE else arguments.scale
     search = ClAMSearch(
         arguments.clusters,
         space=arguments.space,
@@ -125,37 +102,35 @@ def run(parser: _options.Parser, arguments: argparse.Namespace) -> int:
         verbose=0 if arguments.quiet else 1,
     )
     try:
-        learn(search.fit, matrix_of(columns, frame))
+        files.learn(search.fit, matrix.frame)
     except KeyboardInterrupt:
         if not arguments.checkpoint:
-            note("with --checkpoint FILE the same command could have gone on from here")
+            console.note("with --checkpoint FILE the same command could have gone on from here")
         elif os.path.exists(arguments.checkpoint):
-            note(f"the same command goes on from {arguments.checkpoint}")
+            console.note(f"the same command goes on from {arguments.checkpoint}")
         else:
-            note(f"nothing was kept yet in {arguments.checkpoint}")
+            console.note(f"nothing was kept yet in {arguments.checkpoint}")
         raise
     model = search.best_estimator_
     if arguments.output:
-        save(model, arguments, columns, len(frame))
+        files.save(model, arguments, matrix.columns, len(matrix))
     if arguments.results:
         _write_results(search, arguments)
     best = best_configurations(search.results_dict_, arguments.top)
-    sizes = cluster_sizes(model.labels_, model.n_clusters_)
+    sizes = console.cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.json:
-        say_json(
-            {
-                "command": "search",
-                "table": arguments.table,
-                "rows": len(frame),
-                "features": columns.features,
-                **describe(model, sizes),
-                "best_parameters": search.best_params_,
-                "budget_used": search.budget_used_,
-                "configurations": search.n_configs_,
-                "best": best,
-                "model": arguments.output,
-                "results": arguments.results,
-            }
+        console.say_json(
+            command="search",
+            table=arguments.table,
+            rows=len(matrix),
+            features=matrix.columns.features,
+            **console.describe(model, sizes),
+            best_parameters=search.best_params_,
+            budget_used=search.budget_used_,
+            configurations=search.n_configs_,
+            best=best,
+            model=arguments.output,
+            results=arguments.results,
         )
     elif not arguments.quiet and arguments.results != "-":
         _say(arguments, search, best, sizes)
@@ -200,9 +175,9 @@ def _say(
         [str(place + 1), *(_cell(config[name]) for name in (*names, *last))]
         for place, config in enumerate(best)
     ]
-    say_table(["", *(words.get(name, name) for name in (*names, *last))], rows)
+    console.say_table(["", *(words.get(name, name) for name in (*names, *last))], rows)
     say("\nthe best:")
-    say_sizes(sizes)
+    console.say_sizes(sizes)
     if arguments.output or arguments.results:
         say()
     if arguments.results:

@@ -1,23 +1,53 @@
-"""Tables: from a file to the matrix that ClAM takes, and back."""
+"""Tables: from a file to the matrix that ClAM takes, and back.
 
-from amclust.cli.tables import _extras  # noqa: F401  # First, for its message.
-from amclust.cli.tables._column import Column
-from amclust.cli.tables._columns import Columns
-from amclust.cli.tables._errors import TableError, TableWarning
-from amclust.cli.tables._formats import FORMATS, SUFFIXES
-from amclust.cli.tables._reading import Chunks, read_chunks, read_table
-from amclust.cli.tables._writing import TableWriter, write_table
+A file is found and opened (`sources`, `formats`), parsed into Arrow (`dialect` and `text`, or
+`binary`; `reading` for both) and made a matrix (`matrix`, with `columns` and `cells`). `writing`
+goes the other way. `schema` has the types in between, `errors` what may be wrong.
+"""
+
+from amclust.cli.tables.errors import TableError, TableWarning, require
+
+for _package in ("pandas", "pyarrow"):  # before all that needs them, for the message
+    require(_package)
+
+from amclust.cli.tables.cells import Spelling  # noqa: E402
+from amclust.cli.tables.columns import Column, Columns  # noqa: E402
+from amclust.cli.tables.formats import FORMATS, WRITTEN  # noqa: E402
+from amclust.cli.tables.matrix import (  # noqa: E402
+    Choice,
+    Matrix,
+    check_rows,
+    choose_columns,
+    named,
+    read_matrix,
+)
+from amclust.cli.tables.reading import Chunks, OpenTable, open_table, read_table  # noqa: E402
+from amclust.cli.tables.schema import Schema, Table, concat  # noqa: E402
+from amclust.cli.tables.sources import ReadOptions  # noqa: E402
+from amclust.cli.tables.writing import TableWriter, write_table  # noqa: E402
 
 __all__ = [
     "FORMATS",
-    "SUFFIXES",
+    "WRITTEN",
+    "Choice",
     "Chunks",
     "Column",
     "Columns",
+    "Matrix",
+    "OpenTable",
+    "ReadOptions",
+    "Schema",
+    "Spelling",
+    "Table",
     "TableError",
     "TableWarning",
     "TableWriter",
-    "read_chunks",
+    "check_rows",
+    "choose_columns",
+    "concat",
+    "named",
+    "open_table",
+    "read_matrix",
     "read_table",
     "write_table",
 ]

@@ -20,7 +20,7 @@ Commands = Any  # argparse's own type for it is private
 
 WIDTH = 79  # of a help text
 # Of tables; those of `amclust.cli.tables`, which takes long to import.
-FORMATS = ("csv", "tsv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx")
+FORMATS = ("csv", "tsv", "parquet", "arrow", "npy", "xlsx")
 # Cells that count as missing in text, besides empty ones and those of old C libraries (1.#IND).
 MISSING = (
     *("NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"),
@@ -30,8 +30,8 @@ MISSING = (
 KNOWN_COLUMNS = (
     "\nA model file has its columns: only --id counts, unless it was made without names."
 )
-READING = f"""Found out from the file where not given; .txt is read as CSV, .npz if it has one
-array, and JSON not at all. Missing cells are empty or one of
+READING = f"""Found out from the file where not given; .txt is read as CSV, and JSON not at all.
+Missing values are empty cells or one of
 {textwrap.fill(" ".join(MISSING), WIDTH - 4)}"""
 # Marks in numbers, by names that need no quotes in a shell.
 MARKS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}
@@ -149,6 +149,12 @@ def add_reading(parser: Parser) -> None:
     group.add_argument(
         "--no-header", action="store_true", help="the first line is a row, not the columns' names"
     )
+
+
+def add_number(group: Any, flag: str, what: str, default: int) -> None:
+    """Add a whole number of at least 1."""
+    words = f"{what} (default: %(default)s)"
+    group.add_argument(flag, metavar="N", type=positive, default=default, help=words)
 
 
 def add_stream(parser: Parser, what: str) -> None:
@@ -307,18 +313,18 @@ def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
 
 def seed(text: str) -> int:
     """Return a random seed."""
-    value = int(text) if text.isdecimal() else -1
-    if not 0 <= value < 2**32:
-        msg = f"must be a whole number from 0 to {2**32 - 1}, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
-    return value
+    return _whole(text, 0, 2**32 - 1, f"from 0 to {2**32 - 1}")
 
 
 def positive(text: str) -> int:
     """Return a whole number of at least 1."""
-    value = int(text) if text.isdecimal() else 0
-    if not 1 <= value < 2**31:
-        msg = f"must be a whole number of at least 1, got {text!r}"
+    return _whole(text, 1, 2**31 - 1, "of at least 1")
+
+
+def _whole(text: str, least: int, most: int, allowed: str) -> int:
+    value = int(text) if text.isdecimal() else -1
+    if not least <= value <= most:
+        msg = f"must be a whole number {allowed}, got {text!r}"
         raise argparse.ArgumentTypeError(msg)
     return value
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import zipfile
 from collections.abc import Iterator
 
-from amclust.cli.tables._errors import TableError
+from amclust.cli.tables.errors import TableError
 
-FORMATS = ("csv", "tsv", "parquet", "arrow", "arrows", "npy", "npz", "xlsx")
-"""Names of the formats; ``arrow`` is Arrow's file format (Feather), ``arrows`` its stream."""
+FORMATS = ("csv", "tsv", "parquet", "arrow", "npy", "xlsx")
+"""Names of the formats; ``arrow`` is Arrow's file format (Feather)."""
+
+WRITTEN = ("csv", "tsv", "parquet", "arrow", "npy")
+"""Those that can be written."""
 
 SUFFIXES = {
     ".csv": "csv",
@@ -23,9 +25,7 @@ SUFFIXES = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
-    ".arrows": "arrows",
     ".npy": "npy",
-    ".npz": "npz",
     ".xlsx": "xlsx",
     ".xlsm": "xlsx",
 }
@@ -36,9 +36,7 @@ TITLES = {
     "tsv": "TSV",
     "parquet": "a Parquet file",
     "arrow": "an Arrow file",
-    "arrows": "an Arrow stream",
     "npy": "a .npy array",
-    "npz": "a .npz archive",
     "xlsx": "an Excel workbook (.xlsx)",
 }
 """What messages call them."""
@@ -46,8 +44,8 @@ TITLES = {
 _MAGIC = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
-    b"\xff\xff\xff\xff": "arrows",
     b"\x93NUMPY": "npy",
+    b"PK\x03\x04": "xlsx",
 }
 
 _FOREIGN = {
@@ -58,6 +56,7 @@ _FOREIGN = {
     b"\x28\xb5\x2f\xfd": "compressed with zstd; decompress it first or use gzip",
     b"\x89HDF": "an HDF5 file; export the table as CSV or Parquet",
     b"SQLite format 3": "an SQLite database; export the table as CSV",
+    b"\xff\xff\xff\xff": "an Arrow stream; write it as an Arrow file (Feather) or as Parquet",
     b"%PDF": "a PDF; export the table as CSV",
     b"\x80\x04\x95": "a Python pickle; write the table as Parquet",
     b"\x80\x05\x95": "a Python pickle; write the table as Parquet",
@@ -75,7 +74,7 @@ def format_of_name(path: str) -> tuple[str | None, bool]:
 
     Examples
     --------
-    >>> from amclust.cli.tables._formats import format_of_name
+    >>> from amclust.cli.tables.formats import format_of_name
     >>> format_of_name("folder/Table.CSV.gz"), format_of_name("table")
     (('csv', True), (None, False))
     """
@@ -92,15 +91,20 @@ def format_to_write(target: str, format: str | None) -> tuple[str, bool]:  # noq
     if format is not None:
         check_format(format)
     chosen = format or named or ("csv" if target == "-" else None)
+    suffixes = ", ".join(suffix for suffix, name in SUFFIXES.items() if name in WRITTEN)
+    known = f"{suffixes}, .csv.gz or .tsv.gz"
     if chosen is None:
         msg = (
-            f"cannot tell the format from the name {target!r}: end it in one of "
-            f"{', '.join(SUFFIXES)}, .csv.gz or .tsv.gz, or name a format ({', '.join(FORMATS)})"
+            f"cannot tell the format from the name {target!r}: end it in one of {known}, or name a "
+            f"format ({', '.join(WRITTEN)})"
         )
-        raise TableError(msg)
+        raise TableError(msg, file=target)
+    if chosen not in WRITTEN:
+        msg = f"cannot write {target!r}: {TITLES[chosen]} is only read; end the name in {known}"
+        raise TableError(msg, file=target)
     if gzipped and chosen not in ("csv", "tsv"):
         msg = f"cannot write {target!r}: only .csv and .tsv are gzipped, leave out '.gz'"
-        raise TableError(msg)
+        raise TableError(msg, file=target)
     return chosen, gzipped
 
 
@@ -117,7 +121,7 @@ def damage_named(source: str, title: str) -> Iterator[None]:
         raise
     except Exception as error:
         msg = f"{source} is not {title}, or it is damaged or cut short: {error}"
-        raise TableError(msg) from error
+        raise TableError(msg, file=source) from error
 
 
 def check_format(name: str) -> None:
@@ -128,33 +132,30 @@ def check_format(name: str) -> None:
 
 
 def format_of_bytes(head: bytes, source: str) -> str | None:
-    """Return the format that the first bytes tell: ``zip`` for .xlsx or .npz, None for text.
+    """Return the format that the first bytes tell, None for text.
 
     Refuse the bytes of what is certainly not a table.
     """
     for magic, name in _MAGIC.items():
         if head.startswith(magic):
             return name
-    if head.startswith(b"PK\x03\x04"):
-        return "zip"
     opening = head[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
     for magic, words in _FOREIGN.items():
         if head.startswith(magic) or opening.lower().startswith(magic):
             msg = f"{source} is {words}"
-            raise TableError(msg)
+            raise TableError(msg, file=source)
     return None
 
 
-def format_of_zip(file: io.IOBase, source: str) -> str:
-    """Tell an Excel workbook from NumPy's archive by what is in it."""
-    with damage_named(source, "a zip archive"):
-        names = zipfile.ZipFile(file).namelist()
-    if "xl/workbook.xml" in names or any(name.startswith("xl/") for name in names):
-        return "xlsx"
-    if names and all(name.endswith(".npy") for name in names):
-        return "npz"
-    msg = f"{source} is a zip archive, but neither an Excel workbook (.xlsx) nor NumPy's (.npz)"
-    raise TableError(msg)
+def check_workbook(path: str, source: str) -> None:
+    """Refuse a zip archive that is no Excel workbook."""
+    with damage_named(source, "a zip archive"), zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    if not any(name.startswith("xl/") for name in names):
+        msg = f"{source} is a zip archive, but not an Excel workbook (.xlsx)"
+        if names and all(name.endswith(".npy") for name in names):
+            msg = f"{source} is a .npz archive, which is not read; save its array as .npy"
+        raise TableError(msg, file=source)
 
 
 def settle_format(declared: str | None, named: str | None, found: str | None, source: str) -> str:
@@ -167,9 +168,9 @@ def settle_format(declared: str | None, named: str | None, found: str | None, so
     if found is None:
         if expected is not None and expected not in texts:
             msg = f"{source} is not {TITLES[expected]}, or it is damaged"
-            raise TableError(msg)
+            raise TableError(msg, file=source)
         return expected or "csv"
-    if declared is not None and declared != found and {declared, found} != {"arrow", "arrows"}:
+    if declared is not None and declared != found:
         msg = f"{source} is {TITLES[found]}, not {TITLES[declared]}"
-        raise TableError(msg)
+        raise TableError(msg, file=source)
     return found

@@ -1,4 +1,4 @@
-"""How a text table is written: its encoding, its delimiter and its header."""
+"""How a text table is written: its encoding, its delimiter, its header and its names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import io
 import itertools
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from amclust.cli.tables._errors import TableError, TableWarning, shortened
-from amclust.cli.tables._header import NUMBER, names_of_header, numbered_names
+from amclust.cli.tables.cells import NUMBER
+from amclust.cli.tables.errors import TableError, TableWarning, find_repeated, listed, shortened
 
 DELIMITERS = (",", ";", "\t", "|")
 """What is looked for where no delimiter is given."""
@@ -26,9 +26,6 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _NUMBER = re.compile(rf"{NUMBER}|[+-]?[0-9]+,[0-9]+")
-DELIMITER = "delimiter"
-"""What a table's delimiter is called in the attributes of its frame."""
-
 # Enough to tell delimiters apart.
 _RECORDS = 50
 
@@ -44,6 +41,48 @@ class Dialect:
     """Length of the header with everything before it; the rows come after that."""
     trailing: bool
     """Whether every row ends in a delimiter: the last column is none and must stay empty."""
+    records: list[list[str]]
+    """The first rows."""
+
+
+def numbered_names(count: int) -> list[str]:
+    """Return names for columns without a header: x0, x1, ..."""
+    return [f"x{index}" for index in range(count)]
+
+
+def names_of_header(cells: Sequence[str], source: str, *, surely_header: bool) -> list[str]:
+    """Return the names in a header; refuse repeated ones and a line that looks like data.
+
+    A column without a name is called as pandas calls it: "Unnamed: 0".
+    """
+    names = [cell.strip() for cell in cells]
+    spelled = [name for name in names if name]
+    if not spelled:
+        msg = f"{source} has no column names in its first line"
+        raise TableError(msg, file=source, line=1)
+    # A lone "2019" may well be a name; so may be a header of years, which has to be said.
+    if not surely_header and all(re.fullmatch(NUMBER, name) for name in spelled):
+        msg = (
+            f"the first line of {source} holds only numbers ({listed(spelled, limit=4)}): say "
+            "--no-header if it is the first row, or put a letter into the names if they are names"
+        )
+        raise TableError(msg, file=source, line=1)
+    names = [name or f"Unnamed: {index}" for index, name in enumerate(names)]
+    check_names(names, source)
+    return names
+
+
+def check_names(names: Sequence[str], source: str) -> None:
+    """Refuse repeated names."""
+    repeated = find_repeated(names)
+    if repeated:
+        places = (
+            f"{name!r} (columns {', '.join(str(i + 1) for i, n in enumerate(names) if n == name)})"
+            for name in repeated[:5]
+        )
+        more = f" and {len(repeated) - 5:,} more" if len(repeated) > 5 else ""
+        msg = f"{source} has repeated column names: {', '.join(places)}{more}; rename them"
+        raise TableError(msg, file=source, column=repeated[0])
 
 
 def find_encoding(head: bytes, given: str | None, source: str, *, complete: bool) -> str:
@@ -72,10 +111,14 @@ def find_encoding(head: bytes, given: str | None, source: str, *, complete: bool
         return "utf-8"
     if b"\0" in head:
         return "latin-1"  # No text at all, which the caller tells by the zero byte.
-    fallback = "cp1252" if _decodes(head, "cp1252", complete=complete) else "latin-1"
-    msg = f"{source} is not UTF-8; reading it as {fallback}; say --encoding NAME if it is another"
+    return fall_back("cp1252" if _decodes(head, "cp1252", complete=complete) else "latin-1", source)
+
+
+def fall_back(encoding: str, source: str) -> str:
+    """Return the encoding to try where text is not UTF-8, with a warning."""
+    msg = f"{source} is not UTF-8; reading it as {encoding}; say --encoding NAME if it is another"
     warnings.warn(msg, TableWarning, stacklevel=2)
-    return fallback
+    return encoding
 
 
 def _decodes(data: bytes, encoding: str, *, complete: bool) -> bool:
@@ -127,7 +170,7 @@ def find_dialect(
     else:
         rows = _records(head[length:], delimiter, complete=complete)
         names, trailing = _read_header(first, rows, source, surely_header=header is True)
-    return Dialect(delimiter, names, ahead + length, trailing)
+    return Dialect(delimiter, names, ahead + length, trailing, rows)
 
 
 def _read_header(

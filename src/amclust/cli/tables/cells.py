@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from amclust.cli.tables._errors import TableError
-from amclust.cli.tables._header import NUMBER
+from amclust.cli.tables.errors import Refusal, TableError
+from amclust.cli.tables.schema import MISSING, MISSING_ID, is_text
 
-MISSING = (
-    *("", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>"),
-    *("NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"),
-    *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "?", "-"),
-)
-"""Spellings of a missing cell: those of pandas, "?" and "-". Spaces around them do not matter."""
+NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+"""How a number is spelled; what Arrow reads as one, apart from inf and nan."""
 
-MISSING_ID = ("", "NaN", "nan", "<NA>", "NULL", "null")
-"""Spellings of a missing name of a row, fewer: "NA" is Namibia, "None" a surname."""
-
-# Calls of Arrow cost more than what they do for a few hundred cells.
-_CELLS_AT_ONCE = 1_000_000
-_TRUE, _FALSE = "true", "false"
 _DATE = (
     r"(?:[0-9]{4}[-/.][0-9]{1,2}(?:[-/.][0-9]{1,2})?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}|"
     r"[0-9]{1,2}[- ][A-Za-z]{3,9}[- ,]+[0-9]{2,4}|[A-Za-z]{3,9} [0-9]{1,2},? [0-9]{4})"
@@ -47,6 +33,20 @@ class Spelling:
     decimal: str = "."
     thousands: str | None = None
 
+    def __post_init__(self) -> None:
+        decimal, thousands = self.decimal, self.thousands
+        if decimal not in (".", ","):
+            msg = f"decimal must be '.' or ',', got {decimal!r}"
+            raise TableError(msg)
+        if thousands is not None and (
+            len(thousands) != 1 or thousands.isalnum() or thousands in "+-"
+        ):
+            msg = f"thousands must be one character such as ',', got {thousands!r}"
+            raise TableError(msg)
+        if decimal == thousands:
+            msg = f"decimal and thousands must differ, both are {decimal!r}"
+            raise TableError(msg)
+
     @property
     def plain(self) -> bool:
         """Whether numbers are spelled as Python spells them."""
@@ -63,99 +63,35 @@ class Numbers:
 
     values: np.ndarray
     """float64, NaN where missing."""
-    boolean: bool
+    boolean: bool = False
     """Whether they were truth values."""
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why a column is not one of numbers."""
-
-    reason: str
-    """What it holds instead, a key of the advice in `_refusals`."""
-    row: int
-    """The first row it is true of."""
-    examples: tuple[str, ...]
-    """A few different cells, the one in `row` first."""
-
-
-def to_arrow(series: pd.Series) -> pa.ChunkedArray:
-    """Return a column as Arrow sees it; cells of different types become text."""
-    arrow = isinstance(series.dtype, pd.ArrowDtype)
-    try:
-        array = series.array.__arrow_array__() if arrow else pa.array(series, from_pandas=True)
-    except (pa.ArrowException, OverflowError):
-        missing = series.isna()
-        cells = [None if gone else str(cell) for cell, gone in zip(series, missing, strict=True)]
-        array = pa.array(cells, pa.string())
-    column = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_large_string(column.type) and not arrow:
-        # How pandas keeps its own text; here it marks the cells of text tables.
-        column = column.cast(pa.string())
-    return column
-
-
-def is_text(column: pa.ChunkedArray) -> bool:
-    """Whether a column holds text."""
-    kind = column.type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    words: Refusal | None = None
+    """What is wrong with truth values in words, if other rows hold numbers besides 0 and 1."""
 
 
 def to_numbers(column: pa.ChunkedArray, spelling: Spelling) -> Numbers | Refusal:
     """Return a column as numbers, or why it is none."""
     kind = column.type
-    if is_text(column):
+    if is_text(kind):
         found = _numbers_of_text(column, spelling)
+        if isinstance(found, Refusal):
+            return found
     elif pa.types.is_boolean(kind):
         found = Numbers(_to_numpy(column), boolean=True)
     elif pa.types.is_null(kind):
-        found = Numbers(np.full(len(column), np.nan), boolean=False)
+        found = Numbers(np.full(len(column), np.nan))
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        found = Numbers(_to_numpy(column), boolean=False)
-    elif pa.types.is_temporal(kind):
-        return _refuse("date", column, pc.is_valid(column))
+        found = Numbers(_to_numpy(column))
     else:
-        return _refuse("nested", column, pc.is_valid(column))
-    if isinstance(found, Numbers) and np.isinf(found.values).any():
-        return _refuse("infinite", column, pa.array(np.isinf(found.values)))
-    return found
-
-
-def all_to_numbers(
-    columns: Sequence[pa.ChunkedArray], spelling: Spelling
-) -> list[Numbers | Refusal]:
-    """Return what `to_numbers` does of every column, many narrow ones of text at a time."""
-    found: list[Numbers | Refusal] = []
-    for kind, group in itertools.groupby(columns, key=lambda column: column.type):
-        alike = list(group)
-        size = max(1, _CELLS_AT_ONCE // max(1, len(alike[0])))
-        for start in range(0, len(alike), size):
-            part = alike[start : start + size]
-            values = _values_of_plain(part, kind) if len(part) > 1 and spelling.plain else None
-            if values is None:
-                found.extend(to_numbers(column, spelling) for column in part)
-            else:
-                found.extend(Numbers(one, boolean=False) for one in values)
-    return found
-
-
-def _values_of_plain(columns: list[pa.ChunkedArray], kind: pa.DataType) -> np.ndarray | None:
-    """Return columns of text as the rows of a matrix, None if not all are plain finite numbers."""
-    joined = pa.chunked_array([chunk for column in columns for chunk in column.chunks], kind)
-    if not is_text(joined):
-        return None
-    try:
-        values = _to_numpy(blank_missing(joined))
-    except pa.ArrowInvalid:
-        return None
-    return None if np.isinf(values).any() else values.reshape(len(columns), -1)
+        reason = "date" if pa.types.is_temporal(kind) else "nested"
+        return _refuse(reason, column, pc.is_valid(column))
+    infinite = np.isinf(found.values)
+    return _refuse("infinite", column, pa.array(infinite)) if infinite.any() else found
 
 
 def to_categories(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column as text without spaces around it, null where missing."""
-    if not is_text(column):
+    if not is_text(column.type):
         if pa.types.is_boolean(column.type):
             column = pc.if_else(column, "True", "False")
         elif pa.types.is_floating(column.type):
@@ -170,7 +106,7 @@ def to_categories(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def is_missing(column: pa.ChunkedArray) -> np.ndarray:
     """Return which cells of a column are missing."""
-    if is_text(column):
+    if is_text(column.type):
         column = blank_missing(column)
     return pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)
 
@@ -178,29 +114,16 @@ def is_missing(column: pa.ChunkedArray) -> np.ndarray:
 def is_missing_id(column: pa.ChunkedArray) -> np.ndarray:
     """Return which cells of a column of names of rows are missing."""
     missing = pc.is_null(column, nan_is_null=True)
-    if is_text(column):
+    if is_text(column.type):
         trimmed = pc.utf8_trim_whitespace(column)
-        missing = pc.or_(missing, pc.is_in(trimmed, _spellings(MISSING_ID, column.type)))
+        missing = pc.or_(missing, pc.is_in(trimmed, pa.array(MISSING_ID, column.type)))
     return missing.to_numpy(zero_copy_only=False)
 
 
-def spell_numbers(values: np.ndarray, spelling: Spelling) -> list[str]:
-    """Return numbers as short as they can be told apart, 3 for 3.0."""
-    words = pc.cast(pa.array(values), pa.string())
-    if spelling.decimal != ".":
-        words = pc.replace_substring(words, ".", spelling.decimal)
-    return words.to_pylist()
-
-
-@functools.lru_cache
-def _spellings(words: tuple[str, ...], kind: pa.DataType) -> pa.Array:
-    return pa.array(words, kind)
-
-
 def blank_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text without spaces around it, null where it spells a missing cell."""
+    """Return text without spaces around it, null where it spells a missing value."""
     trimmed = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(trimmed, _spellings(MISSING, trimmed.type))
+    missing = pc.is_in(trimmed, pa.array(MISSING, trimmed.type))
     return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
 
 
@@ -212,22 +135,22 @@ def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
 def _numbers_of_text(column: pa.ChunkedArray, spelling: Spelling) -> Numbers | Refusal:
     if spelling.plain:
         try:
-            return Numbers(_to_numpy(column), boolean=False)
+            return Numbers(_to_numpy(column))
         except pa.ArrowInvalid:
-            pass  # Missing cells, most often.
+            pass  # Missing values, most often.
     cells = blank_missing(column)
     spelled = cells if spelling.plain else _respell(cells, spelling)
     try:
-        return Numbers(_to_numpy(spelled), boolean=False)
+        return Numbers(_to_numpy(spelled))
     except pa.ArrowInvalid:
         pass
+    refusal = _refuse_text(column, cells, spelled)
     lowered = pc.utf8_lower(cells)
-    words = _spellings((_TRUE, _FALSE, "1", "0"), lowered.type)
-    if pc.all(pc.is_in(pc.drop_null(lowered), words)).as_py():
-        truth = pc.is_in(lowered, _spellings((_TRUE, "1"), lowered.type))
-        values = np.where(pc.is_null(cells), np.nan, _to_numpy(truth))
-        return Numbers(values, boolean=True)
-    return _refuse_text(column, cells, spelled)
+    if not pc.all(pc.is_in(pc.drop_null(lowered), pa.array(["true", "false", "1", "0"]))).as_py():
+        return refusal
+    truth = pc.is_in(lowered, pa.array(["true", "1"]))
+    values = np.where(pc.is_null(cells), np.nan, _to_numpy(truth))
+    return Numbers(values, boolean=True, words=refusal)
 
 
 def _respell(cells: pa.ChunkedArray, spelling: Spelling) -> pa.ChunkedArray:

@@ -7,12 +7,20 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from amclust._estimator import ClAM
 
 # What goes wrong with tables, models, files, numbers and packages; anything else is a mistake.
 EXPECTED = (ArithmeticError, ImportError, OSError, RuntimeError, ValueError)
+MAX_CLUSTERS_SHOWN = 30
 
 
 def replace_closed_streams() -> None:
@@ -28,7 +36,7 @@ def say(text: str = "") -> None:
     sys.stdout.write(f"{_printable(text, sys.stdout.encoding)}\n")
 
 
-def say_json(values: Mapping[str, object]) -> None:
+def say_json(**values: object) -> None:
     """Print the result as one JSON object; what is not a number is null."""
     sys.stdout.write(f"{json.dumps(_plain(values), allow_nan=False)}\n")
 
@@ -125,3 +133,58 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+# --- a fitted model in a few lines ----------------------------------------------------------------
+
+
+class Description(TypedDict):
+    """The numbers of a fitted model; these keys are part of the interface."""
+
+    n_clusters: int
+    n_features: int
+    sizes: NDArray[np.int64] | None  # None: not counted
+    silhouette: float
+    loss: float
+    beta: float
+    epochs: int
+    restarts: int
+
+
+def cluster_sizes(labels: Any, n_clusters: int) -> NDArray[np.int64]:
+    """Return the number of rows of every cluster; noise (-1) is in none."""
+    labels = np.asarray(labels, dtype=np.int64)
+    return np.bincount(labels[labels >= 0], minlength=n_clusters)
+
+
+def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> Description:
+    """Return the numbers of a fitted model."""
+    return {
+        "n_clusters": model.n_clusters_,
+        "n_features": model.n_features_in_,
+        "sizes": sizes,
+        "silhouette": model.silhouette_,
+        "loss": model.loss_,
+        "beta": model.beta_,
+        "epochs": model.n_iter_,
+        "restarts": len(model.runs_),
+    }
+
+
+def say_quality(model: ClAM) -> None:
+    """Print what was found, in one line."""
+    how = f"best of {len(model.runs_)} restarts" if len(model.runs_) > 1 else "one run"
+    found = f"{count(model.n_clusters_, 'cluster')}, {how}"
+    if not np.isnan(model.silhouette_):
+        found = f"{count(model.n_clusters_, 'cluster')}, silhouette {model.silhouette_:.4f} ({how})"
+    say(found)
+
+
+def say_sizes(sizes: NDArray[np.int64]) -> None:
+    """Print the sizes of clusters."""
+    total = max(1, int(sizes.sum()))
+    shown = sizes[:MAX_CLUSTERS_SHOWN]
+    rows = [[str(m), f"{size:,}", f"{size / total:.0%}"] for m, size in enumerate(shown)]
+    say_table(["cluster", "rows", "share"], rows)
+    if len(sizes) > len(shown):
+        say(f"... and {len(sizes) - len(shown):,} more")

@@ -1,0 +1,315 @@
+"""Which columns of a table are clustered, and how their cells become numbers and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from amclust.cli.tables.cells import (
+    PLAIN,
+    Numbers,
+    Spelling,
+    is_missing,
+    is_missing_id,
+    to_categories,
+    to_numbers,
+)
+from amclust.cli.tables.errors import (
+    ColumnsError,
+    Refusal,
+    TableError,
+    find_repeated,
+    listed,
+    shortened,
+    unknown_names,
+)
+from amclust.cli.tables.schema import Table, is_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ColumnKind = Literal["number", "boolean", "category"]
+# Significant digits of a number that is filled in.
+DIGITS = 9
+
+
+class ColumnJson(TypedDict, total=False):
+    """A column as JSON holds it."""
+
+    name: str
+    kind: ColumnKind
+    categories: list[str]  # not of numbers and truth values
+
+
+class ColumnsJson(TypedDict):
+    """A choice of columns as JSON holds it."""
+
+    columns: list[ColumnJson]
+    id: str | None
+    decimal: str
+    thousands: str | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that is clustered, and what it holds."""
+
+    name: str
+    kind: ColumnKind
+    categories: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the columns of the matrix that this one becomes."""
+        if self.kind == "category":
+            return [f"{self.name}={category}" for category in self.categories]
+        return [self.name]
+
+    def to_json(self) -> ColumnJson:
+        """Return the column as what JSON can hold."""
+        data: ColumnJson = {"name": self.name, "kind": self.kind}
+        if self.categories:
+            data["categories"] = list(self.categories)
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Column:
+        """Return the column that `to_json` wrote down; refuse anything else."""
+        if not _is_column(data):
+            msg = f"not a column: {shortened(data, 80)}"
+            raise ValueError(msg)
+        return cls(data["name"], data["kind"], tuple(data.get("categories", ())))
+
+    def one_hot(self, cells: pa.ChunkedArray, first_row: int) -> NDArray[np.float64]:
+        """Return a column of 0 and 1 for each category, NaN in all of them where missing."""
+        categories = to_categories(self.name, cells)
+        codes = pc.index_in(categories, pa.array(self.categories, categories.type))
+        unknown = pc.and_(pc.is_null(codes), pc.is_valid(categories))
+        if pc.any(unknown).as_py():
+            row = pc.index(unknown, True).as_py()
+            value = str(categories[row])
+            msg = (
+                f"column {self.name!r}, row {first_row + row + 1:,}: {shortened(value)} is not one "
+                f"of its categories ({listed(self.categories)}); leave the cell empty to count it "
+                "as missing"
+            )
+            raise TableError(msg, row=first_row + row + 1, column=self.name, value=value)
+        places = pc.fill_null(codes, 0).to_numpy(zero_copy_only=False)
+        encoded = np.zeros((len(cells), len(self.categories)))
+        encoded[np.arange(len(cells)), places] = 1.0
+        encoded[pc.is_null(categories).to_numpy(zero_copy_only=False)] = np.nan
+        return encoded
+
+
+def _is_column(data: object) -> bool:
+    if not isinstance(data, dict):
+        return False
+    categories = data.get("categories", [])
+    return (
+        isinstance(data.get("name"), str)
+        and data.get("kind") in get_args(ColumnKind)
+        and isinstance(categories, list)
+        and all(isinstance(category, str) for category in categories)
+        and bool(categories) == (data["kind"] == "category")
+    )
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table that are clustered; how a table becomes a matrix, and back.
+
+    Found by `read_matrix` or `choose_columns` and kept with a model, so that later tables are read
+    alike. `id` is the column that names the rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from amclust.cli.tables import Choice, choose_columns
+    >>> frame = pd.DataFrame({"name": ["a", "b"], "size": [1.5, None], "hue": ["red", "blue"]})
+    >>> columns = choose_columns(frame, Choice(id="name", one_hot=["hue"]))
+    >>> columns.features
+    ['size', 'hue=blue', 'hue=red']
+    >>> columns.matrix(frame).tolist()
+    [[1.5, 0.0, 1.0], [nan, 1.0, 0.0]]
+    """
+
+    columns: tuple[Column, ...]
+    id: str | None = None
+    spelling: Spelling = PLAIN
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns used."""
+        return [column.name for column in self.columns]
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the matrix's columns; "colour=red" for a category."""
+        return [feature for column in self.columns for feature in column.features]
+
+    @property
+    def encodings(self) -> dict[str, list[str]]:
+        """Categories of each column that is one-hot encoded."""
+        return {
+            column.name: list(column.categories)
+            for column in self.columns
+            if column.kind == "category"
+        }
+
+    def matrix(self, table: Table | pd.DataFrame, *, first_row: int = 0) -> NDArray[np.float64]:
+        """Return the features of a table's rows, NaN where a value is missing.
+
+        The table needs the columns used, in any order. A missing category is NaN in all its
+        features. `first_row` is how many rows came before, for the rows named in errors.
+        """
+        table = Table.of(table)
+        self._check_names(table)
+        values = np.empty((len(table), len(self.features)))
+        refused: dict[str, Refusal] = {}
+        start = 0
+        for column in self.columns:
+            stop = start + len(column.features)
+            cells = table[column.name]
+            if column.kind == "category":
+                values[:, start:stop] = column.one_hot(cells, first_row)
+            elif isinstance(found := to_numbers(cells, self.spelling), Numbers):
+                values[:, start] = found.values
+            else:
+                refused[column.name] = found
+            start = stop
+        if refused:
+            raise ColumnsError(refused, first_row, fitted=True)
+        return values
+
+    def count_missing(self, matrix: NDArray[np.float64]) -> int:
+        """Return the number of missing values; a category is one value in several columns."""
+        firsts = np.cumsum([0, *(len(column.features) for column in self.columns)])[:-1]
+        return sum(int(np.isnan(matrix[:, first]).sum()) for first in firsts)
+
+    def ids(self, table: Table | pd.DataFrame, *, first_row: int = 0) -> pa.ChunkedArray | None:
+        """Return the names of a table's rows, None without an id; none of them may be missing."""
+        if self.id is None:
+            return None
+        table = Table.of(table)
+        if self.id not in table.names:
+            raise unknown_names([self.id], table.names)
+        missing = is_missing_id(table[self.id])
+        if missing.any():
+            row = first_row + int(missing.argmax()) + 1
+            more = f" and {missing.sum() - 1:,} more" if missing.sum() > 1 else ""
+            msg = (
+                f"the id column {self.id!r} is empty in row {row:,}{more}: fill it, or choose "
+                "another column with --id"
+            )
+            raise TableError(msg, row=row, column=self.id)
+        return table[self.id]
+
+    def fill(self, table: Table | pd.DataFrame, completed: Any) -> Table:
+        """Return a table with its missing values filled from its completed matrix.
+
+        A category is the one with the largest value, a truth value is true from 0.5 on; a column of
+        whole numbers becomes one of floats where it has to.
+        """
+        table = Table.of(table)
+        self._check_names(table)
+        values = np.asarray(completed, dtype=np.float64)
+        shape = len(table), len(self.features)
+        if values.shape != shape:
+            msg = f"completed must have the shape {shape}, got {values.shape}"
+            raise ValueError(msg)
+        start = 0
+        for column in self.columns:
+            stop = start + len(column.features)
+            missing = is_missing(table[column.name])
+            if missing.any():
+                new = _new_values(column, values[missing, start:stop])
+                cells = table[column.name]
+                if is_text(cells.type):
+                    new = _to_text(new, cells, self.spelling)
+                else:
+                    cells, new = _of_one_type(cells, new)
+                cells = pc.fill_null(cells, new[0])
+                filled = pc.replace_with_mask(cells, pa.array(missing), new)
+                table = table.replace(column.name, filled)
+            start = stop
+        return table
+
+    def to_json(self) -> ColumnsJson:
+        """Return the choice as what JSON can hold."""
+        return {
+            "columns": [column.to_json() for column in self.columns],
+            "id": self.id,
+            "decimal": self.spelling.decimal,
+            "thousands": self.spelling.thousands,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Columns:
+        """Return the choice that `to_json` wrote down; refuse anything else."""
+        try:
+            name, columns = data["id"], data["columns"]
+            spelling = Spelling(data["decimal"], data["thousands"])
+        except (KeyError, TypeError) as error:
+            msg = f"not a choice of columns: {shortened(data, 80)}"
+            raise ValueError(msg) from error
+        if not isinstance(columns, list) or not columns or not isinstance(name, str | None):
+            msg = f"not a choice of columns: {shortened(data, 80)}"
+            raise ValueError(msg)
+        chosen = cls(tuple(Column.from_json(column) for column in columns), name, spelling)
+        repeated = find_repeated(chosen.features)
+        if repeated:
+            msg = f"not a choice of columns: {listed(repeated)} are repeated"
+            raise ValueError(msg)
+        return chosen
+
+    def _check_names(self, table: Table) -> None:
+        there = set(table.names)
+        absent = [name for name in self.names if name not in there]
+        if absent:
+            raise unknown_names(absent, table.names)
+
+
+# --- filling missing values -----------------------------------------------------------------------
+
+
+def _new_values(column: Column, values: NDArray[np.float64]) -> pa.Array:
+    if column.kind == "category":
+        return pa.array([column.categories[place] for place in values.argmax(axis=1)], pa.string())
+    if column.kind == "boolean":
+        return pa.array(values[:, 0] >= 0.5)
+    # Further digits tell of rounding: the values were computed in single precision.
+    return pa.array([float(f"{value:.{DIGITS}g}") for value in values[:, 0]], pa.float64())
+
+
+def _to_text(new: pa.Array, cells: pa.ChunkedArray, spelling: Spelling) -> pa.Array:
+    if pa.types.is_boolean(new.type):
+        return pc.if_else(new, *_words_of_truth(cells)).cast(cells.type)
+    words = new.cast(cells.type)
+    if pa.types.is_floating(new.type) and spelling.decimal != ".":
+        words = pc.replace_substring(words, ".", spelling.decimal)
+    return words
+
+
+def _words_of_truth(cells: pa.ChunkedArray) -> tuple[str, str]:
+    """Return the spelling of true and false that a column uses."""
+    for word in pc.unique(cells).to_pylist():
+        trimmed = "" if word is None else word.strip()
+        if trimmed.lower() in ("true", "false"):
+            if trimmed.isupper():
+                return "TRUE", "FALSE"
+            return ("true", "false") if trimmed.islower() else ("True", "False")
+    return "True", "False"
+
+
+def _of_one_type(cells: pa.ChunkedArray, new: pa.Array) -> tuple[pa.ChunkedArray, pa.Array]:
+    """Cast new values to the type of the column, or the column to theirs where they do not fit."""
+    try:
+        return cells, new.cast(cells.type)
+    except pa.ArrowInvalid:
+        return cells.cast(new.type, safe=False), new

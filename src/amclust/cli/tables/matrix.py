@@ -1,0 +1,365 @@
+"""Where a table becomes a matrix: which columns are clustered, what they hold, their numbers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from amclust.cli.tables.cells import PLAIN, Numbers, Spelling, to_categories, to_numbers
+from amclust.cli.tables.columns import Column, Columns
+from amclust.cli.tables.errors import (
+    ColumnsError,
+    Refusal,
+    TableError,
+    find_repeated,
+    listed,
+    typed_names,
+    unknown_names,
+)
+from amclust.cli.tables.reading import Chunks, OpenTable
+from amclust.cli.tables.schema import Schema, Table
+from amclust.cli.tables.sources import name_of
+from amclust.cli.tables.text import NotNumbersError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TEXT = ("text", "text among numbers")
+MAX_CATEGORIES = 1_000
+"""More than this in a column are names rather than categories."""
+
+# Growing costs nothing where memory can be remapped, but new rows are filled with zeros.
+_GROWTH = 1.125
+_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which columns to cluster, by name."""
+
+    use: Sequence[str] | None = None
+    """In this order; None uses all but `drop` and `id`."""
+    drop: Sequence[str] | None = None
+    id: str | None = None
+    """The column that names the rows: its cells may repeat but not be missing."""
+    one_hot: Sequence[str] | str | None = None
+    """What becomes a column of 0 and 1 for each category; "all" is all text among those used."""
+    spelling: Spelling = PLAIN
+
+    def names_in(self, known: Sequence[str]) -> tuple[list[str], set[str]]:
+        """Return the columns used of a table, and which of them are certainly encoded."""
+        repeated = find_repeated(known)
+        if repeated:
+            msg = f"the table has repeated column names: {listed(repeated)}; rename them"
+            raise TableError(msg, column=repeated[0])
+        asked = [*(self.use or ()), *(self.drop or ()), *([] if self.id is None else [self.id])]
+        absent = [name for name in dict.fromkeys(asked) if name not in set(known)]
+        if absent:
+            raise unknown_names(absent, known)
+        twice = find_repeated(asked)
+        if twice:
+            msg = (
+                f"a column is either used or dropped or the id, and named once; see {listed(twice)}"
+            )
+            raise TableError(msg, column=twice[0])
+        left_out = {*(self.drop or ()), self.id}
+        names = [name for name in known if name not in left_out]
+        names = names if self.use is None else list(self.use)
+        if not names:
+            msg = f"no column is left to cluster; the table has {listed(known)}"
+            raise TableError(msg)
+        if self.one_hot is None or isinstance(self.one_hot, str):
+            if self.one_hot not in (None, "all"):
+                msg = f"one_hot must be a list of names or 'all', got {self.one_hot!r}"
+                raise TableError(msg)
+            return names, set()
+        absent = [name for name in self.one_hot if name not in set(names)]
+        if absent:
+            unknown = unknown_names(absent, names)
+            msg = f"cannot one-hot encode: among those used there is {unknown}"
+            raise TableError(msg, column=absent[0])
+        return names, set(self.one_hot)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The numbers of a table, and what they were made of."""
+
+    columns: Columns
+    values: NDArray[np.float64]
+    """One row for each row of the table, NaN where a value is missing."""
+    row_names: Table
+    """The column that names the rows, if there is one."""
+    missing: int
+    """How many values are missing; a missing category is one."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The same values, not copied, with the names of their columns."""
+        return named(self.columns, self.values)
+
+
+def named(columns: Columns, values: NDArray[np.float64]) -> pd.DataFrame:
+    """Return a matrix, not copied, with the names of its columns."""
+    import pandas as pd
+
+    return pd.DataFrame(values, columns=columns.features, copy=False)
+
+
+def read_matrix(table: OpenTable, choice: Choice) -> Matrix:
+    """Read a table into a matrix, batch by batch, and find out what its columns hold.
+
+    Columns that begin with numbers are parsed as numbers at once. If that fails in any row, the
+    table is read again cell by cell, to tell what is there instead.
+
+    Raises
+    ------
+    TableError
+        If a name is not known, or a column is neither of numbers nor to be encoded: the message
+        lists all such columns. If a column or a row has no value, or a row no name.
+    """
+    names, encodings = _encode(lambda names: table.batches(columns=names), table.names, choice)
+    wanted = [*names, *([] if choice.id is None else [choice.id])]
+    plain = set(table.numeric(choice.spelling)) & set(names) - set(encodings)
+    matrix = None
+    if plain:
+        batches = table.batches(columns=wanted, numbers=plain, spelling=choice.spelling)
+        with contextlib.suppress(NotNumbersError):
+            matrix = _fill(batches, choice, names, encodings, plain)
+    if matrix is None:
+        matrix = _fill(table.batches(columns=wanted), choice, names, encodings)
+    check_rows(matrix.values)
+    return matrix
+
+
+def choose_columns(table: Table | pd.DataFrame | Chunks, choice: Choice) -> Columns:
+    """Choose the columns to cluster, and find out what they hold.
+
+    Of a table in chunks, the first chunk tells which columns are numbers; categories are collected
+    from all chunks, which therefore must be rereadable.
+    """
+    if not isinstance(table, Chunks):
+        rows = Table.of(table)
+        names, encodings = _encode(lambda _: [rows], rows.names, choice)
+        return _fill([rows], choice, names, encodings).columns
+    first = table.first()
+    if choice.one_hot is not None and not table.rereadable:
+        msg = (
+            "one-hot encoding needs all categories before the first row is clustered, so "
+            f"{name_of(table.source)} cannot be streamed with it: save the table to a file first"
+        )
+        raise TableError(msg)
+    names, encodings = _encode(lambda _: table, first.names, choice)
+    return _fill([first], choice, names, encodings, whole=False).columns
+
+
+def check_rows(matrix: NDArray[np.float64], first_row: int = 0) -> None:
+    """Refuse rows without any value."""
+    blocks = (matrix[start : start + _ROWS] for start in range(0, len(matrix), _ROWS))
+    empty = np.concatenate([np.isnan(block).all(axis=1) for block in blocks])
+    if empty.any():
+        row = first_row + int(empty.argmax()) + 1
+        more = f" (and {empty.sum() - 1:,} more)" if empty.sum() > 1 else ""
+        msg = f"row {row:,}{more} has no value in the columns used: remove it, or use more columns"
+        raise TableError(msg, row=row)
+
+
+# --- passes over the rows -------------------------------------------------------------------------
+
+
+def _encode(
+    read: Callable[[list[str]], Iterable[Table]], known: Sequence[str], choice: Choice
+) -> tuple[list[str], dict[str, Column]]:
+    """Return the names of the columns used, and those that are one-hot encoded."""
+    names, encoded = choice.names_in(known)
+    if choice.one_hot == "all":
+        surveys = {name: _Survey() for name in names}
+        rows = 0
+        for batch in read(names):
+            for name, survey in surveys.items():
+                survey.add(to_numbers(batch[name], choice.spelling), rows)
+            rows += len(batch)
+        encoded = {name for name, survey in surveys.items() if survey.is_text}
+    found: dict[str, set[str]] = {name: set() for name in names if name in encoded}
+    for batch in read(list(found)) if found else ():
+        for name, categories in found.items():
+            unique = pc.unique(to_categories(name, batch[name]))
+            categories.update(value for value in unique.to_pylist() if value is not None)
+            if len(categories) > MAX_CATEGORIES:
+                msg = (
+                    f"column {name!r} has more than {MAX_CATEGORIES:,} categories, which would be "
+                    "as many columns: leave out with --drop NAME, or group them before"
+                )
+                raise TableError(msg, column=name)
+    _refuse_empty(name for name, categories in found.items() if not categories)
+    return names, {
+        name: Column(name, "category", tuple(sorted(categories, key=_by_number)))
+        for name, categories in found.items()
+    }
+
+
+def _by_number(category: str) -> tuple[float, str]:
+    try:
+        return float(category), category
+    except ValueError:
+        return float("inf"), category
+
+
+def _fill(
+    batches: Iterable[Table],
+    choice: Choice,
+    names: list[str],
+    encodings: dict[str, Column],
+    numbers: Collection[str] = (),
+    *,
+    whole: bool = True,
+) -> Matrix:
+    """Write batches into a matrix and settle what they hold, `numbers` nothing but numbers.
+
+    What is said of all rows is checked where these are the `whole` table.
+    """
+    surveys = {name: _Survey() for name in names if name not in encodings}
+    widths = [len(encodings[name].categories) if name in encodings else 1 for name in names]
+    starts = np.cumsum([0, *widths]).tolist()
+    places = {name: slice(*pair) for name, pair in zip(names, pairwise(starts), strict=True)}
+    matrix = _GrowingMatrix(starts[-1])
+    missing = np.zeros(starts[-1], np.int64)
+    ids: list[pa.Array] = []
+    rows = 0
+    for batch in batches:
+        block = matrix.extend(len(batch))
+        for name, place in places.items():
+            if name in encodings:
+                block[:, place] = encodings[name].one_hot(batch[name], rows)
+            elif name in numbers:
+                block[:, place.start] = batch[name].to_numpy()
+            else:
+                found = to_numbers(batch[name], choice.spelling)
+                surveys[name].add(found, rows)
+                block[:, place.start] = found.values if isinstance(found, Numbers) else np.nan
+        if numbers and np.isinf(block).any():
+            raise NotNumbersError
+        missing += np.isnan(block).sum(axis=0)
+        rows += len(batch)
+        if choice.id is not None:
+            ids += batch[choice.id].chunks
+    refused = {name: survey.refusal for name, survey in surveys.items() if survey.refusal}
+    if refused:
+        raise ColumnsError(refused)
+    if whole:
+        _refuse_empty(name for name in surveys if missing[places[name].start] == rows)
+    columns = Columns(
+        tuple(
+            encodings.get(name) or Column(name, "boolean" if surveys[name].boolean else "number")
+            for name in names
+        ),
+        choice.id,
+        choice.spelling,
+    )
+    repeated = find_repeated(columns.features)
+    if repeated:
+        msg = f"one-hot encoding makes columns that are there already: {listed(repeated)}"
+        raise TableError(msg, column=repeated[0])
+    values = matrix.finish()
+    for name in surveys if choice.use is None else ():
+        _refuse_row_numbers(name, values[:, places[name].start])
+    row_names = pa.table({} if choice.id is None else {choice.id: pa.chunked_array(ids)})
+    table = Table(row_names, Schema.of(row_names.schema, row_names.column_names))
+    if whole:
+        columns.ids(table)
+    firsts = [place.start for place in places.values()]
+    return Matrix(columns, values, table, int(missing[firsts].sum()))
+
+
+def _refuse_empty(names: Iterable[str]) -> None:
+    empty = list(names)
+    if empty:
+        noun, verb = ("column", "has") if len(empty) == 1 else ("columns", "have")
+        advice = f"leave out with --drop {typed_names(empty)}"
+        msg = f"{noun} {listed(empty)} {verb} no value at all: {advice}"
+        raise TableError(msg, column=empty[0])
+
+
+def _refuse_row_numbers(name: str, values: NDArray[np.float64]) -> None:
+    """Refuse to cluster the index that pandas and R write in front of a table."""
+    unnamed = name.startswith(("Unnamed: ", "__index_level_"))
+    if unnamed and len(values) > 1 and (np.diff(values) == 1).all():
+        msg = (
+            f"column {name!r} looks like the numbers of rows that pandas and R write: "
+            f"say --id '{name}' or --drop '{name}' (or name it in --use to cluster by it)"
+        )
+        raise TableError(msg, column=name)
+
+
+class _GrowingMatrix:
+    """Rows of numbers, as many as come."""
+
+    def __init__(self, width: int) -> None:
+        self._width, self._rows = width, 0
+        self._values = np.empty((0, width))
+
+    def extend(self, rows: int) -> NDArray[np.float64]:
+        """Return room for so many more rows, valid until the next call."""
+        stop = self._rows + rows
+        if stop > len(self._values):
+            self._resize(max(stop, int(_GROWTH * len(self._values))))
+        room: NDArray[np.float64] = self._values[self._rows : stop]
+        self._rows = stop
+        return room
+
+    def finish(self) -> NDArray[np.float64]:
+        """Return all rows."""
+        self._resize(self._rows)
+        return self._values
+
+    def _resize(self, rows: int) -> None:
+        # In place: a larger copy would need the memory twice.
+        self._values.resize((rows, self._width), refcheck=False)
+
+
+class _Survey:
+    """What is found out about a column, batch by batch."""
+
+    def __init__(self) -> None:
+        self.refusal: Refusal | None = None
+        self.is_text = False
+        self._numbers = False  # whether there were any
+        self._truth = False  # whether there were truth values
+        self._truth_only = True  # whether all numbers were 0 or 1
+        self._words: Refusal | None = None  # of truth values
+
+    @property
+    def boolean(self) -> bool:
+        return self._truth and self._truth_only
+
+    def add(self, found: Numbers | Refusal, first_row: int) -> None:
+        if isinstance(found, Refusal):
+            self._refuse(found.below(first_row))
+            return
+        known = found.values[~np.isnan(found.values)]
+        self._numbers = self._numbers or len(known) > 0
+        self._truth = self._truth or (found.boolean and len(known) > 0)
+        self._truth_only = self._truth_only and bool(np.isin(known, (0.0, 1.0)).all())
+        if self._words is None and found.words is not None:
+            self._words = found.words.below(first_row)
+        if self._words is not None and not self._truth_only:
+            self._refuse(self._words)
+
+    def _refuse(self, found: Refusal) -> None:
+        # Text settles the matter, whatever else was found before.
+        text = found.reason in TEXT
+        if self.refusal is None or (text and not self.is_text):
+            self.is_text = text
+            among = text and self._numbers
+            self.refusal = replace(found, reason="text among numbers") if among else found

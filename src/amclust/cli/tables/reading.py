@@ -1,0 +1,184 @@
+"""Reading tables: from a file to chunks of Arrow, all of them or one after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+from amclust.cli.tables.binary import BinaryTable
+from amclust.cli.tables.columns import Columns
+from amclust.cli.tables.errors import TableError, TableOptionError
+from amclust.cli.tables.formats import TITLES
+from amclust.cli.tables.schema import Table, concat
+from amclust.cli.tables.sources import ReadOptions, Source, name_of, open_source
+from amclust.cli.tables.text import NotNumbersError, TextTable
+
+OpenTable = TextTable | BinaryTable
+"""A table to read as often as it takes: its names, and its rows in batches."""
+
+
+@contextlib.contextmanager
+def open_table(
+    source: str | os.PathLike[str], options: ReadOptions | None = None, *, whole: bool = True
+) -> Iterator[OpenTable]:
+    """Open a table; `whole` tells that all of it will be read before anything is done with it."""
+    options = options or ReadOptions()
+    with open_source(source, options.format) as opened, contextlib.ExitStack() as stack:
+        _refuse_foreign_options(opened, options)
+        if opened.format in ("csv", "tsv"):
+            yield TextTable(opened, options, stack, whole=whole)
+        elif opened.format == "xlsx" and not whole:
+            msg = (
+                f"{opened.name} is an Excel workbook, which cannot be streamed; "
+                "save it as CSV or Parquet"
+            )
+            raise TableError(msg, file=opened.name)
+        else:
+            yield BinaryTable(opened, options)
+
+
+def read_table(source: str | os.PathLike[str], options: ReadOptions | None = None) -> Table:
+    r"""Read a table from a file, or from standard input ("-").
+
+    Columns of a text table (CSV, TSV) keep their cells as they stand ("007", "1.50", "NA"), so
+    that they can be written back unchanged; `Columns` makes numbers of them. All other formats
+    keep their types.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from amclust.cli.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "table.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("id;height\n007;1.50\n008;\n")
+    ...     table = read_table(path)
+    >>> table["id"].to_pylist(), table["height"].to_pylist()
+    (['007', '008'], ['1.50', ''])
+    """
+    with open_table(source, options) as table:
+        return concat(list(table.batches()))
+
+
+class Chunks:
+    r"""A table in chunks, for those larger than memory. A file can be gone through repeatedly.
+
+    Put together, the chunks are what `read_table` returns, with the same columns and types. Only
+    the encoding of a text table is told from its first megabyte, where `read_table` looks at all
+    of it.
+
+    A pipe is copied to a temporary file. Excel cannot be streamed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from amclust.cli.tables import Chunks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "table.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("x,y\n1,2\n3,4\n5,6\n")
+    ...     [len(chunk) for chunk in Chunks(path, 2)]
+    [2, 1]
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str],
+        chunk_rows: int,
+        options: ReadOptions | None = None,
+    ) -> None:
+        if chunk_rows < 1:
+            msg = f"chunk_rows must be at least 1, got {chunk_rows!r}"
+            raise TableError(msg)
+        self.source, self.chunk_rows = source, chunk_rows
+        self._options = options
+        self._columns: Columns | None = None
+        self._begun: tuple[Table, Iterator[Table]] | None = None
+        self._used_up = False
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether the table can be gone through more than once; standard input cannot."""
+        return os.path.isfile(self.source)
+
+    def first(self) -> Table:
+        """Return the first chunk, and keep it for going through the table."""
+        if self._begun is None:
+            rest = self._read()
+            self._begun = next(rest), rest
+        return self._begun[0]
+
+    def narrow(self, columns: Columns) -> None:
+        """Read no other columns from now on, and parse numbers at once, where it can be."""
+        if self.rereadable:
+            self._columns, self._begun = columns, None
+
+    def __iter__(self) -> Iterator[Table]:
+        first = self.first()
+        assert self._begun is not None
+        _, rest = self._begun
+        self._begun = None
+        yield first
+        yield from rest
+
+    def _read(self) -> Iterator[Table]:
+        if self._used_up and not self.rereadable:
+            name = name_of(self.source)
+            msg = f"{name} can be read only once; save the table to a file first"
+            raise TableError(msg, file=name)
+        self._used_up = True
+        with open_table(self.source, self._options, whole=False) as table:
+            if self._columns is None:
+                yield from _rechunked(table.batches(), self.chunk_rows)
+            else:
+                yield from self._read_narrow(table, self._columns)
+
+    def _read_narrow(self, table: OpenTable, columns: Columns) -> Iterator[Table]:
+        names = [*columns.names, *([] if columns.id is None else [columns.id])]
+        spelling, rows = columns.spelling, self.chunk_rows
+        known = {column.name for column in columns.columns if column.kind == "number"}
+        numbers = [name for name in table.numeric(spelling) if name in known]
+        done = 0
+        try:
+            batches = table.batches(columns=names, numbers=numbers, spelling=spelling)
+            for chunk in _rechunked(batches, rows):
+                yield chunk
+                done += len(chunk)
+        except NotNumbersError:
+            for chunk in _rechunked(_skipped(table.batches(columns=names), done), rows):
+                yield chunk
+
+
+def _skipped(batches: Iterator[Table], rows: int) -> Iterator[Table]:
+    """Leave out the first rows."""
+    for batch in batches:
+        if rows < len(batch):
+            yield batch.slice(rows)
+        rows = max(0, rows - len(batch))
+
+
+def _rechunked(batches: Iterator[Table], rows: int) -> Iterator[Table]:
+    waiting: list[Table] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += len(batch)
+        if count >= rows:
+            joined = concat(waiting)
+            start = 0
+            while count - start >= rows:
+                yield joined.slice(start, rows)
+                start += rows
+            waiting, count = [joined.slice(start)], count - start
+    if count:
+        yield concat(waiting)
+
+
+def _refuse_foreign_options(source: Source, options: ReadOptions) -> None:
+    for name in ("delimiter", "encoding", "sheet"):
+        value = getattr(options, name)
+        fitting = ("xlsx",) if name == "sheet" else ("csv", "tsv")
+        if value is not None and source.format not in fitting:
+            msg = f"--{name} {value}: {source.name} is {TITLES[source.format]}, which has none"
+            raise TableOptionError(msg, file=source.name)
