@@ -25,6 +25,7 @@ from amclust._version import __version__
 from amclust.io.files import atomic_write
 
 Array = NDArray[Any]
+Header = dict[str, Any]  # JSON, whose values are checked where they are used
 StrPath = str | os.PathLike[str]
 
 FORMAT_VERSION = 1
@@ -96,7 +97,7 @@ def write(
         file.write(memoryview(content)[CHECKSUM.stop :])
 
 
-def read(path: StrPath, kind: Kind, shown: str) -> tuple[dict[str, Any], dict[str, Array]]:
+def read(path: StrPath, kind: Kind, shown: str) -> tuple[Header, dict[str, Array]]:
     """Return the header and the arrays of a file that may come from a stranger.
 
     Errors are FileFormatError, and call the file what `shown` says.
@@ -150,7 +151,7 @@ def newer(shown: str, writer: str, reason: str) -> FileFormatError:
     )
 
 
-def _read_sealed(file: BinaryIO, beginning: bytes) -> tuple[dict[str, Any], bytes]:
+def _read_sealed(file: BinaryIO, beginning: bytes) -> tuple[Header, bytes]:
     """Return the header and all bytes; of a file longer than its header says, few are read."""
     length = int.from_bytes(beginning[:8], "little")
     if length > MAX_HEADER:
@@ -174,7 +175,7 @@ def _checksum(content: bytes) -> bytes:
     return code.hexdigest().encode("ascii")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> Header:
     """Return a JSON object, in which no name may appear twice."""
     found = dict(pairs)
     if len(found) != len(pairs):

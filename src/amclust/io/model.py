@@ -26,7 +26,7 @@ from amclust._parameters import PARAMETERS, Parameters, check_parameters
 from amclust._training import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
 from amclust._version import __version__
-from amclust.io.container import Array, Kind, checked, newer, read, write
+from amclust.io.container import Array, Header, Kind, checked, newer, read, write
 
 T = TypeVar("T")
 
@@ -69,8 +69,8 @@ class ModelFile(NamedTuple):
     """What a model file has."""
 
     model: ClAM
-    extra: dict[str, Any]
-    header: dict[str, Any]
+    extra: Header
+    header: Header
 
 
 def load(path: str | os.PathLike[str]) -> ClAM:
@@ -166,7 +166,7 @@ def load_model(path: str | os.PathLike[str]) -> ModelFile:
     return ModelFile(model, header["extra"], header)
 
 
-def _restore(header: dict[str, Any], arrays: dict[str, Array]) -> ClAM:
+def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     """Return the model; everything is checked, since the core trusts what it is given."""
     parameters = _decode_parameters(header["parameters"], arrays)
     # An objective of one's own need not be known here: to predict, a model needs none.
@@ -235,7 +235,7 @@ def _check_arrays(arrays: dict[str, Array], metric: str, dtype: str) -> None:
     _require(lengths["k"] >= 1 and lengths["d"] >= 1, "there are no memories")
 
 
-def _geometry(values: dict[str, Any], arrays: dict[str, Array]) -> Geometry:
+def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
     whitening, names, scaling = None, values["feature_names"], values["scaling"]
     if METRICS[values["metric"]].whitens:
         whitening = _join(Whitening, "network.geometry.whitening", values["whitening"], arrays)
@@ -259,9 +259,9 @@ def _geometry(values: dict[str, Any], arrays: dict[str, Array]) -> Geometry:
     return geometry
 
 
-def _split(name: str, value: Any) -> tuple[dict[str, Any], dict[str, Array]]:
+def _split(name: str, value: Any) -> tuple[Header, dict[str, Array]]:
     """Return the fields of a dataclass for the header, and its arrays by their dotted names."""
-    values: dict[str, Any] = {}
+    values: Header = {}
     arrays: dict[str, Array] = {}
     for field, hint in get_type_hints(type(value)).items():
         part = getattr(value, field)
@@ -277,9 +277,7 @@ def _split(name: str, value: Any) -> tuple[dict[str, Any], dict[str, Array]]:
     return values, arrays
 
 
-def _join(
-    made: type[T], name: str, values: dict[str, Any], arrays: dict[str, Array], **parts: Any
-) -> T:
+def _join(made: type[T], name: str, values: Header, arrays: dict[str, Array], **parts: Any) -> T:
     """Return a dataclass made of its arrays, its values in the header and given parts."""
     for field, hint in get_type_hints(made).items():
         if f"{name}.{field}" in arrays:

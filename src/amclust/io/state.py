@@ -15,7 +15,7 @@ from scipy import sparse
 from amclust import _native
 from amclust._halving import TABLE_DTYPE, State
 from amclust._validation import as_numbers
-from amclust.io.container import Array, Kind, StrPath, checked, read, write
+from amclust.io.container import Array, Header, Kind, StrPath, checked, read, write
 
 # It may be a file of the user's, named by mistake: no word of deleting it.
 SEARCH = Kind("search", "a checkpoint of a search", "Name another file.")
@@ -71,7 +71,7 @@ class Checkpoint:
         """Replace the file at once: a process killed meanwhile leaves the old one."""
         write(self.path, self.kind, {"fingerprint": self.fingerprint, **header}, arrays)
 
-    def load(self) -> tuple[dict[str, Any], dict[str, Array]] | None:
+    def load(self) -> tuple[Header, dict[str, Array]] | None:
         """Return what was saved; None if there is no file yet."""
         if not self.path.exists():
             return None
