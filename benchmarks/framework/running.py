@@ -1,0 +1,230 @@
+"""Running what is missing: one case after the other, or a few at a time."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Generic, Protocol
+
+from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from benchmarks.framework.cases import Case, K, Record
+from benchmarks.framework.environment import describe_environment
+from benchmarks.framework.pages import write_text
+from benchmarks.framework.printing import describe_error, say, warn_once
+from benchmarks.framework.store import UNREADABLE
+from benchmarks.framework.values import to_json
+
+_SECONDS_BETWEEN_WRITES = 15.0
+_DIGITS = 6
+
+
+class Unfinished:
+    """What a case has found so far, kept on disk so that an interrupt costs seconds.
+
+    Parameters
+    ----------
+    path : Path
+        File to keep it in.
+    data : str, optional
+        Fingerprint of the data; what was found on others is not gone on with.
+
+    Attributes
+    ----------
+    state : dict or None
+        What an interrupted run left; None at a fresh start.
+    seconds : float
+        What the case has taken, its interrupted part included. One that times itself, for
+        instance without reading its data, sets it.
+    """
+
+    def __init__(self, path: Path, data: str | None = None) -> None:
+        self._path, self._data = path, data
+        self.state: dict[str, Any] | None = None
+        self._before = 0.0
+        self._given: float | None = None
+        if path.is_file():
+            self._restore()
+        self._began = self._written = time.perf_counter()
+
+    @property
+    def folder(self) -> Path:
+        """Where larger things may be kept until all is done."""
+        return self._path.parent
+
+    @property
+    def seconds(self) -> float:
+        if self._given is not None:
+            return self._given
+        return self._before + time.perf_counter() - self._began
+
+    @seconds.setter
+    def seconds(self, value: float) -> None:
+        self._given = value
+
+    def keep(self, state: dict[str, Any]) -> None:
+        """Write the state, unless it was written a moment ago."""
+        if time.perf_counter() - self._written > _SECONDS_BETWEEN_WRITES:
+            content = {"seconds": self.seconds, "data": self._data, "state": state}
+            write_text(self._path, to_json(content))
+            self._written = time.perf_counter()
+
+    def _restore(self) -> None:
+        """Take up what an interrupted run left, unless it is damaged or of other data."""
+        try:
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
+            before, state = float(kept["seconds"]), dict(kept["state"])
+            data = kept["data"]
+        except UNREADABLE as error:
+            warn_once(f"{self._path} is damaged, its case starts anew", describe_error(error))
+            return
+        if None in (data, self._data) or data == self._data:
+            self._before, self.state = before, state
+
+
+@dataclass(frozen=True)
+class Failure(Generic[K]):
+    """A case that could not be performed, and why."""
+
+    case: Case[K]
+    reason: str
+
+
+Perform = Callable[[Case[K], Unfinished], Mapping[str, Any]]
+
+
+class Keeper(Protocol[K]):
+    """What keeps records: a `Store`, or several behind one front."""
+
+    def missing(self, cases: Sequence[Case[K]], /) -> list[Case[K]]: ...
+    def put(self, record: Record[K], /) -> None: ...
+    def compact(self) -> None: ...
+    def unfinished_path(self, case: Case[K], /) -> Path: ...
+    @property
+    def path(self) -> Path: ...
+
+
+def _never(_: Case[Any]) -> bool:
+    return False
+
+
+def execute(
+    cases: Sequence[Case[K]],
+    perform: Perform[K],
+    unfinished_path: Callable[[Case[K]], Path],
+    *,
+    jobs: int = 1,
+    alone: Callable[[Case[K]], bool] = _never,
+    environment: dict[str, Any] | None = None,
+) -> Iterator[Record[K] | Failure[K]]:
+    """Perform cases, and keep nothing of them but the states of those that are interrupted.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        What to do, in this order; those that need the machine for themselves come last.
+    perform : callable
+        Called with a case and its `Unfinished`; gives what was found, as plain values. With
+        several jobs it must be a function of a module, or a partial of one.
+    unfinished_path : callable
+        Gives the file of a case's state, as `Store.unfinished_path`.
+    jobs : int
+        How many cases at a time, each in one thread.
+    alone : callable
+        Whether a case must have the machine, and all threads, for itself: it is timed.
+    environment : dict, optional
+        Code and machine; the present ones where not given.
+
+    Yields
+    ------
+    Record or Failure
+        As they come. A case that fails leaves the others alone.
+    """
+    here = environment or describe_environment()
+    arguments = (perform, unfinished_path, here)
+    shared = [case for case in cases if not alone(case)]
+    if jobs == 1:
+        yield from (_attempt(case, *arguments, 1) for case in shared)
+    elif shared:
+        tasks = (delayed(_attempt)(case, *arguments, 1) for case in shared)
+        yield from Parallel(jobs, return_as="generator_unordered")(tasks)
+    yield from (_attempt(case, *arguments, None) for case in cases if alone(case))
+
+
+def complete(
+    cases: Sequence[Case[K]],
+    perform: Perform[K],
+    store: Keeper[K],
+    *,
+    jobs: int = 1,
+    alone: Callable[[Case[K]], bool] = _never,
+    environment: dict[str, Any] | None = None,
+    fresh: bool = False,
+    tell: Callable[[Record[K]], str] | None = None,
+) -> list[Failure[K]]:
+    """Perform the cases that the store misses, keep each when it is done, and say so.
+
+    Parameters
+    ----------
+    cases, perform, jobs, alone, environment
+        See `execute`.
+    store : Store
+        Where records are, and come. It is whole whenever the process ends.
+    fresh : bool
+        Perform also what the store has.
+    tell : callable, optional
+        Gives what a line of the log says of a record, beside its name and seconds.
+
+    Returns
+    -------
+    list of Failure
+        What could not be done.
+    """
+    todo = list(cases) if fresh else store.missing(cases)
+    say(f"{len(cases)} cases, {len(cases) - len(todo)} of them in {store.path.name}")
+    failures: list[Failure[K]] = []
+    outcomes = execute(
+        todo, perform, store.unfinished_path, jobs=jobs, alone=alone, environment=environment
+    )
+    try:
+        # Closed at an interrupt, wherever it comes: that ends the workers.
+        with closing(outcomes):  # type: ignore[type-var]
+            for done, outcome in enumerate(outcomes, start=1):
+                if isinstance(outcome, Failure):
+                    failures.append(outcome)
+                    end = f"FAILED: {outcome.reason}"
+                else:
+                    store.put(outcome)
+                    found = f"{tell(outcome)}  " if tell else ""
+                    end = f"{found}{outcome.seconds:.1f} s"
+                say(f"{done:>5}/{len(todo)}  {outcome.case}  {end}")
+    finally:
+        store.compact()
+    return failures
+
+
+def _attempt(
+    case: Case[K],
+    perform: Perform[K],
+    unfinished_path: Callable[[Case[K]], Path],
+    environment: dict[str, Any],
+    threads: int | None,
+) -> Record[K] | Failure[K]:
+    unfinished = Unfinished(unfinished_path(case), case.data)
+    try:
+        with threadpool_limits(threads), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            results = dict(perform(case, unfinished))
+    except (ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
+        return Failure(case, describe_error(error))
+    seconds = round(unfinished.seconds, _DIGITS)
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return Record(case, results, seconds, environment, date)
