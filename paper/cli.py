@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import textwrap
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
-from benchmarks.availability import UnavailableError
-from benchmarks.folders import DATA, REPOSITORY
-from benchmarks.printing import say
-from paper import plan, sets
-from paper.execute import Failure, execute, missing
-from paper.experiments import EXPERIMENTS
+from benchmarks.folders import REPOSITORY
+from benchmarks.framework import (
+    RefusedError,
+    add_run_options,
+    complete,
+    describe_error,
+    guarded,
+    make_parser,
+    say,
+)
+from paper import sets
+from paper.experiments import EXPERIMENTS, case_of, is_alone, perform
 from paper.page import write_page
-from paper.runs import Records, Run, describe
+from paper.records import Case, Records, Run
 from paper.settings import FULL, QUICK, Settings
 
-_FAILED, _REFUSED, _INTERRUPTED, _TERMINATED = 1, 2, 130, 143
 PAGE = REPOSITORY / "docs" / "paper.md"
-SETS = (*sets.TABLE_SETS, *sets.STAND_INS.values())
 METHODS, PROTOCOLS = (
     tuple(dict.fromkeys(name for one in EXPERIMENTS.values() for name in getattr(one, part)))
     for part in ("methods", "protocols")
 )
-
-
-class RefusedError(ValueError):
-    """What is asked for cannot be, or would spoil what is there."""
-
-
-class TerminatedError(KeyboardInterrupt):
-    """SIGTERM came."""
+CHOICES: dict[str, Sequence[str]] = {
+    "experiments": tuple(EXPERIMENTS),
+    "sets": (*sets.TABLE_SETS, *sets.STAND_INS.values()),
+    "methods": METHODS,
+    "protocols": PROTOCOLS,
+}
+_HOUR = 3600.0
+_LONGEST = 12
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,44 +50,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0: all is done. 1: data are missing, a run failed, or a file could not be written. 2:
-        refused, nothing was done. 130, 143: interrupted, terminated; all that was done is kept.
+        The exit code, see `benchmarks.framework.guarded`.
     """
     options = _parser().parse_args(arguments)
-    settings = _settings(options, QUICK if options.quick else FULL)
-    try:
-        with _terminable():
-            if options.page_only:
-                return _page_only(options, settings)
-            return _complete(options, settings)
-    except RefusedError as error:
-        say(f"ERROR: {error}")
-        return _REFUSED
-    except UnavailableError as error:
-        say(f"UNAVAILABLE: {error}")
-        return _FAILED
-    except OSError as error:
-        say(f"ERROR: {describe(error)}")
-        return _FAILED
-    except KeyboardInterrupt as error:
-        again = "starts anew" if options.fresh else "goes on"
-        say(f"interrupted; records are in {settings.folder}; the same command {again}")
-        return _TERMINATED if isinstance(error, TerminatedError) else _INTERRUPTED
+    work = _write_page_only if options.page_only else _complete
+    return guarded(partial(work, options, _settings(options, QUICK if options.quick else FULL)))
 
 
 def _complete(options: argparse.Namespace, settings: Settings) -> int:
     """Run what is missing, and write the page."""
-    page = _page(options, settings)
-    _check_budget(settings, Records(settings.folder).budgets())
-    seconds = plan.expected_seconds(_chosen(options, settings), settings)
+    page, records = _page(options, settings), Records(settings.folder)
+    _check_budget(settings, records.budgets())
+    seconds = {
+        run: experiment.expected_seconds(run, settings)
+        for experiment in (EXPERIMENTS[name] for name in options.experiments or EXPERIMENTS)
+        for run in experiment.runs(settings)
+        if not options.methods or run.method in options.methods
+        if not options.protocols or run.protocol in options.protocols
+    }
     if not seconds:
         raise RefusedError("no run has this experiment, set, method and protocol: see --plan")
-    runs = plan.in_order(seconds)
-    todo = runs if options.fresh else missing(runs, settings)
-    say(plan.describe(seconds, todo, options.jobs))
+    # What is cheap comes first, so that a run that is stopped has told the most.
+    cases = [case_of(run, settings) for run in sorted(seconds, key=lambda run: seconds[run])]
+    todo = cases if options.fresh else records.missing(cases)
+    say(_plan(seconds, cases, todo, options.jobs))
     if options.plan:
-        say(plan.longest(seconds, todo))
-    names = (run.set for run in todo)
+        for case in sorted(todo, key=lambda case: -seconds[case.key])[:_LONGEST]:
+            say(f"  {case}  {seconds[case.key] / 60:.0f} min")
+    names = (case.key.set for case in todo)
     download = options.download and not options.plan
     problems = sets.problems(names, settings.data_dir, download=download)
     for problem in problems:
@@ -95,16 +85,19 @@ def _complete(options: argparse.Namespace, settings: Settings) -> int:
     if options.plan:
         return 0
     if problems:
-        return _FAILED
+        return 1
     if todo:
-        _check_writable(settings.folder)
-    failed = _run(todo, settings, options.jobs)
+        _check_writable(records)
+    work = partial(perform, settings=settings)
+    failures = complete(
+        cases, work, records, jobs=options.jobs, alone=is_alone, fresh=options.fresh
+    )
     write_page(page, settings)
     say(f"records in {settings.folder}, page in {page}")
-    return _FAILED if failed else 0
+    return 1 if failures else 0
 
 
-def _page_only(options: argparse.Namespace, settings: Settings) -> int:
+def _write_page_only(options: argparse.Namespace, settings: Settings) -> int:
     """Write the page of a folder, whatever the budget of its records."""
     page = _page(options, settings)
     budgets = Records(settings.folder).budgets()
@@ -118,36 +111,28 @@ def _page_only(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _run(todo: Sequence[Run], settings: Settings, jobs: int) -> int:
-    """Make the runs, tell of each, and count those that failed."""
-    failed = 0
-    # Closed at an interrupt, wherever it comes: that ends the workers.
-    with closing(execute(todo, settings, jobs)) as outcomes:
-        for done, outcome in enumerate(outcomes, start=1):
-            if isinstance(outcome, Failure):
-                failed += 1
-                end = f"FAILED: {outcome.reason}"
-            else:
-                end = f"{outcome.seconds:.1f} s"
-            say(f"{done:>5}/{len(todo)}  {outcome.run}  {end}")
-    return failed
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end everything as Ctrl-C does, workers too."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _terminate(*_: object) -> NoReturn:
-    raise TerminatedError
+def _plan(seconds: dict[Run, float], cases: Sequence[Case], todo: Sequence[Case], jobs: int) -> str:
+    """Give the plan as text: a line for each experiment, protocol and method."""
+    groups: dict[tuple[str, ...], list[Run]] = {}
+    for run in (case.key for case in cases):
+        groups.setdefault((run.experiment, run.protocol, run.method), []).append(run)
+    left = {case.key for case in todo}
+    lines = [f"{'experiment':<12}{'protocol':<10}{'method':<16}{'runs':>6}{'to do':>7}{'hours':>8}"]
+    for (experiment, protocol, method), members in groups.items():
+        missing = [run for run in members if run in left]
+        hours = sum(seconds[run] for run in missing) / _HOUR
+        lines.append(
+            f"{experiment:<12}{protocol:<10}{method:<16}{len(members):>6}{len(missing):>7}"
+            f"{hours:>8.2f}"
+        )
+    alone = sum(seconds[case.key] for case in todo if is_alone(case))
+    shared = sum(seconds[run] for run in left) - alone
+    lines.append(
+        f"{len(todo)} of {len(cases)} runs to do: {shared / _HOUR:.1f} core-hours in {jobs} jobs "
+        f"and {alone / _HOUR:.1f} hours of timings, about "
+        f"{(shared / jobs + alone) / _HOUR:.1f} hours"
+    )
+    return "\n".join(lines)
 
 
 # --- what is refused before anything is run -------------------------------------------------------
@@ -178,11 +163,12 @@ def _check_budget(settings: Settings, found: set[str]) -> None:
     )
 
 
-def _check_writable(folder: Path) -> None:
+def _check_writable(records: Records) -> None:
     try:
-        Records(folder).check_writable()
+        records.store(next(iter(EXPERIMENTS))).check_writable()
     except OSError as error:
-        raise RefusedError(f"--folder {folder} cannot be written: {describe(error)}") from error
+        message = f"--folder {records.path} cannot be written: {describe_error(error)}"
+        raise RefusedError(message) from error
 
 
 # --- options --------------------------------------------------------------------------------------
@@ -199,49 +185,15 @@ def _settings(options: argparse.Namespace, budget: Settings) -> Settings:
     )
 
 
-def _chosen(options: argparse.Namespace, settings: Settings) -> list[Run]:
-    return [
-        run
-        for name in options.experiments or EXPERIMENTS
-        for run in EXPERIMENTS[name].runs(settings)
-        if not options.methods or run.method in options.methods
-        if not options.protocols or run.protocol in options.protocols
-    ]
-
-
-class _Help(argparse.HelpFormatter):
-    """Breaks no line within a name: they have hyphens."""
-
-    def _split_lines(self, text: str, width: int) -> list[str]:
-        return textwrap.wrap(text, width, break_on_hyphens=False)
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m paper",
-        formatter_class=_Help,
-        description="Reproduce the paper's tables and figures. Only runs without a record are "
-        "made; an interrupted one goes on where it stopped.",
+    parser = make_parser(
+        "paper",
+        "Reproduce the paper's tables and figures. Only runs without a record are made; an "
+        "interrupted one goes on where it stopped. Sets that are not in the folder of the data "
+        "are looked for in the cache of amclust.datasets.",
     )
-    parser.add_argument("--quick", action="store_true", help="small budgets: does it all work?")
+    add_run_options(parser, choices=CHOICES, quick=True)
     parser.add_argument("--plan", action="store_true", help="say what would be run, and how long")
-    for name, allowed in (
-        ("experiment", tuple(EXPERIMENTS)),
-        ("set", SETS),
-        ("method", METHODS),
-        ("protocol", PROTOCOLS),
-    ):
-        parser.add_argument(
-            f"--{name}s",
-            nargs="+",
-            choices=allowed,
-            metavar=name.upper(),
-            help=f"run only these of: {', '.join(allowed)}",
-        )
-    parser.add_argument(
-        "--jobs", type=_count, default=1, help="runs at a time, each in one thread (default: 1)"
-    )
-    parser.add_argument("--fresh", action="store_true", help="run also what has a record")
     parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")
     parser.add_argument(
         "--page",
@@ -256,22 +208,9 @@ def _parser() -> argparse.ArgumentParser:
         "that are committed)",
     )
     parser.add_argument(
-        "--data-dir",
-        type=Path,
-        default=DATA,
-        help="folder of the sets (default: $AMCLUST_DATA, else %(default)s); what it has not is "
-        "looked for in the cache of amclust.datasets",
-    )
-    parser.add_argument(
         "--download",
         action="store_true",
         help="download sets that are not at hand into that cache; GCM and the large timed sets "
         "keep what stands in for them",
     )
     return parser
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, {text!r} is not")
-    return int(text)

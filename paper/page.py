@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 from amclust.io.files import atomic_write
 from benchmarks.folders import REPOSITORY
-from benchmarks.quality.grids import Grid
-from benchmarks.store import write_text
+from benchmarks.framework import Grid, write_text
 from paper.figures import FIGURES
 from paper.settings import Settings
-from paper.tables import (
-    ablations,
-    budgets,
-    checks,
-    classes,
-    departures,
-    efficiency,
-    silhouettes,
-    similarity,
-    summary,
-    targets,
-    toys,
-)
+from paper.tables import ablations, departures, partitions, summary, targets, timings, toys
 from paper.view import NOT_RUN, Origin, View
 
 _BY_PAPER = Origin("partitions", protocols=("paper",))
@@ -41,14 +29,21 @@ def write_page(path: Path, settings: Settings) -> None:
         Folder of the records, and the budgets to tell of.
     """
     view = View(settings)
+    drawn = [name for name in FIGURES if _draw(view, name, path.parent)]
+    write_text(path, page_text(view, drawn))
+
+
+def page_text(view: View, drawn: Collection[str] = tuple(FIGURES)) -> str:
+    """Give the text of the page, with links to the figures that are drawn."""
+    settings = view.settings
     parts = [
         _introduction(settings),
         f"## In short\n\n{summary.summary(view)}\n",
         _section(targets.targets(view), _TARGETS),
-        _section(silhouettes.paper_protocol(view), _PAPER_PROTOCOL, _made(view, _BY_PAPER)),
-        _section(silhouettes.paper_protocol_living(view), _LIVING, _made(view, _BY_PAPER)),
+        _section(partitions.paper_protocol(view), _PAPER_PROTOCOL, _made(view, _BY_PAPER)),
+        _section(partitions.paper_protocol_living(view), _LIVING, _made(view, _BY_PAPER)),
         _section(
-            silhouettes.honest_protocol(view),
+            partitions.honest_protocol(view),
             _HONEST_PROTOCOL.format(s=settings),
             _made(view, _BY_HONEST),
         ),
@@ -57,40 +52,49 @@ def write_page(path: Path, settings: Settings) -> None:
             f"{_ABLATIONS}\n{ablations.verdict(view)}\n",
             _made(view, _BY_HONEST),
         ),
-        _figure(path, "ablations", view),
-        _section(classes.nmi(view), _CLASSES, _made(view, _BY_PAPER)),
-        _section(classes.ari(view), made=_made(view, _BY_PAPER)),
-        _section(similarity.similarity(view), _SIMILARITY, _made(view, _BY_PAPER)),
+        _figure(view, "ablations", drawn),
+        _section(partitions.classes(view, "nmi"), _CLASSES, _made(view, _BY_PAPER)),
+        _section(partitions.classes(view, "ari"), made=_made(view, _BY_PAPER)),
+        _section(partitions.similarity(view), _SIMILARITY, _made(view, _BY_PAPER)),
         _section(
-            efficiency.efficiency(view),
-            _EFFICIENCY + efficiency.conditions(view),
+            timings.efficiency(view),
+            _EFFICIENCY + timings.conditions(view),
             _made(view, Origin("timings")),
         ),
         _section(toys.noise(view), _NOISE, _made(view, Origin("toys"))),
         _section(toys.elongated(view), _TOYS, _made(view, Origin("toys"))),
-        *(_figure(path, name, view) for name in FIGURES if name != "ablations"),
+        *(_figure(view, name, drawn) for name in FIGURES if name != "ablations"),
         _section(departures.departures(view), _DEPARTURES),
-        _section(checks.checks(view), _CHECKS, _made(view, Origin("checks"))),
-        _section(budgets.budgets(view), _BUDGETS.format(s=settings)),
+        _section(departures.checks(view), _CHECKS, _made(view, Origin("checks"))),
+        _section(partitions.budgets(view), _BUDGETS.format(s=settings)),
         _origins(view),
     ]
-    write_text(path, "\n".join(parts))
+    return "\n".join(parts)
 
 
-def _figure(page: Path, name: str, view: View) -> str:
-    """Draw a figure beside the page; say so where its records are missing."""
-    info = FIGURES[name]
-    figure = info.draw(view)
+def _draw(view: View, name: str, folder: Path) -> bool:
+    """Draw a figure beside the page; False where its records are missing."""
+    figure = FIGURES[name].draw(view)
     if figure is None:
-        return f"## Figure: {info.title}\n\n{NOT_RUN.capitalize()}.\n"
-    picture = page.parent / "_static" / "paper" / f"{name}.png"
+        return False
+    picture = folder / _picture(name)
     picture.parent.mkdir(parents=True, exist_ok=True)
     # Without the version of matplotlib, which would change the file and nothing in it.
     with atomic_write(picture, overwrite=True) as file:
         figure.savefig(file, format="png", dpi=110, metadata={"Software": None})
-    link = picture.relative_to(page.parent).as_posix()
-    made = _made(view, info.origin)
-    return f"## Figure: {info.title}\n\n![{info.title}]({link})\n\n{info.caption}\n\n{made}\n"
+    return True
+
+
+def _picture(name: str) -> str:
+    return f"_static/paper/{name}.png"
+
+
+def _figure(view: View, name: str, drawn: Collection[str]) -> str:
+    info = FIGURES[name]
+    if name not in drawn:
+        return f"## Figure: {info.title}\n\n{NOT_RUN.capitalize()}.\n"
+    picture, made = f"![{info.title}]({_picture(name)})", _made(view, info.origin)
+    return f"## Figure: {info.title}\n\n{picture}\n\n{info.caption}\n\n{made}\n"
 
 
 def _introduction(settings: Settings) -> str:
@@ -112,7 +116,7 @@ associative memories" (ICML 2023), run anew. Their numbers are in italics, below
 Every feature is standardised and k is the number of classes. Where GCM is not at hand, NCI9, gene
 expressions too, stands in for it; it has no published number. A living cluster has a row at least.
 
-Written by `{settings.page}` from the records in `{_shown(settings.folder)}`, one file a run with
+Written by `{settings.page}` from the records in `{_shown(settings.folder)}`, one line a run with
 its parameters, seeds, versions and seconds, so that a cell can be traced to its runs. `make paper`
 runs what has no record; `make paper PAPER_ARGS="--folder mine"` runs everything anew, and goes on
 where it was interrupted; `python -m paper --page-only` runs nothing.
@@ -132,7 +136,7 @@ The project's own aims for this page. What has no record counts as not reached.
 
 _PAPER_PROTOCOL = """\
 The best silhouette that the grid of a method has, whatever its clusters. Living clusters, of those
-asked for, are in brackets: a partition with dead clusters, or with most rows in one, can have a
+asked for, are in brackets: a partition with empty clusters, or with most rows in one, can have a
 high silhouette. In the lines of wins and losses NCI9 counts in ours, GCM in the paper's.
 """
 
@@ -157,7 +161,7 @@ where they are others. ClAM's default: mean ± standard deviation over the seeds
 
 _SIMILARITY = """\
 Of the partitions that won by the paper's protocol; in brackets of those with k living clusters,
-where they are others: a partition with dead clusters agrees with hardly any. Where a baseline was
+where they are others: a partition with empty clusters agrees with hardly any. Where a baseline was
 given a sample of the rows, on these.
 """
 
@@ -222,12 +226,7 @@ def _section(grid: Grid, text: str = "", made: str = "") -> str:
 
 def _made(view: View, origin: Origin) -> str:
     """Say which command made the records, at which commits, and in how many hours."""
-    records = [
-        record
-        for run, record in view.records(origin.experiment).items()
-        if not origin.protocols or run.protocol in origin.protocols
-        if not origin.methods or run.method in origin.methods
-    ]
+    records = [one for one in view.records(origin.experiment) if origin.includes(one.key)]
     if not records:
         return ""
     commits = ", ".join(sorted({record.environment["commit"] for record in records}))

@@ -132,6 +132,8 @@ ARI = _rows(
     },
 )
 
+TABLES = {"silhouette": SILHOUETTES, "nmi": NMI, "ari": ARI}
+
 # --- table of the agreement of ClAM with each baseline --------------------------------------------
 
 _COMPARED = ("kmeans", "spectral", "agglomerative")

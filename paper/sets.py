@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from amclust.datasets import DATASETS, load_dataset
-from benchmarks.availability import UnavailableError
 from benchmarks.data import IntArray, Table, make_mixture, standardise
 from benchmarks.folders import DATA
+from benchmarks.framework import UnavailableError
 from paper.published import EFFICIENCY, SILHOUETTES
 
 # The rows of the tables, small sets first.

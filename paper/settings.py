@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.folders import DATA, RESULTS
+from benchmarks.folders import DATA, REPOSITORY
 from paper.published import EMBEDDED_GRID
 
 
@@ -51,12 +51,12 @@ class Settings:
     curve_restarts : int
         Runs behind a point of the curves of silhouettes.
     sample_rows : int
-        Most rows that silhouettes are taken of, and that methods get whose cost grows with the
-        square of the rows or the product of rows, clusters and features.
+        At most so many rows have their silhouette taken, and are given to methods whose cost grows
+        with the square of the rows or the product of rows, clusters and features.
     """
 
     data_dir: Path = DATA
-    folder: Path = RESULTS / "paper"
+    folder: Path = REPOSITORY / "paper" / "records"
     quick: bool = False
     sets: tuple[str, ...] | None = None
     clam_runs: Mapping[str, int] = field(default_factory=dict)
@@ -74,6 +74,10 @@ class Settings:
     timing_repeats: int = 3
     curve_restarts: int = 5
     sample_rows: int = 10_000
+
+    def has(self, name: str) -> bool:
+        """Whether a set is to be run."""
+        return self.sets is None or name in self.sets
 
     def honest_budget(self, name: str) -> tuple[int, int]:
         """Give the fits for a seed and the seeds of the honest protocol on a set."""
@@ -119,7 +123,7 @@ FULL = Settings(
 
 _SETS = tuple(FULL.clam_runs)
 QUICK = Settings(
-    folder=RESULTS / "paper-quick",
+    folder=REPOSITORY / "paper" / "records-quick",
     quick=True,
     clam_runs=dict.fromkeys(_SETS, 10) | {"fashion_mnist": 1, "gcm": 2, "nci9": 2},
     published_restarts=2,

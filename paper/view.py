@@ -8,22 +8,14 @@ from typing import Any, NamedTuple
 
 from paper import sets
 from paper.published import Row
-from paper.runs import Record, Records, Run
+from paper.records import Record, Records, Run
 from paper.settings import Settings
 
 NOT_RUN = "not run"
 
 
 class Origin(NamedTuple):
-    """Which records a table or figure is made of; empty: all.
-
-    Attributes
-    ----------
-    experiment : str
-        A key of `paper.experiments.EXPERIMENTS`.
-    protocols, methods : tuple of str
-        As in the runs.
-    """
+    """Which records a table or figure is made of; empty: all."""
 
     experiment: str
     protocols: tuple[str, ...] = ()
@@ -39,39 +31,40 @@ class Origin(NamedTuple):
         }
         return " ".join(f"{name} {' '.join(values)}" for name, values in parts.items() if values)
 
+    def includes(self, run: Run) -> bool:
+        """Whether a run of the experiment is among them."""
+        return (not self.protocols or run.protocol in self.protocols) and (
+            not self.methods or run.method in self.methods
+        )
+
 
 class View:
     """All records of a folder, read once."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._records: dict[str, dict[Run, Record]] = {}
-
-    def records(self, experiment: str) -> dict[Run, Record]:
-        """Give the records of an experiment by their runs."""
-        if experiment not in self._records:
-            found = Records(self.settings.folder).all(experiment)
-            self._records[experiment] = {record.run: record for record in found}
-        return self._records[experiment]
+        self._records = Records(settings.folder)
 
     def all(self) -> Iterator[Record]:
         """Give every record."""
-        for experiment in Records(self.settings.folder).experiments():
-            yield from self.records(experiment).values()
+        return self._records.all()
+
+    def records(self, experiment: str, *, name: str = "", method: str = "") -> list[Record]:
+        """Give the records of an experiment, of one set or of one method where asked for."""
+        return [
+            record
+            for record in self._records.store(experiment).all()
+            if name in ("", record.key.set) and method in ("", record.key.method)
+        ]
 
     def one(self, *run: Any) -> Record | None:
         """Give the record of a run."""
-        wanted = Run(*run)
-        return self.records(wanted.experiment).get(wanted)
+        return self._records.find(Run(*run))
 
     def partitions(self, name: str, method: str, protocol: str) -> list[Record]:
         """Give the records of a method on a set, by seeds."""
-        found = [
-            record
-            for run, record in self.records("partitions").items()
-            if (run.set, run.method, run.protocol) == (name, method, protocol)
-        ]
-        return sorted(found, key=lambda record: record.run.seed)
+        found = self.records("partitions", name=name, method=method)
+        return [record for record in found if record.key.protocol == protocol]
 
     def chosen(self, name: str, method: str, rule: str = "best") -> dict[str, Any] | None:
         """Give what the paper's protocol chose: by silhouette alone, or living clusters first."""
@@ -81,7 +74,7 @@ class View:
     @cached_property
     def table_sets(self) -> list[str]:
         """The rows of the tables, with what stands in for a set that has no record."""
-        ran = {run.set for run in self.records("partitions")}
+        ran = {record.key.set for record in self.records("partitions")}
         stand_ins = {name: other for name, other in sets.STAND_INS.items() if name not in ran}
         return [stand_ins.get(name, name) for name in sets.TABLE_SETS]
 

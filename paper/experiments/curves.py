@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from amclust._space import PRESETS
-from benchmarks.quality.methods import draw_seeds
-from benchmarks.quality.scoring import living_clusters, silhouettes
+from benchmarks.framework import Unfinished
+from benchmarks.partitions import draw_seeds, living_clusters, silhouettes
 from paper import sets
 from paper.costs import FIT_SECONDS
-from paper.experiments.base import Unfinished
+from paper.experiments.base import Experiment
 from paper.methods.base import Config, product
 from paper.methods.clam import CLAM
 from paper.published import BEST_HYPERPARAMETERS
-from paper.runs import Run
+from paper.records import Run
 from paper.settings import Settings
 
 STEPS = (2, 5, 10, 20)
@@ -29,20 +29,18 @@ _THREE = ("zoo", "yale", "ecoli")
 CURVES = {"beta": _SIX, "learning_rate": _SIX, "mask_prob": _THREE, "mask_value": _THREE}
 
 
-class Curves:
+class Curves(Experiment):
     """A run is one hyperparameter on one set."""
 
     name = "curves"
-    alone = False
     methods = tuple(CURVES)
     protocols = ("paper",)
 
     def runs(self, settings: Settings) -> Iterator[Run]:
         for parameter, names in CURVES.items():
-            for name in names:
-                if settings.sets is None or name in settings.sets:
-                    used = sets.set_in_place_of(name, settings.data_dir)
-                    yield Run(self.name, used, parameter, "paper")
+            for name in filter(settings.has, names):
+                used = sets.set_in_place_of(name, settings.data_dir)
+                yield Run(self.name, used, parameter, "paper")
 
     def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
         best = BEST_HYPERPARAMETERS[sets.paper_set(run.set)]._asdict()
@@ -81,6 +79,3 @@ def _configs(run: Run) -> list[Config]:
     best = BEST_HYPERPARAMETERS[sets.paper_set(run.set)]._asdict()
     varied = product(n_steps=STEPS, **{run.method: PRESETS["paper"][0][run.method]})
     return [{**best, "init": "auto", **config} for config in varied]
-
-
-CURVES_EXPERIMENT = Curves()

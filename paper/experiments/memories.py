@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from amclust import ClAM
+from benchmarks.framework import Unfinished, pack_array
+from benchmarks.partitions import living_clusters
 from benchmarks.protocol import paper_parameters
-from benchmarks.quality.scoring import living_clusters
 from paper import sets
 from paper.costs import FIT_SECONDS
-from paper.experiments.base import Unfinished
+from paper.experiments.base import Experiment
 from paper.methods.clam import NORMAL
-from paper.packing import pack_array
 from paper.published import BEST_HYPERPARAMETERS
-from paper.runs import Run
+from paper.records import Run
 from paper.settings import Settings
 
 EPOCHS = (0, 5, 10, 20, 50, 100)
@@ -25,11 +25,10 @@ _EVOLVING = "fashion_mnist"
 _EVOLVING_STEPS = 10
 
 
-class Memories:
+class Memories(Experiment):
     """A run is a set: entropies of its rows, or the memories at some epochs."""
 
     name = "memories"
-    alone = False
     methods = ("entropy", "evolution")
     protocols = ("paper",)
 
@@ -43,17 +42,18 @@ class Memories:
     def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
         return {
             "parameters": _parameters(run, settings),
-            "rows": _rows(run, settings),
+            "rows": _rows(settings),
             "init": {"normal": NORMAL} if run.method == "evolution" else "auto",
         }
 
     def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
-        table = sets.load(run.set, settings.data_dir, _rows(run, settings))
+        table = sets.load(run.set, settings.data_dir, _rows(settings))
         parameters = _parameters(run, settings)
         if run.method == "evolution":
             shape = table.n_clusters, table.features.shape[1]
             init = np.random.default_rng(run.seed).normal(*NORMAL, shape)
-            parameters |= {"init": init, "n_init": 1, "record_epochs": _epochs(settings)}
+            epochs = [epoch for epoch in EPOCHS if epoch <= settings.epochs]
+            parameters |= {"init": init, "n_init": 1, "record_epochs": epochs}
         model = ClAM(table.n_clusters, **parameters, n_jobs=1, random_state=run.seed).fit(
             table.features
         )
@@ -83,12 +83,5 @@ def _parameters(run: Run, settings: Settings) -> dict[str, Any]:
     return parameters
 
 
-def _epochs(settings: Settings) -> list[int]:
-    return [epoch for epoch in EPOCHS if epoch <= settings.epochs]
-
-
-def _rows(run: Run, settings: Settings) -> int | None:
+def _rows(settings: Settings) -> int | None:
     return settings.sample_rows if settings.quick else None
-
-
-MEMORIES_EXPERIMENT = Memories()

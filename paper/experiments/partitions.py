@@ -20,37 +20,35 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from benchmarks.data import IntArray, Table
-from benchmarks.quality.cells import pack_labels
-from benchmarks.quality.methods import draw_seeds
-from benchmarks.quality.scoring import largest_share, living_clusters, silhouettes
+from benchmarks.framework import Unfinished, pack_labels
+from benchmarks.partitions import draw_seeds, largest_share, living_clusters, silhouettes
 from paper import sets
 from paper.costs import FIT_SECONDS, SCORE_SECONDS
-from paper.experiments.base import Unfinished
+from paper.experiments.base import Experiment
 from paper.methods import METHODS, PROTOCOL_METHODS
-from paper.methods.base import Config, FitError, Method, draw_configs
-from paper.runs import Run
+from paper.methods.base import Config, FitError
+from paper.records import Run
 from paper.settings import Settings
 
 _DIGITS = 5
 
 
-class Partitions:
+class Partitions(Experiment):
     """A run is a method on a set, with all its configurations."""
 
     name = "partitions"
-    alone = False
     methods = tuple(METHODS)
     protocols = tuple(PROTOCOL_METHODS)
 
     def runs(self, settings: Settings) -> Iterator[Run]:
         names = settings.sets or sets.TABLE_SETS
-        names = tuple(sets.set_in_place_of(name, settings.data_dir) for name in names)
+        used = [sets.set_in_place_of(name, settings.data_dir) for name in names]
         for protocol, methods in PROTOCOL_METHODS.items():
-            for name in names:
+            for name in used:
                 for method in methods:
                     if METHODS[method].covers(name):
-                        seeds = range(_seeds(METHODS[method], name, protocol, settings))
-                        yield from (Run(self.name, name, method, protocol, s) for s in seeds)
+                        for seed in range(_seeds(method, name, protocol, settings)):
+                            yield Run(self.name, name, method, protocol, seed)
 
     def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
         method = METHODS[run.method]
@@ -60,7 +58,11 @@ class Partitions:
             "judged_rows": settings.sample_rows,
             "fixed": method.fixed(settings),
             "fits": len(configs),
-            "configs": _as_columns(configs),
+            # As columns, with None where a configuration has not the parameter.
+            "configs": {
+                name: [config.get(name) for config in configs]
+                for name in dict.fromkeys(name for config in configs for name in config)
+            },
         }
 
     def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
@@ -97,9 +99,9 @@ class Partitions:
 class _Judge:
     """Scores partitions, and keeps the best by either rule."""
 
-    def __init__(self, table: Table, most_rows: int) -> None:
+    def __init__(self, table: Table, max_rows: int) -> None:
         self._table = table
-        self._rows = _judged_rows(len(table.classes), most_rows)
+        self._rows = judged_rows(len(table.classes), max_rows)
         self._features = np.ascontiguousarray(table.features[self._rows])
         self.silhouettes: list[float | None] = []
         self.living: list[int] = []
@@ -155,18 +157,18 @@ def _rank(rule: str, living: int, score: float) -> tuple[int, float]:
     return (living if rule == "living" else 0), round(score, _DIGITS)
 
 
-def _judged_rows(rows: int, most: int) -> IntArray:
+def judged_rows(rows: int, max_rows: int) -> IntArray:
     """Choose the rows that silhouettes are taken of, always the same."""
-    if rows <= most:
+    if rows <= max_rows:
         return np.arange(rows)
-    return np.sort(np.random.default_rng(0).permutation(rows)[:most])
+    return np.sort(np.random.default_rng(0).permutation(rows)[:max_rows])
 
 
-def _seeds(method: Method, name: str, protocol: str, settings: Settings) -> int:
-    if protocol == "paper" or not method.seeded:
+def _seeds(method: str, name: str, protocol: str, settings: Settings) -> int:
+    if protocol == "paper" or not METHODS[method].seeded:
         return 1
     seeds = settings.honest_budget(name)[1]
-    return min(seeds, method.honest_seeds or seeds)
+    return min(seeds, METHODS[method].honest_seeds or seeds)
 
 
 def _configs(run: Run, settings: Settings) -> list[Config]:
@@ -175,13 +177,4 @@ def _configs(run: Run, settings: Settings) -> list[Config]:
         return method.paper_configs(run.set, settings)
     if run.protocol == "default":
         return method.single_configs(run.set, settings)[:1]
-    return draw_configs(method, run.set, settings, run.seed)
-
-
-def _as_columns(configs: list[Config]) -> dict[str, list[Any]]:
-    """Write configurations as columns, with None where one has not the parameter."""
-    names = dict.fromkeys(name for config in configs for name in config)
-    return {name: [config.get(name) for config in configs] for name in names}
-
-
-PARTITIONS = Partitions()
+    return method.draw_configs(run.set, settings, run.seed)

@@ -6,7 +6,6 @@ stopping when its loss no longer falls; and as it comes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,13 +17,14 @@ from amclust import ClAM
 from amclust._config import available_cores, n_threads
 from amclust.datasets import DATASETS
 from benchmarks.data import IntArray, Table
-from benchmarks.protocol import RESTARTS, Protocol, paper_parameters
-from benchmarks.quality.scoring import living_clusters, silhouettes
-from benchmarks.timing import Timed, timed
+from benchmarks.framework import Timed, Unfinished, load_average, timed
+from benchmarks.partitions import living_clusters, silhouettes
+from benchmarks.protocol import RESTARTS, TYPICAL, paper_parameters
 from paper import sets
-from paper.experiments.base import Unfinished
+from paper.experiments.base import Experiment
+from paper.experiments.partitions import judged_rows
 from paper.published import BEST_HYPERPARAMETERS
-from paper.runs import Run
+from paper.records import Run
 from paper.settings import Settings
 
 KMEANS = "kmeans"
@@ -39,11 +39,11 @@ TITLES = {
 _KMEANS_RESTARTS = 1000
 # Large shapes: so many restarts are timed, and the seconds multiplied up to a thousand.
 _TIMED_RESTARTS = {"cifar10_features": 3, "japanese_vowels": 3}
-_LARGE = Protocol("auto", 10, 0.1, 256, 0.15)
+_LARGE = TYPICAL._replace(batch_size=256)
 _QUICK_ROWS = 5_000
 
 
-class Timings:
+class Timings(Experiment):
     """A run is a set: k-means and ClAM's variants in turn, several times."""
 
     name = "timings"
@@ -53,7 +53,7 @@ class Timings:
 
     def runs(self, settings: Settings) -> Iterator[Run]:
         for name in sets.TIMED_SETS:
-            if settings.sets is None or name in settings.sets:
+            if settings.has(name):
                 yield Run(self.name, name, "all", "paper")
 
     def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
@@ -78,11 +78,13 @@ class Timings:
         for parameters in variants.values():
             ClAM(**{**parameters, "n_init": 2, "max_epochs": 1}, random_state=0).fit(few)
         for seed in range(len(found[DEFAULT]), _repeats(run.set, settings)):
-            k_means = timed(_k_means(table, restarts, seed))
-            found[KMEANS].append(_row(table, k_means, _KMEANS_RESTARTS / restarts, settings))
-            for name, parameters in variants.items():
-                clam = timed(_clam(table, parameters, seed))
-                found[name].append(_row(table, clam, 1.0, settings))
+            models = {KMEANS: KMeans(table.n_clusters, n_init=restarts, random_state=seed)} | {
+                name: ClAM(**parameters, random_state=seed) for name, parameters in variants.items()
+            }
+            for name, model in models.items():
+                done = timed(lambda model=model: model.fit(table.features).labels_)
+                factor = _KMEANS_RESTARTS / restarts if name == KMEANS else 1.0
+                found[name].append(_row(table, done, factor, settings))
             unfinished.keep(found)
         return {
             "n_clusters": table.n_clusters,
@@ -97,21 +99,10 @@ class Timings:
         return _repeats(run.set, settings) * (once if not settings.quick else once / 20)
 
 
-def _k_means(table: Table, restarts: int, seed: int) -> Any:
-    model = KMeans(table.n_clusters, n_init=restarts, random_state=seed)
-    return lambda: model.fit(table.features).labels_
-
-
-def _clam(table: Table, parameters: dict[str, Any], seed: int) -> Any:
-    return lambda: ClAM(**parameters, random_state=seed).fit(table.features).labels_
-
-
 def _row(
     table: Table, done: Timed[IntArray], factor: float, settings: Settings
 ) -> dict[str, float]:
-    rows = np.arange(len(table.features))
-    if len(rows) > settings.sample_rows:
-        rows = np.sort(np.random.default_rng(0).permutation(rows)[: settings.sample_rows])
+    rows = judged_rows(len(table.features), settings.sample_rows)
     score = silhouettes(np.ascontiguousarray(table.features[rows]), done.result[rows][None])[0]
     return {
         "seconds": round(done.seconds * factor, 4),
@@ -156,15 +147,12 @@ def _machine() -> dict[str, Any]:
     """Say how busy the machine is, and in how many threads each of the two may run."""
     # k-means obeys OMP_NUM_THREADS; ClAM takes every core it may use.
     pools = (pool for pool in threadpool_info() if pool["user_api"] == "openmp")
+    load = load_average()
     return {
-        # Windows knows no load.
-        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        "load": None if load is None else round(load, 2),
         "cores": available_cores(),
         "threads": {
             KMEANS: max((pool["num_threads"] for pool in pools), default=1),
             PUBLISHED: n_threads(None),
         },
     }
-
-
-TIMINGS = Timings()

@@ -18,7 +18,7 @@ from sklearn.model_selection import ParameterSampler
 from amclust import ClAM
 from amclust._space import PAPER_STEP, PRESETS, parameters_of
 from benchmarks.data import IntArray, Table
-from paper.methods.base import Config, PlainMethod
+from paper.methods.base import Config, Method
 from paper.published import BEST_HYPERPARAMETERS
 from paper.sets import paper_set
 from paper.settings import Settings
@@ -35,7 +35,7 @@ NORMAL = (0.1, 0.1)
 
 
 @dataclass(frozen=True)
-class ClAMMethod(PlainMethod):
+class ClAMMethod(Method):
     """One variant of the published method."""
 
     name: str
@@ -93,7 +93,7 @@ def _draw(count: int, inits: tuple[str, ...]) -> list[Config]:
     return [{name: config[name] for name in (*_DRAWN, "init")} for config in sampler]
 
 
-class DefaultClAM(PlainMethod):
+class DefaultClAM(Method):
     """ClAM without a parameter but the number of clusters; no search, no protocol."""
 
     name = "clam-default"
@@ -105,9 +105,6 @@ class DefaultClAM(PlainMethod):
         return {name: value for name, value in defaults.items() if name not in _IMMATERIAL}
 
     def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        return [{}]
-
-    def single_configs(self, name: str, settings: Settings) -> list[Config]:
         return [{}]
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scipy.stats import t as student
 
-from benchmarks.quality.grids import Grid, signed
+from benchmarks.framework import Grid, signed
 from paper import sets
 from paper.view import NOT_RUN, View
 
@@ -48,7 +48,7 @@ def effect_on(view: View, name: str, question: str, quantity: str) -> Effect | N
     """Compare the two variants on one set, seed by seed, under the honest protocol."""
     with_it, without = (
         {
-            record.run.seed: record.results["living"][quantity]
+            record.key.seed: record.results["living"][quantity]
             for record in view.partitions(name, method, "honest")
             if record.results["living"]
         }

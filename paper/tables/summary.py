@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from benchmarks.quality.grids import number, signed
+from benchmarks.framework import number, signed
 from paper import sets
+from paper.experiments.toys import ELONGATED, TOYS
 from paper.published import SILHOUETTES
 from paper.tables.ablations import QUESTIONS, effect_in_all
-from paper.tables.efficiency import MADE, ratio
 from paper.tables.targets import CLOSE
-from paper.tables.toys import drawings
-from paper.toys import ELONGATED, TOYS
+from paper.tables.timings import made, ratio
 from paper.view import View, published
 
 _DEFAULT = (
@@ -54,25 +53,23 @@ def _k_means(view: View) -> Iterator[str]:
 
 
 def _paper_protocol(view: View) -> Iterator[str]:
-    reached, with_dead, living, count = 0, 0, 0, 0
+    reached, with_empty, living, count = 0, 0, 0, 0
     for name in view.table_sets:
-        best, alive = (view.chosen(name, "clam", rule) for rule in ("best", "living"))
-        paper = published(SILHOUETTES, name, "clam")
-        if best is None or alive is None or paper is None:
-            continue
         record = view.one("partitions", name, "clam", "paper")
-        assert record is not None
-        k = record.results["n_clusters"]
+        paper = published(SILHOUETTES, name, "clam")
+        if record is None or paper is None or None in map(record.results.get, ("best", "living")):
+            continue
+        best, full, k = (record.results[part] for part in ("best", "living", "n_clusters"))
         count += 1
         reached += best["silhouette"] >= paper - CLOSE
-        with_dead += best["silhouette"] >= paper - CLOSE and best["living"] < k
-        living += alive["living"] == k and alive["silhouette"] >= paper - CLOSE
+        with_empty += best["silhouette"] >= paper - CLOSE and best["living"] < k
+        living += full["living"] == k and full["silhouette"] >= paper - CLOSE
     if count:
         yield (
             f"**By the paper's rule**, the best silhouette over the grid whatever its clusters, "
             f"ClAM is within {CLOSE} of its published silhouette or above on {reached} of {count} "
-            f"sets. On {with_dead} of these the winner has dead clusters. The best partition that "
-            f"keeps all k clusters is as good on {living}."
+            f"sets. On {with_empty} of these the winner has empty clusters. The best partition "
+            f"that keeps all k clusters is as good on {living}."
         )
 
 
@@ -124,7 +121,7 @@ def _toys(view: View) -> Iterator[str]:
     parts = []
     for toy in (*ELONGATED, "noisy"):
         found = [
-            [record.results["ari"] for record in drawings(view, toy, method)]
+            [record.results["ari"] for record in view.records("toys", name=toy, method=method)]
             for method in ("clam-completion", "clam", "kmeans-silhouette")
         ]
         if all(found):
@@ -139,7 +136,7 @@ def _toys(view: View) -> Iterator[str]:
 
 def _seconds(view: View) -> Iterator[str]:
     ratios = [
-        f"{ratio(record):.2g} on {sets.title(name)}{MADE if record.definition['made'] else ''}"
+        f"{ratio(record):.2g} on {sets.title(name)}{made(record)}"
         for name in sets.TIMED_SETS
         if (record := view.one("timings", name, "all", "paper")) is not None
     ]

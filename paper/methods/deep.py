@@ -1,0 +1,158 @@
+"""DEC on the features themselves, without an autoencoder, and DCEC on the image sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.data import FloatArray, IntArray, Table
+from benchmarks.deep.peers import K_MEANS_RESTARTS, Fitted, dcec, dec, dec_random
+from benchmarks.deep.pretrained import Autoencoder, Shelf
+from benchmarks.deep.sets import Images
+from benchmarks.deep.settings import Settings as DeepSettings
+from paper.methods.base import Config, Method, product
+from paper.published import EMBEDDED_GRID
+from paper.sets import IMAGES, load_raw
+from paper.settings import Settings
+
+_INTERVALS: tuple[int, ...] = EMBEDDED_GRID["update_interval"]
+_USUAL_INTERVAL = 140
+_KIND = "convolutional"
+
+
+@dataclass(frozen=True)
+class DECMethod(Method):
+    """The soft clustering of DEC, from one kind of first centres."""
+
+    name: str
+    title: str
+    run: Callable[..., Fitted]
+    first_centers: str
+    # A fit may take as long as a thousand of k-means.
+    honest_seeds: int | None = 3
+
+    def rows(self, name: str, settings: Settings) -> int | None:
+        return settings.sample_rows
+
+    def fixed(self, settings: Settings) -> Config:
+        values = training(1, settings.dec_updates).as_json()
+        names = ("batch_size", "updates", "tolerance")
+        return {**{name: values[name] for name in names}, "centers": self.first_centers}
+
+    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
+        return product(update_interval=_some_intervals(settings.dec_intervals.get(name)))
+
+    def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
+        deep = training(config["update_interval"], settings.dec_updates)
+        return self.fitted(table.features, table.n_clusters, deep, seed).labels
+
+    def fitted(
+        self, features: FloatArray, n_clusters: int, deep: DeepSettings, seed: int
+    ) -> Fitted:
+        """Cluster rows, centres included in what is given back."""
+        rows = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32))
+        unchanged = Autoencoder(nn.Identity(), nn.Identity())
+        with _one_thread():
+            return self.run(unchanged, rows, n_clusters, seed, deep)
+
+
+class DCECMethod(Method):
+    """DCEC from a convolutional autoencoder that is trained first, one for each seed of a run.
+
+    Its partitions are judged on the features, like all others.
+    """
+
+    name = "dcec"
+    title = "DCEC"
+    # A fit takes as long as thousands of k-means, so the honest protocol has a few seeds of one.
+    honest_fits = 1
+    honest_seeds = 2
+
+    def covers(self, name: str) -> bool:
+        return name in IMAGES
+
+    def rows(self, name: str, settings: Settings) -> int | None:
+        return settings.sample_rows
+
+    def fixed(self, settings: Settings) -> Config:
+        values = _dcec_training("", 1, settings).as_json()
+        del values["update_interval"], values["epochs"]
+        return {**values, "autoencoder_epochs": dict(settings.dcec_epochs)}
+
+    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
+        return self._grid(name, settings, autoencoders=1)
+
+    def single_configs(self, name: str, settings: Settings) -> list[Config]:
+        return self._grid(name, settings, autoencoders=self.honest_seeds)
+
+    def _grid(self, name: str, settings: Settings, autoencoders: int) -> list[Config]:
+        intervals = _some_intervals(settings.dcec_intervals.get(name))
+        return product(update_interval=intervals, autoencoder=range(autoencoders))
+
+    def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
+        images = _images(table.name, settings.data_dir, self.rows(table.name, settings))
+        deep = _dcec_training(table.name, config["update_interval"], settings)
+        shelf = Shelf(settings.folder / "unfinished" / "autoencoders", say=lambda _: None)
+        with _one_thread():
+            pretrained = shelf.pretrained(_KIND, images, config["autoencoder"], deep).copy()
+            rows = torch.from_numpy(images.features)
+            return dcec(pretrained, rows, table.n_clusters, seed, deep).labels
+
+
+def training(update_interval: int, updates: int) -> DeepSettings:
+    """Give the settings of the deep benchmark that say what the paper says."""
+    return DeepSettings(
+        batch_size=EMBEDDED_GRID["batch_size"],
+        updates=updates,
+        update_interval=update_interval,
+        tolerance=EMBEDDED_GRID["tolerance"],
+    )
+
+
+def _dcec_training(name: str, interval: int, settings: Settings) -> DeepSettings:
+    deep = training(interval, settings.dcec_updates)
+    return DeepSettings(
+        **{**deep.as_json(), "epochs": {_KIND: settings.dcec_epochs.get(name, 0)}},
+    )
+
+
+def _some_intervals(count: int | None) -> tuple[int, ...]:
+    """Take so many of the paper's intervals, the shortest and the longest among them.
+
+    A single one is that of DCEC's authors: the shortest takes a hundred times as long.
+    """
+    if count == 1:
+        return (_USUAL_INTERVAL,)
+    picks = np.linspace(0, len(_INTERVALS) - 1, count or len(_INTERVALS)).round().astype(int)
+    return tuple(_INTERVALS[pick] for pick in picks)
+
+
+@cache
+def _images(name: str, folder: Path, rows: int | None) -> Images:
+    """Give the images with values in [0, 1]."""
+    table = load_raw(name, folder, rows)
+    low, high = table.features.min(), table.features.max()
+    scaled = ((table.features - low) / (high - low)).astype(np.float32)
+    return Images(name, scaled, table.classes, IMAGES[name])
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch use one thread, as all methods of the tables do."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+DEC = DECMethod("dec", "DEC", dec, f"k-means, {K_MEANS_RESTARTS} restarts")
+DEC_RANDOM = DECMethod("dec-random", "DEC, random seeds", dec_random, "random rows")
