@@ -1,7 +1,7 @@
 """How many clusters: what ClAM estimates, beside other ways to tell.
 
-    python -m benchmarks.cluster_number              # tables, and results/cluster_number.json
-    python -m benchmarks.cluster_number --page FILE  # the results into a page; runs nothing
+    python -m benchmarks.cluster_number                # runs what is missing, writes the page
+    python -m benchmarks.cluster_number --ways amclust --fresh    # the others' answers are kept
 
 Four ways, on the same made and real sets, each free to answer 2 to 20 (the last two also 1):
 
@@ -17,44 +17,62 @@ amclust      ClAM(n_clusters="auto", scale=None): made columns share their units
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from scipy.stats import norm
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances, silhouette_score
 
 from amclust import ClAM, _native
-from benchmarks.availability import UnavailableError
 from benchmarks.data import FloatArray, load_table, standardise
-from benchmarks.pages import replace_between
-from benchmarks.quality.grids import Grid
+from benchmarks.folders import REPOSITORY, RESULTS
+from benchmarks.framework import (
+    Case,
+    Grid,
+    Record,
+    Store,
+    UnavailableError,
+    Unfinished,
+    add_page_options,
+    add_run_options,
+    complete,
+    count,
+    guarded,
+    make_parser,
+    page_of,
+    replace_between,
+    say,
+)
 
-RESULTS = Path(__file__).parent / "results" / "cluster_number.json"
 TABLE_MARKS = ("<!-- the table of python -m benchmarks.cluster_number -->", "<!-- its end -->")
 STEADINESS_MARKS = ("<!-- other seeds and rows -->", "<!-- their end -->")
 CANDIDATES = range(2, 21)
 FAMILIES = ("normal", "uniform", "heavy", "correlated")
 # Where the issue asks for the number of classes, plus or minus one.
 TARGETS = ("iris", "wine", "zoo", "digits, 8 components", "standardised digits, 8 components")
-TABLES = ("ecoli", "segment", "usps_test", "movement_libras", "ctg")
+TABLES = ("zoo", "ecoli", "segment", "usps_test", "movement_libras", "ctg")
 
 
-class Case(NamedTuple):
-    """Rows, and how many clusters they have."""
+class Set(NamedTuple):
+    """Rows, which are drawn when they are asked for, and how many clusters they have."""
 
     name: str
-    rows: FloatArray
+    draw: Callable[[], FloatArray]
     n_clusters: int
+
+
+def given(name: str, rows: FloatArray, n_clusters: int) -> Set:
+    """Make a set of rows that are there."""
+    return Set(name, lambda: rows, n_clusters)
 
 
 # --- sets -----------------------------------------------------------------------------------------
@@ -108,44 +126,53 @@ def _spread_out(
         half *= 1.1
 
 
-def made_sets() -> Iterator[Case]:
+def made_sets() -> Iterator[Set]:
     """All families over a grid of k and d, 3 to 5 standard deviations apart."""
     grid = [(k, d) for d in (2, 4, 8, 16, 32, 64) for k in range(2, 21)]
     for index, (k, d) in enumerate(grid):
         family, separation = FAMILIES[index % 4], 3 + index // 4 % 3
-        rows = separated_clusters(k, d, family, separation, index)
-        yield Case(f"{family}, k={k}, d={d}, {separation} apart", rows, k)
+        draw = partial(separated_clusters, k, d, family, separation, index)
+        yield Set(f"{family}, k={k}, d={d}, {separation} apart", draw, k)
 
 
-def single_clouds() -> Iterator[Case]:
+def single_clouds() -> Iterator[Set]:
     """Rows without clusters."""
     rng = np.random.default_rng(0)
     for n in (100, 500, 2000):
         for d in (2, 8, 32):
-            yield Case(f"normal, n={n}, d={d}", rng.normal(size=(n, d)), 1)
-            yield Case(f"uniform, n={n}, d={d}", rng.uniform(size=(n, d)), 1)
-            yield Case(f"heavy, n={n}, d={d}", rng.standard_t(5, (n, d)), 1)
+            yield given(f"normal, n={n}, d={d}", rng.normal(size=(n, d)), 1)
+            yield given(f"uniform, n={n}, d={d}", rng.uniform(size=(n, d)), 1)
+            yield given(f"heavy, n={n}, d={d}", rng.standard_t(5, (n, d)), 1)
             turned = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
-            yield Case(f"correlated, n={n}, d={d}", turned, 1)
+            yield given(f"correlated, n={n}, d={d}", turned, 1)
 
 
-def real_sets(folder: Path) -> Iterator[Case]:
+def real_sets(folder: Path) -> Iterator[Set]:
     """Tables with classes, standardised."""
-    yield Case("iris", standardise(load_iris().data), 3)
-    yield Case("wine", standardise(load_wine().data), 3)
-    yield Case("breast cancer", standardise(load_breast_cancer().data), 2)
+    yield given("iris", standardise(load_iris().data), 3)
+    yield given("wine", standardise(load_wine().data), 3)
+    yield given("breast cancer", standardise(load_breast_cancer().data), 2)
     pixels = load_digits().data
     for name, rows in (("digits", pixels), ("standardised digits", standardise(pixels))):
         components = PCA(8, random_state=0).fit_transform(rows)
-        yield Case(f"{name}, 8 components", components, 10)
-        yield Case(f"{name}, 8 components, standardised", standardise(components), 10)
-    for name in ("zoo", *TABLES):
+        yield given(f"{name}, 8 components", components, 10)
+        yield given(f"{name}, 8 components, standardised", standardise(components), 10)
+    for name in TABLES:
         try:
             table = load_table(name, folder)
         except UnavailableError as error:
-            print(f"{name} left out: {error}")
+            say(f"{name} SKIPPED: {error}")
             continue
-        yield Case(name, standardise(table.features), table.n_clusters)
+        yield given(name, standardise(table.features), table.n_clusters)
+
+
+@cache
+def sets_of(group: str, folder: Path) -> dict[str, Set]:
+    """Give the sets of a group by their names."""
+    found = {"made": made_sets, "single": single_clouds, "real": partial(real_sets, folder)}[
+        group
+    ]()
+    return {one.name: one for one in found}
 
 
 # --- ways to tell ---------------------------------------------------------------------------------
@@ -170,10 +197,10 @@ def by_persistence(rows: FloatArray, seed: int) -> int:
     counts = [_n_attractors(some, beta) for beta in np.geomspace(0.5, 100, 40) / typical]
     lengths = dict.fromkeys(CANDIDATES, 0)
     run = 0
-    for before, count in zip([0, *counts], counts, strict=False):
-        run = run + 1 if count == before else 1
-        if count in lengths:
-            lengths[count] = max(lengths[count], run)
+    for before, found in zip([0, *counts], counts, strict=False):
+        run = run + 1 if found == before else 1
+        if found in lengths:
+            lengths[found] = max(lengths[found], run)
     return max(lengths, key=lambda k: lengths[k])
 
 
@@ -204,8 +231,6 @@ def by_g_means(rows: FloatArray, seed: int) -> int:
 
 def _normal(values: FloatArray) -> bool:
     """Anderson and Darling's test of a normal distribution with unknown mean and variance."""
-    from scipy.stats import norm
-
     n = len(values)
     if values.std() == 0:
         return True
@@ -230,130 +255,176 @@ WAYS: dict[str, Callable[[FloatArray, int], int]] = {
 }
 
 
+# --- cases ----------------------------------------------------------------------------------------
+
+
+class Key(NamedTuple):
+    """What a way says of a set; "steadiness": again and again; "cost": what a fit takes."""
+
+    group: str
+    set: str
+    way: str
+
+
+GROUPS = {"made": "separated clusters", "single": "single clouds", "real": "tables with classes"}
+# The estimate beside a single fit (2,000 rows), and on a million rows.
+COSTS: dict[str, tuple[Any, int]] = {
+    "fit": (8, 2_000),
+    "fit of range(2, 21)": (CANDIDATES, 2_000),
+    "fit of 1,000,000 rows": (8, 1_000_000),
+    "fit of 1,000,000 rows, 'auto'": ("auto", 1_000_000),
+}
+
+
+def make_cases(ways: Sequence[str], repeats: int, data_dir: Path) -> list[Case[Key]]:
+    """List what is asked of these ways; ClAM's estimate is also repeated and timed."""
+    cases = [
+        Case(Key(group, name, way), {"seed": 0})
+        for group in GROUPS
+        for name in sets_of(group, data_dir)
+        for way in ways
+    ]
+    if "amclust" in ways:
+        targets = [name for name in sets_of("real", data_dir) if name.startswith(TARGETS)]
+        repeated = {"repeats": repeats}
+        cases += [Case(Key("steadiness", name, "amclust"), repeated) for name in targets]
+        cases += [Case(Key("cost", name, "amclust")) for name in COSTS]
+    return cases
+
+
+def perform(case: Case[Key], unfinished: Unfinished, data_dir: Path) -> dict[str, Any]:
+    """Ask a way about a set, and time it."""
+    group, name, way = case.key
+    if group == "cost":
+        unfinished.seconds = cost(*COSTS[name])
+        return {}
+    if group == "steadiness":
+        rows = sets_of("real", data_dir)[name].draw()
+        return {"found": steadiness(rows, case.definition["repeats"])}
+    one = sets_of(group, data_dir)[name]
+    rows = one.draw()
+    start = time.perf_counter()
+    found = int(WAYS[way](rows, case.definition["seed"]))
+    unfinished.seconds = time.perf_counter() - start
+    return {"found": found, "n_clusters": one.n_clusters, "shape": list(rows.shape)}
+
+
+def steadiness(rows: FloatArray, n_repeats: int) -> list[int]:
+    """Estimate again, with other seeds and then also on nine tenths of the rows."""
+    n = len(rows)
+    parts = [np.arange(n)] * n_repeats
+    parts += [np.random.default_rng(s).permutation(n)[: n * 9 // 10] for s in range(n_repeats)]
+    return [by_amclust(rows[part], s) for s, part in enumerate(parts, 1)]
+
+
+def cost(n_clusters: Any, n_rows: int) -> float:
+    """Time a fit of so many rows in eight clusters."""
+    rows = separated_clusters(8, 16, "normal", 4, 0)
+    rows = np.resize(rows, (2000, 16)) + np.random.default_rng(0).normal(0, 0.01, (2000, 16))
+    if n_rows > len(rows):
+        rows = np.resize(rows, (n_rows, 16)).astype(np.float32)
+    model = ClAM(n_clusters, random_state=0)
+    start = time.perf_counter()
+    model.fit(rows)
+    return time.perf_counter() - start
+
+
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def answers(
-    cases: Iterator[Case], ways: list[str], before: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Ask these ways about every set, and time them; what others said before is kept."""
-    known = {record["name"]: record for record in before}
-    records = []
-    for case in cases:
-        record: dict[str, Any] = known.get(case.name, {"seconds": {}}) | {
-            "name": case.name,
-            "shape": list(case.rows.shape),
-            "n_clusters": case.n_clusters,
-        }
-        for way in ways:
-            start = time.perf_counter()
-            record[way] = int(WAYS[way](case.rows, 0))
-            record["seconds"][way] = round(time.perf_counter() - start, 3)
-        records.append(record)
-    return records
+def records_of(store: Store[Key], group: str) -> dict[str, dict[str, Record[Key]]]:
+    """Give the records of a group, by set and way, in the order of `real_sets` or by name."""
+    found: dict[str, dict[str, Record[Key]]] = {}
+    for record in store.all():
+        if record.key.group == group:
+            found.setdefault(record.key.set, {})[record.key.way] = record
+    return {name: found[name] for name in sorted(found, key=_place)}
 
 
-def steadiness(cases: list[Case], n_repeats: int) -> dict[str, list[int]]:
-    """Estimate again, with other seeds and then also on nine tenths of the rows."""
-    found = {}
-    for case in cases:
-        n = len(case.rows)
-        parts: list[NDArray[np.int64]] = [np.arange(n)] * n_repeats
-        parts += [np.random.default_rng(s).permutation(n)[: n * 9 // 10] for s in range(n_repeats)]
-        found[case.name] = [by_amclust(case.rows[part], s) for s, part in enumerate(parts, 1)]
-    return found
+def _place(name: str) -> int:
+    """Place tables that come with scikit-learn before those of the paper."""
+    order = ("iris", "wine", "breast cancer", "digits", "standardised digits", *TABLES)
+    return next((i for i, start in enumerate(order) if name.startswith(start)), 0)
 
 
-def cost() -> dict[str, float]:
-    """Time the estimate beside a single fit (2,000 rows), and on a million rows."""
-    rows = separated_clusters(8, 16, "normal", 4, 0)
-    rows = np.resize(rows, (2000, 16)) + np.random.default_rng(0).normal(0, 0.01, (2000, 16))
-    many = np.resize(rows, (1_000_000, 16)).astype(np.float32)
-    timings = {}
-    for name, n_clusters, X in (
-        ("fit", 8, rows),
-        ("fit of range(2, 21)", CANDIDATES, rows),
-        ("fit of 1,000,000 rows", 8, many),
-        ("fit of 1,000,000 rows, 'auto'", "auto", many),
+def table(store: Store[Key]) -> Grid:
+    """Count right answers on the made sets, and give all on the tables."""
+    rows = []
+    for group in ("made", "single"):
+        found = records_of(store, group).values()
+        rows.append([f"{GROUPS[group]}, right", *(_right(found, way) for way in WAYS)])
+    for name, answers in records_of(store, "real").items():
+        classes = next(iter(answers.values())).results["n_clusters"]
+        shown = (str(answers[way].results["found"]) if way in answers else "-" for way in WAYS)
+        rows.append([f"{name} ({classes})", *shown])
+    return Grid("answers", ["", *WAYS], rows)
+
+
+def _right(sets: Iterable[dict[str, Record[Key]]], way: str) -> str:
+    results = [answers[way].results for answers in sets if way in answers]
+    right = sum(one["found"] == one["n_clusters"] for one in results)
+    return f"{right} of {len(results)}"
+
+
+def print_answers(store: Store[Key]) -> None:
+    """Print the tables, how close the answers are, and what they take."""
+    rows = []
+    for group, title in GROUPS.items():
+        for way in WAYS:
+            records = [found[way] for found in records_of(store, group).values() if way in found]
+            errors = np.array([abs(r.results["found"] - r.results["n_clusters"]) for r in records])
+            seconds = np.mean([record.seconds for record in records]) if records else np.nan
+            shares = (f"{np.mean(errors <= most):.1%}" if records else "-" for most in (0, 1))
+            rows.append([f"{title}, {way}", *shares, f"{seconds:.2f}"])
+    for grid in (
+        Grid("share of answers", ["", "exact", "within one", "seconds"], rows),
+        table(store),
     ):
-        model = ClAM(n_clusters, random_state=0)
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.fit(X)
-        timings[name] = round(time.perf_counter() - start, 2)
-    return timings
+        say(grid.as_text())
+        say()
+    say(steadiness_lines(store))
+    for name, found in records_of(store, "cost").items():
+        say(f"{name}: {found['amclust'].seconds:.2f} s")
 
 
-def show(title: str, records: list[dict[str, Any]]) -> None:
-    print(f"\n{title}: share of exact answers (within one) of {len(records)} sets, mean seconds")
-    for way in WAYS:
-        errors = np.array([abs(r[way] - r["n_clusters"]) for r in records])
-        seconds = np.mean([r["seconds"][way] for r in records])
-        print(
-            f"  {way:12s} {np.mean(errors == 0):6.1%} ({np.mean(errors <= 1):.1%}) {seconds:8.2f}"
-        )
-
-
-def write_page(path: Path, results: dict[str, Any]) -> None:
-    """Put the tables between the marks of a page."""
-    rows = [
-        [f"{title}, right", *(_right(results[key], way) for way in WAYS)]
-        for key, title in (("made", "separated clusters"), ("single", "single clouds"))
-    ]
-    for record in results["real"]:
-        title = f"{record['name']} ({record['n_clusters']})"
-        rows.append([title, *(str(record[way]) for way in WAYS)])
-    replace_between(path, *TABLE_MARKS, Grid("", ["", *WAYS], rows).as_markdown())
-    steady = [
-        f"- {name}: {', '.join(map(str, found))}" for name, found in results["steadiness"].items()
-    ]
-    replace_between(path, *STEADINESS_MARKS, "\n".join(steady))
-
-
-def _right(records: list[dict[str, Any]], way: str) -> str:
-    right = sum(record[way] == record["n_clusters"] for record in records)
-    return f"{right} of {len(records)}"
-
-
-def main(options: Sequence[str] | None = None) -> int:
-    """Compare the ways, or write what is recorded into a page."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data-dir", default=os.environ.get("AMCLUST_DATA", "../shared/data"))
-    parser.add_argument("--repeats", type=int, default=6, help="of the targets (default: 6)")
-    parser.add_argument(
-        "--ways", nargs="+", choices=WAYS, default=list(WAYS), help="keep the others' answers"
+def steadiness_lines(store: Store[Key]) -> str:
+    """List the estimates with other seeds, then with nine tenths of the rows."""
+    return "\n".join(
+        f"- {name}: {', '.join(map(str, found['amclust'].results['found']))}"
+        for name, found in records_of(store, "steadiness").items()
     )
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write the results; run nothing")
-    arguments = parser.parse_args(options)
-    if arguments.page is not None:
-        write_page(arguments.page, json.loads(RESULTS.read_text(encoding="utf-8")))
-        return 0
-    ways, before = arguments.ways, {}
-    if len(ways) < len(WAYS):
-        before = json.loads(RESULTS.read_text())
-    real = list(real_sets(Path(arguments.data_dir)))
-    results = {
-        "made": answers(made_sets(), ways, before.get("made", [])),
-        "single": answers(single_clouds(), ways, before.get("single", [])),
-        "real": answers(iter(real), ways, before.get("real", [])),
-        "steadiness": steadiness(
-            [case for case in real if case.name.startswith(TARGETS)], arguments.repeats
-        ),
-        "seconds": cost(),
-    }
-    show("Separated clusters", results["made"])
-    show("Single clouds", results["single"])
-    print("\nTables with classes")
-    print(f"  {'':44s} classes " + " ".join(f"{way:>11s}" for way in WAYS))
-    for r in results["real"]:
-        print(f"  {r['name']:44s} {r['n_clusters']:7d} " + " ".join(f"{r[w]:11d}" for w in WAYS))
-    print(f"\nOther seeds, all rows ({arguments.repeats}), then nine tenths of them")
-    for name, found in results["steadiness"].items():
-        print(f"  {name:44s} {found}")
-    print("\nSeconds", results["seconds"])
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare the ways, and write what is recorded into the page; see `guarded` for the code."""
+    parser = make_parser("benchmarks.cluster_number", __doc__.splitlines()[0])
+    add_run_options(parser, choices={"ways": tuple(WAYS)})
+    parser.add_argument("--repeats", type=count, default=6, help="of the targets (default: 6)")
+    page = REPOSITORY / "docs" / "number_of_clusters.md"
+    add_page_options(parser, output=RESULTS / "cluster_number.jsonl", page=page)
+    return guarded(partial(_work, parser.parse_args(arguments)))
+
+
+def _work(options: argparse.Namespace) -> int:
+    store, page = Store(options.output, Key), page_of(options)
+    failed = False
+    if not options.page_only:
+        failed = bool(
+            complete(
+                make_cases(options.ways or tuple(WAYS), options.repeats, options.data_dir),
+                partial(perform, data_dir=options.data_dir),
+                store,
+                jobs=options.jobs,
+                alone=lambda case: case.key.group == "cost",
+                fresh=options.fresh,
+            )
+        )
+        print_answers(store)
+    if page is not None:
+        replace_between(page, TABLE_MARKS, table(store).as_markdown())
+        replace_between(page, STEADINESS_MARKS, steadiness_lines(store))
+        say(f"page in {page}")
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import scale
 
 from amclust.datasets._table import make_table, write_csv
-from benchmarks.availability import UnavailableError
+from benchmarks.framework import UnavailableError
 from benchmarks.quality.cells import unpack_labels
 from benchmarks.store import write_text
 from paper import cli, networks, sets, toys

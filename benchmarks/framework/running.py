@@ -32,8 +32,8 @@ class Unfinished:
 
     Parameters
     ----------
-    path : Path
-        File to keep it in.
+    path : Path, optional
+        File to keep it in; without one nothing is kept.
     data : str, optional
         Fingerprint of the data; what was found on others is not gone on with.
 
@@ -46,18 +46,20 @@ class Unfinished:
         instance without reading its data, sets it.
     """
 
-    def __init__(self, path: Path, data: str | None = None) -> None:
+    def __init__(self, path: Path | None = None, data: str | None = None) -> None:
         self._path, self._data = path, data
         self.state: dict[str, Any] | None = None
         self._before = 0.0
         self._given: float | None = None
-        if path.is_file():
-            self._restore()
+        if path is not None and path.is_file():
+            self._restore(path)
         self._began = self._written = time.perf_counter()
 
     @property
     def folder(self) -> Path:
         """Where larger things may be kept until all is done."""
+        if self._path is None:
+            raise RuntimeError("nothing of this case is kept")
         return self._path.parent
 
     @property
@@ -72,19 +74,20 @@ class Unfinished:
 
     def keep(self, state: dict[str, Any]) -> None:
         """Write the state, unless it was written a moment ago."""
-        if time.perf_counter() - self._written > _SECONDS_BETWEEN_WRITES:
+        waited = time.perf_counter() - self._written
+        if self._path is not None and waited > _SECONDS_BETWEEN_WRITES:
             content = {"seconds": self.seconds, "data": self._data, "state": state}
             write_text(self._path, to_json(content))
             self._written = time.perf_counter()
 
-    def _restore(self) -> None:
+    def _restore(self, path: Path) -> None:
         """Take up what an interrupted run left, unless it is damaged or of other data."""
         try:
-            kept = json.loads(self._path.read_text(encoding="utf-8"))
+            kept = json.loads(path.read_text(encoding="utf-8"))
             before, state = float(kept["seconds"]), dict(kept["state"])
             data = kept["data"]
         except UNREADABLE as error:
-            warn_once(f"{self._path} is damaged, its case starts anew", describe_error(error))
+            warn_once(f"{path} is damaged, its case starts anew", describe_error(error))
             return
         if None in (data, self._data) or data == self._data:
             self._before, self.state = before, state
