@@ -136,7 +136,7 @@ def execute(
         What to do, in this order; those that need the machine for themselves come last.
     perform : callable
         Called with a case and its `Unfinished`; gives what was found, as plain values. With
-        several jobs it must be a function of a module, or a partial of one.
+        several jobs it must be a function of a module other than ``__main__``, or a partial of one.
     unfinished_path : callable
         Gives the file of a case's state, as `Store.unfinished_path`.
     jobs : int
@@ -152,14 +152,16 @@ def execute(
         As they come. A case that fails leaves the others alone.
     """
     here = environment or describe_environment()
-    arguments = (perform, unfinished_path, here)
     shared = [case for case in cases if not alone(case)]
     if jobs == 1:
-        yield from (_attempt(case, *arguments, 1) for case in shared)
+        yield from (_attempt(case, perform, unfinished_path(case), here, 1) for case in shared)
     elif shared:
-        tasks = (delayed(_attempt)(case, *arguments, 1) for case in shared)
+        tasks = (
+            delayed(_attempt)(case, perform, unfinished_path(case), here, 1) for case in shared
+        )
         yield from Parallel(jobs, return_as="generator_unordered")(tasks)
-    yield from (_attempt(case, *arguments, None) for case in cases if alone(case))
+    timed = (case for case in cases if alone(case))
+    yield from (_attempt(case, perform, unfinished_path(case), here, None) for case in timed)
 
 
 def complete(
@@ -217,11 +219,11 @@ def complete(
 def _attempt(
     case: Case[K],
     perform: Perform[K],
-    unfinished_path: Callable[[Case[K]], Path],
+    unfinished_path: Path,
     environment: dict[str, Any],
     threads: int | None,
 ) -> Record[K] | Failure[K]:
-    unfinished = Unfinished(unfinished_path(case), case.data)
+    unfinished = Unfinished(unfinished_path, case.data)
     try:
         with threadpool_limits(threads), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

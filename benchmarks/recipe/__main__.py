@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterable, Sequence
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from statistics import fmean
-from typing import Any, NamedTuple
-
-from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.folders import REPOSITORY, RESULTS
 from benchmarks.framework import (
-    Case,
     Grid,
     Record,
     Store,
-    Unfinished,
     add_page_options,
     add_run_options,
     complete,
@@ -30,30 +23,18 @@ from benchmarks.framework import (
     replace_between,
     say,
     signed,
-    unpack_labels,
 )
-from benchmarks.partitions import living_clusters, silhouettes, stability
-from benchmarks.protocol import RESTARTS
-from benchmarks.quality import cases as quality
-from benchmarks.quality.sets import SETS, load_set
+from benchmarks.quality.sets import SETS
+from benchmarks.recipe.cases import K_MEANS, Key, make_case, perform
 from benchmarks.recipe.variants import DEFAULT, VARIANTS
 
 # usps_train stays held out.
 CHOSEN_BY = tuple(name for name in SETS if name != "usps_train")
-K_MEANS = "k-means"
-K_MEANS_SEEDS = 10
 MARKS = ("<!-- the table of python -m benchmarks.recipe -->", "<!-- its end -->")
 _COLUMNS = ("variant", "silhouette gain", "sets below k-means", "ARI gain", "worst ARI gain")
 _COLUMNS += ("stability", "CPU time")
 # Below k-means by less than this is equal, as in the targets.
 _TOLERANCE = 0.0005
-
-
-class Key(NamedTuple):
-    """A variant, or k-means, on a set."""
-
-    variant: str
-    set: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,49 +60,6 @@ def _work(options: argparse.Namespace) -> int:
         replace_between(page, MARKS, grid.as_markdown())
         say(f"page in {page}")
     return int(failed)
-
-
-def make_case(key: Key, seeds: int) -> Case[Key]:
-    """Say everything that is chosen about a case; k-means always has as many seeds."""
-    if key.variant == K_MEANS:
-        return Case(key, {"seeds": K_MEANS_SEEDS, "restarts": RESTARTS})
-    definition = VARIANTS[key.variant].definition()
-    return Case(key, {"seeds": seeds, "restarts": RESTARTS, **definition})
-
-
-def perform(case: Case[Key], unfinished: Unfinished, data_dir: Path) -> dict[str, Any]:
-    """Fit a variant to a set with every seed, and average; seconds are the CPU's, of a seed."""
-    data, seeds = load_set(case.key.set, data_dir), range(case.definition["seeds"])
-    start = time.process_time()  # in one thread, and whoever else is on the machine
-    if case.key.variant == K_MEANS:
-        labelings = [_k_means_labels(case.key.set, seed, data_dir) for seed in seeds]
-    else:
-        fit = VARIANTS[case.key.variant].labels
-        labelings = [fit(data.features, data.n_clusters, seed) for seed in seeds]
-    unfinished.seconds = (time.process_time() - start) / len(seeds)
-    # A partition is judged alone, since its k may differ.
-    scores = [float(silhouettes(data.features, one[None])[0]) for one in labelings]
-    return {
-        "silhouette": round(fmean(scores), 5),
-        "ari": round(fmean(adjusted_rand_score(data.classes, one) for one in labelings), 5),
-        "stability": round(stability(labelings), 5),
-        "living": fmean(living_clusters(one) for one in labelings),
-    }
-
-
-def _k_means_labels(name: str, seed: int, data_dir: Path) -> Any:
-    """Take k-means' partition from the quality benchmark; one that is not recorded is run."""
-    case = quality.make_case(quality.Key(name, "kmeans", seed), data_dir)
-    record = _quality_store().get(case)
-    if record is not None:
-        return unpack_labels(record.results["labels"])
-    found = quality.perform(case, Unfinished(), data_dir)
-    return unpack_labels(found["labels"])
-
-
-@cache
-def _quality_store() -> Store[quality.Key]:
-    return Store(RESULTS / "quality.jsonl", quality.Key)
 
 
 def table(records: Iterable[Record[Key]]) -> Grid:
