@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.availability import UnavailableError, optional_module
 from benchmarks.data import FloatArray, IntArray
+from benchmarks.framework import UnavailableError, optional_module
 
 # The root of the system, or of a package unpacked with dpkg -x.
 ROOT = Path(os.environ.get("AMCLUST_MLBENCH") or "/")

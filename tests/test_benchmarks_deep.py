@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score  # noqa: E402
 
 from amclust.torch.autoencoders import mlp  # noqa: E402
 from amclust.torch.deep._pretraining import pretrain  # noqa: E402
-from benchmarks.availability import UnavailableError  # noqa: E402
+from benchmarks.framework import UnavailableError  # noqa: E402
 from benchmarks.data import standardise  # noqa: E402
 from benchmarks.deep import cli  # noqa: E402
 from benchmarks.deep.baselines.dcec import dcec  # noqa: E402

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from amclust import ClAM
-from benchmarks.availability import UnavailableError
+from benchmarks.framework import UnavailableError
 from benchmarks.folders import DATA
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality import cli

@@ -2,21 +2,63 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from benchmarks.deep.baselines.dcec import dcec
-from benchmarks.deep.baselines.dec import dec, dec_random
-from benchmarks.deep.baselines.fitted import Fitted
-from benchmarks.deep.baselines.graph import autoencoder_graph
-from benchmarks.deep.baselines.idec import idec
-from benchmarks.deep.baselines.kmeans import autoencoder_k_means
-from benchmarks.deep.deepclam import deep_clam, defaults
+from amclust.torch import DeepClAM
+from benchmarks.deep.peers import (
+    Fitted,
+    autoencoder_graph,
+    autoencoder_k_means,
+    dcec,
+    dec,
+    dec_random,
+    idec,
+)
 from benchmarks.deep.pretrained import Autoencoder
-from benchmarks.deep.settings import Settings, short_hash
+from benchmarks.deep.settings import Settings
+
+
+def deep_clam(
+    autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int, settings: Settings
+) -> Fitted:
+    """Train with the estimator's defaults, on no more batches than the others."""
+    n_batches = math.ceil(len(X) / settings.batch_size)
+    model = DeepClAM(
+        n_clusters,
+        autoencoder.encoder,
+        autoencoder.decoder,
+        pretrain_epochs=0,
+        batch_size=settings.batch_size,
+        random_state=seed,
+    )
+    model.max_epochs = min(model.max_epochs, settings.updates // n_batches)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X.numpy())
+    trained = Autoencoder(model.encoder_, model.decoder_)
+    with torch.no_grad():
+        recalled = model.memory_(trained.latent(X))
+    return Fitted(
+        model.labels_,
+        trained,
+        torch.from_numpy(model.cluster_centers_),
+        recalled,
+        updates=model.n_iter_ * n_batches,
+    )
+
+
+def defaults() -> dict[str, Any]:
+    """Give the parameters of the estimator, since results change with them."""
+    parameters: dict[str, Any] = DeepClAM().get_params()
+    return parameters
 
 
 @dataclass(frozen=True)
@@ -56,9 +98,3 @@ METHODS = {
     "graph": Method("autoencoder + DeepClAM's seeding", autoencoder_graph),
     DEEP_CLAM: Method("DeepClAM", deep_clam, parameters=defaults),
 }
-
-
-def definition(name: str, kind: str, settings: Settings) -> str:
-    """Name what a result depends on, apart from the code."""
-    values = {**settings.as_json(), "epochs": settings.epochs[kind]}
-    return short_hash([name, kind, values, METHODS[name].parameters()])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from copy import deepcopy
@@ -15,10 +13,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from amclust.io.files import atomic_write
 from amclust.torch import autoencoders
 from amclust.torch.deep._pretraining import PretrainingState, pretrain, reconstruction_error
 from benchmarks.deep.sets import Images
-from benchmarks.deep.settings import Settings, short_hash
+from benchmarks.deep.settings import Settings
+from benchmarks.framework import short_hash
 
 _SECONDS_BETWEEN_WRITES = 30.0
 
@@ -70,21 +70,8 @@ class Shelf:
     def pretrained(self, kind: str, images: Images, seed: int, settings: Settings) -> Autoencoder:
         """Read a trained autoencoder, or train it; a training that was killed goes on.
 
-        Parameters
-        ----------
-        kind : str
-            Name of a function of `amclust.torch.autoencoders`.
-        images : Images
-            What it is trained on.
-        seed : int
-            Of its first weights and of the order of the rows.
-        settings : Settings
-            Length and steps of the training.
-
-        Returns
-        -------
-        Autoencoder
-            The same, whether read, trained at once or in parts.
+        It is the same, whether read, trained at once or in parts. `kind` is the name of a function
+        of `amclust.torch.autoencoders`, the seed that of its first weights and the order of rows.
         """
         pair = untrained(kind, images, seed, settings.latent_dim)
         X = torch.from_numpy(images.features)
@@ -146,13 +133,6 @@ def _read(path: Path, pair: Autoencoder) -> PretrainingState | None:
 
 
 def _write(path: Path, pair: Autoencoder, state: PretrainingState) -> None:
-    """Replace the file at once, so that a kill leaves the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            torch.save({"weights": [module.state_dict() for module in pair], "state": state}, file)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_write(path, overwrite=True) as file:
+        torch.save({"weights": [module.state_dict() for module in pair], "state": state}, file)

@@ -68,27 +68,10 @@ DEFAULT_SETS = ("usps", "fashion_mnist")
 
 @cache
 def load_set(name: str, folder: Path, rows: int | None = None) -> Images:
-    """Give a set, float32 in [0, 1].
+    """Give one of `SETS`, or a sample of its rows, always the same: square images in [0, 1].
 
-    Parameters
-    ----------
-    name : str
-        One of `SETS`. ``usps`` is ``usps_train`` followed by ``usps_test``; of ``fashion_mnist`` a
-        sample of 10,000 training images is taken, always the same.
-    folder : Path
-        Folder of the paper's tables.
-    rows : int, optional
-        Take a sample of this size, always the same.
-
-    Returns
-    -------
-    Images
-        Square images.
-
-    Raises
-    ------
-    UnavailableError
-        If a file of the set is not on this machine.
+    ``usps`` is ``usps_train`` followed by ``usps_test``; of ``fashion_mnist`` a sample of 10,000
+    training images is taken. Raises an UnavailableError if a file is not on this machine.
     """
     one = _SETS[name]
     features, classes = one.load(folder)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -58,8 +56,3 @@ QUICK = Settings(
     epochs=dict.fromkeys(AUTOENCODERS, 3),
     updates=60,
 )
-
-
-def short_hash(content: Any) -> str:
-    """Name plain values by a few characters."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]

@@ -1,77 +1,40 @@
-"""From records to what people read: a table a set, mean ± standard deviation over the seeds."""
+"""From records to what people read: a table a set, and what DeepClAM has to reach."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from statistics import fmean
-from typing import NamedTuple
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
-from benchmarks.deep.cells import Record
-from benchmarks.deep.methods import METHODS
-from benchmarks.quality.grids import Grid, mean_and_deviation
+from benchmarks.deep.cases import Key
+from benchmarks.deep.methods import DCEC, DEC, DEEP_CLAM, K_MEANS, METHODS
+from benchmarks.framework import Grid, Line, Record, Target, mean_and_deviation
+from benchmarks.summary import Measure, Series, by_set_and_method, result
 
-
-class Measure(NamedTuple):
-    """A quantity of a record, and how it is shown."""
-
-    title: str
-    value: Callable[[Record], float]
-    digits: int = 3
-
-
-NMI = Measure("NMI", lambda record: record.nmi)
-ACCURACY = Measure("accuracy", lambda record: record.accuracy)
-RATIO = Measure("ratio", lambda record: record.reconstruction_ratio)
-MEASURES = (
+NMI = Measure("NMI", result("nmi"))
+ACCURACY = Measure("accuracy", result("accuracy"))
+RATIO = Measure(
+    "loss ratio",
+    lambda record: record.number("reconstruction") / record.number("reconstruction_before"),
+)
+SCORES = (
     NMI,
     ACCURACY,
-    Measure("ARI", lambda record: record.ari),
-    Measure("silhouette", lambda record: record.silhouette),
-    Measure("recalled", lambda record: record.silhouette_recalled),
-    Measure("loss before", lambda record: record.reconstruction_before, 4),
-    Measure("loss after", lambda record: record.reconstruction, 4),
+    Measure("ARI", result("ari")),
+    Measure("silhouette", result("silhouette")),
+    Measure("recalled", result("silhouette_recalled")),
     RATIO,
-    Measure("living", lambda record: record.living, 1),
-    Measure("batches", lambda record: record.updates, 0),
+)
+MEASURES = (
+    *SCORES,
+    Measure("loss before", result("reconstruction_before"), 4),
+    Measure("loss after", result("reconstruction"), 4),
+    Measure("clusters", result("living"), 1),
+    Measure("batches", result("updates"), 0),
     Measure("seconds", lambda record: record.seconds, 0),
 )
-
-
-class Series:
-    """The records of one method on one set, over the seeds."""
-
-    def __init__(self, records: Iterable[Record]) -> None:
-        self.records = {record.seed: record for record in sorted(records, key=lambda r: r.seed)}
-
-    def __bool__(self) -> bool:
-        return bool(self.records)
-
-    @property
-    def seeds(self) -> list[int]:
-        """The seeds there are."""
-        return list(self.records)
-
-    @property
-    def kind(self) -> str:
-        """The kind of autoencoder, the same for all seeds."""
-        return next(iter(self.records.values())).autoencoder
-
-    @property
-    def alive(self) -> bool:
-        """Whether every partition has the clusters that were asked for."""
-        return all(record.living == record.n_clusters for record in self.records.values())
-
-    def values(self, measure: Measure) -> list[float]:
-        """Give a quantity for every seed."""
-        return [measure.value(record) for record in self.records.values()]
-
-    def mean(self, measure: Measure) -> float:
-        """Give the mean of a quantity over the seeds."""
-        return fmean(self.values(measure))
-
-    def over(self, seeds: Iterable[int]) -> Series:
-        """Give the part with these seeds."""
-        return Series(self.records[seed] for seed in seeds)
+PEERS = (K_MEANS, DEC, DCEC)
+MAX_RATIO = 1.10
+MIN_SEEDS = 3
 
 
 class Summary:
@@ -80,7 +43,7 @@ class Summary:
     Parameters
     ----------
     records : iterable of Record
-        What there is.
+        What there is; those of other autoencoders than the chosen or a method's own are left out.
     sets, methods : sequence of str
         What is shown, where there are records.
     autoencoder : str
@@ -89,37 +52,96 @@ class Summary:
 
     def __init__(
         self,
-        records: Iterable[Record],
+        records: Iterable[Record[Key]],
         sets: Sequence[str],
         methods: Sequence[str],
         autoencoder: str,
     ) -> None:
-        groups: dict[tuple[str, str], list[Record]] = {}
-        for record in records:
-            groups.setdefault((record.set, record.method), []).append(record)
-        self.series = {key: Series(group) for key, group in groups.items()}
+        self.series = by_set_and_method(
+            one
+            for one in records
+            if one.key.autoencoder == METHODS[one.key.method].kind(autoencoder)
+        )
         self.sets = [name for name in sets if any(key[0] == name for key in self.series)]
         self.methods = methods
         self.autoencoder = autoencoder
 
     def __getitem__(self, key: tuple[str, str]) -> Series:
-        return self.series.get(key, Series(()))
+        return self.series.get(key, Series())
 
-    def grids(self) -> list[Grid]:
-        """Give a table for each set."""
-        return [self._grid(name) for name in self.sets]
-
-    def _grid(self, name: str) -> Grid:
+    def grid(self, name: str, measures: Sequence[Measure] = MEASURES) -> Grid:
+        """Give the table of a set: mean ± standard deviation over the seeds."""
         rows = []
         for method in self.methods:
             series = self[name, method]
             if series:
-                cells = (mean_and_deviation(series.values(one), one.digits) for one in MEASURES)
-                rows.append([self.title(method, series), *cells, str(len(series.seeds))])
-        columns = ["", *(measure.title for measure in MEASURES), "seeds"]
+                cells = (mean_and_deviation(series.values(one), one.digits) for one in measures)
+                rows.append([self.title(method), *cells])
+        columns = ["", *(measure.title for measure in measures)]
         return Grid(f"{name}, {self.autoencoder} autoencoder", columns, rows)
 
-    def title(self, method: str, series: Series) -> str:
+    def title(self, method: str) -> str:
         """Name a method, and its autoencoder where that is its own."""
-        title = METHODS[method].title
-        return title if series.kind == self.autoencoder else f"{title} ({series.kind})"
+        kind = METHODS[method].kind(self.autoencoder)
+        return METHODS[method].title + ("" if kind == self.autoencoder else f" ({kind})")
+
+
+def target_lines(summary: Summary) -> Iterator[Line]:
+    """Hold the results against the targets, over the seeds that both methods have.
+
+    A comparison over too few seeds or with empty clusters does not count.
+    """
+    for name in summary.sets:
+        ours = summary[name, DEEP_CLAM]
+        if not ours:
+            continue
+        for measure in (NMI, ACCURACY):
+            for peer in PEERS:
+                seeds = [seed for seed in summary[name, peer].seeds if seed in ours.seeds]
+                if seeds:
+                    pair = ours.over(seeds), summary[name, peer].over(seeds)
+                    yield _against_peer(name, measure, _peer_title(summary, peer), *pair)
+        yield _reconstruction(name, ours)
+
+
+def _peer_title(summary: Summary, peer: str) -> str:
+    kind = METHODS[peer].kind(summary.autoencoder)
+    other = "" if kind == summary.autoencoder else f" on its {kind} autoencoder"
+    return METHODS[peer].title + other
+
+
+def _against_peer(name: str, measure: Measure, title: str, ours: Series, peer: Series) -> Line:
+    note = _note(ours)
+    return Line(
+        what=f"{name}: {measure.title}",
+        ours=ours.mean(measure),
+        peer=peer.mean(measure),
+        peer_name=title,
+        value=ours.mean(measure) - peer.mean(measure),
+        ratio=math.nan,
+        target=Target("gain", ">", 0.0),
+        valid=not note,
+        note=note,
+    )
+
+
+def _reconstruction(name: str, ours: Series) -> Line:
+    note = _note(ours)
+    return Line(
+        what=f"{name}: reconstruction over pre-training's",
+        ours=ours.mean(RATIO),
+        peer=math.nan,
+        peer_name="",
+        value=ours.mean(RATIO),
+        target=Target("ratio", "<=", MAX_RATIO),
+        ratio=ours.mean(RATIO),
+        valid=not note,
+        note=note,
+    )
+
+
+def _note(ours: Series) -> str:
+    """Say why a comparison does not count, or nothing."""
+    if len(ours.seeds) < MIN_SEEDS:
+        return f"{len(ours.seeds)} seeds of at least {MIN_SEEDS}"
+    return "" if ours.has_all_clusters else "some of DeepClAM's partitions have empty clusters"

@@ -32,8 +32,8 @@ class Unfinished:
 
     Parameters
     ----------
-    path : Path
-        File to keep it in.
+    path : Path, optional
+        File to keep it in; without one nothing is kept.
     data : str, optional
         Fingerprint of the data; what was found on others is not gone on with.
 
@@ -46,18 +46,20 @@ class Unfinished:
         instance without reading its data, sets it.
     """
 
-    def __init__(self, path: Path, data: str | None = None) -> None:
+    def __init__(self, path: Path | None = None, data: str | None = None) -> None:
         self._path, self._data = path, data
         self.state: dict[str, Any] | None = None
         self._before = 0.0
         self._given: float | None = None
-        if path.is_file():
-            self._restore()
+        if path is not None and path.is_file():
+            self._restore(path)
         self._began = self._written = time.perf_counter()
 
     @property
     def folder(self) -> Path:
         """Where larger things may be kept until all is done."""
+        if self._path is None:
+            raise RuntimeError("nothing of this case is kept")
         return self._path.parent
 
     @property
@@ -72,19 +74,20 @@ class Unfinished:
 
     def keep(self, state: dict[str, Any]) -> None:
         """Write the state, unless it was written a moment ago."""
-        if time.perf_counter() - self._written > _SECONDS_BETWEEN_WRITES:
+        waited = time.perf_counter() - self._written
+        if self._path is not None and waited > _SECONDS_BETWEEN_WRITES:
             content = {"seconds": self.seconds, "data": self._data, "state": state}
             write_text(self._path, to_json(content))
             self._written = time.perf_counter()
 
-    def _restore(self) -> None:
+    def _restore(self, path: Path) -> None:
         """Take up what an interrupted run left, unless it is damaged or of other data."""
         try:
-            kept = json.loads(self._path.read_text(encoding="utf-8"))
+            kept = json.loads(path.read_text(encoding="utf-8"))
             before, state = float(kept["seconds"]), dict(kept["state"])
             data = kept["data"]
         except UNREADABLE as error:
-            warn_once(f"{self._path} is damaged, its case starts anew", describe_error(error))
+            warn_once(f"{path} is damaged, its case starts anew", describe_error(error))
             return
         if None in (data, self._data) or data == self._data:
             self._before, self.state = before, state
@@ -133,7 +136,7 @@ def execute(
         What to do, in this order; those that need the machine for themselves come last.
     perform : callable
         Called with a case and its `Unfinished`; gives what was found, as plain values. With
-        several jobs it must be a function of a module, or a partial of one.
+        several jobs it must be a function of a module other than ``__main__``, or a partial of one.
     unfinished_path : callable
         Gives the file of a case's state, as `Store.unfinished_path`.
     jobs : int
@@ -149,14 +152,16 @@ def execute(
         As they come. A case that fails leaves the others alone.
     """
     here = environment or describe_environment()
-    arguments = (perform, unfinished_path, here)
     shared = [case for case in cases if not alone(case)]
     if jobs == 1:
-        yield from (_attempt(case, *arguments, 1) for case in shared)
+        yield from (_attempt(case, perform, unfinished_path(case), here, 1) for case in shared)
     elif shared:
-        tasks = (delayed(_attempt)(case, *arguments, 1) for case in shared)
+        tasks = (
+            delayed(_attempt)(case, perform, unfinished_path(case), here, 1) for case in shared
+        )
         yield from Parallel(jobs, return_as="generator_unordered")(tasks)
-    yield from (_attempt(case, *arguments, None) for case in cases if alone(case))
+    timed = (case for case in cases if alone(case))
+    yield from (_attempt(case, perform, unfinished_path(case), here, None) for case in timed)
 
 
 def complete(
@@ -214,11 +219,11 @@ def complete(
 def _attempt(
     case: Case[K],
     perform: Perform[K],
-    unfinished_path: Callable[[Case[K]], Path],
+    unfinished_path: Path,
     environment: dict[str, Any],
     threads: int | None,
 ) -> Record[K] | Failure[K]:
-    unfinished = Unfinished(unfinished_path(case), case.data)
+    unfinished = Unfinished(unfinished_path, case.data)
     try:
         with threadpool_limits(threads), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

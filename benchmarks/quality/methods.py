@@ -1,14 +1,12 @@
 """The methods: what each is made of, and its restarts.
 
-Every method gets `RESTARTS` single fits, from seeds drawn from the cell's seed, and the same rule
-chooses among them (`benchmarks.quality.scoring.choose`). ClAM restarts and chooses by itself, by
-that rule. Ward is deterministic and has one fit.
+Every method gets `RESTARTS` single fits, from seeds drawn from the case's seed, and the same rule
+chooses among them (`benchmarks.partitions.choose`). ClAM restarts and chooses by itself, by that
+rule. Ward is deterministic and has one fit.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,8 +19,9 @@ from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import kneighbors_graph
 
 from amclust import ClAM
-from benchmarks.availability import optional_module
 from benchmarks.data import FloatArray, IntArray, Table
+from benchmarks.framework import optional_module
+from benchmarks.partitions import draw_seeds
 from benchmarks.protocol import PROTOCOLS, RESTARTS, TYPICAL, paper_parameters
 
 Parameters = dict[str, Any]
@@ -50,11 +49,11 @@ class Method:
     parameters : callable
         What the estimator is given for a table.
     prepare : callable
-        What is computed once for all restarts of a cell, from the table and the cell's seed.
+        What is computed once for all restarts of a case, from the table and the case's seed.
     preparation : mapping
         The parameters of that.
     restarts : int
-        Fits of a cell.
+        Fits of a case.
     seeded : bool
         Whether the estimator has a random state.
     """
@@ -67,31 +66,16 @@ class Method:
     restarts: int = RESTARTS
     seeded: bool = True
 
-    def definition(self, table: Table) -> str:
-        """Hash everything that is chosen here about the cells of a table."""
-        chosen = {
+    def definition(self, table: Table) -> Parameters:
+        """Say everything that is chosen here about the cases of a table."""
+        return {
             "parameters": self.parameters(table),
             "preparation": dict(self.preparation),
             "restarts": self.restarts,
         }
-        content = json.dumps(chosen, sort_keys=True, default=repr)
-        return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     def labelings(self, table: Table, seed: int) -> IntArray:
-        """Cluster a table.
-
-        Parameters
-        ----------
-        table : Table
-            Standardised data.
-        seed : int
-            The cell's seed.
-
-        Returns
-        -------
-        ndarray of shape (restarts, n_samples)
-            The partition of every restart.
-        """
+        """Cluster a standardised table; a row for every restart."""
         prepared = self.prepare(table, seed)
         parameters = self.parameters(table)
         if not self.seeded:
@@ -100,11 +84,6 @@ class Method:
         return np.stack(
             [self.make(**parameters, random_state=one).fit_predict(prepared) for one in seeds]
         )
-
-
-def draw_seeds(seed: int, count: int) -> list[int]:
-    """Draw the seeds of the restarts from the cell's seed."""
-    return [int(one) for one in np.random.SeedSequence(seed).generate_state(count)]
 
 
 def _default_clam(table: Table) -> Parameters:
@@ -162,9 +141,7 @@ def _single_threaded_clam(**parameters: Any) -> ClAM:
 METHODS = {
     "clam": Method("ClAM", _single_threaded_clam, _default_clam, restarts=1),
     "clam-paper": Method("ClAM, paper", _single_threaded_clam, _paper_clam, restarts=1),
-    "kmeans": Method(
-        "k-means", KMeans, lambda table: {"n_clusters": table.n_clusters, "n_init": 1}
-    ),
+    "kmeans": Method("k-means", KMeans, _k_means),
     "minibatch": Method("mini-batch k-means", MiniBatchKMeans, _k_means),
     "mixture": Method("Gaussian mixture", GaussianMixture, _gaussian_mixture),
     "spectral": Method(

@@ -7,7 +7,7 @@ recipe, and a variant passes another one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -18,8 +18,8 @@ from sklearn.cluster import KMeans
 from amclust import ClAM
 from amclust._recipe import Recipe, Stage
 from benchmarks.data import FloatArray, IntArray
+from benchmarks.partitions import choose, silhouettes
 from benchmarks.protocol import RESTARTS
-from benchmarks.quality.scoring import choose, silhouettes
 
 Centres = Callable[[FloatArray, int, np.random.Generator], Iterator[FloatArray]]
 
@@ -116,6 +116,12 @@ class Variant:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     recipe: Recipe = field(default_factory=Recipe)
     fit: Callable[[FloatArray, int, int], IntArray] | None = None
+
+    def definition(self) -> dict[str, Any]:
+        """Say what is other than in the default."""
+        default = asdict(Recipe())
+        changed = {key: one for key, one in asdict(self.recipe).items() if one != default[key]}
+        return {"parameters": dict(self.parameters), "recipe": changed}
 
     def labels(self, features: FloatArray, n_clusters: int, seed: int) -> IntArray:
         """Cluster."""

@@ -9,8 +9,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from benchmarks.availability import UnavailableError
 from benchmarks.folders import DATA, FASHION_MNIST, RESULTS
+from benchmarks.framework import UnavailableError
 from benchmarks.machine import Machine, describe_machine
 from benchmarks.printing import print_entry, print_header, print_machine, print_summary, say
 from benchmarks.records import Entry, SectionResult, Skipped

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from benchmarks.availability import optional_module
 from benchmarks.data import FloatArray
+from benchmarks.framework import optional_module
 from benchmarks.protocol import Protocol
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from amclust._native import EPOCH_ROWS
-from benchmarks.availability import UnavailableError
 from benchmarks.data import FASHION_MNIST_SHAPE, FloatArray, load_fashion_mnist
+from benchmarks.framework import UnavailableError
 from benchmarks.protocol import PROTOCOLS, Protocol, paper_clam
 from benchmarks.records import Entry, Line, Target
 from benchmarks.speed.settings import Settings

@@ -12,7 +12,6 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from amclust import ClAM
-from benchmarks.availability import UnavailableError, optional_module
 from benchmarks.data import (
     FloatArray,
     IntArray,
@@ -20,6 +19,7 @@ from benchmarks.data import (
     make_mixture,
     standardise,
 )
+from benchmarks.framework import UnavailableError, optional_module
 from benchmarks.records import Entry, Line, Skipped, Target
 from benchmarks.speed.settings import Settings
 from benchmarks.timing import Timed, interleave, median_ratio, seconds_of

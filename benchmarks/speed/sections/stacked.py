@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from benchmarks.availability import optional_module
 from benchmarks.data import load_table, standardise
+from benchmarks.framework import optional_module
 from benchmarks.protocol import EPOCHS, PROTOCOLS, RESTARTS, paper_clam
 from benchmarks.records import Entry, Line, Target
 from benchmarks.speed import torch_loop

@@ -1,0 +1,89 @@
+"""The cases: one set, one autoencoder, one method, one seed."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+from torch import Tensor
+
+from benchmarks.data import IntArray
+from benchmarks.deep.methods import METHODS
+from benchmarks.deep.pretrained import Shelf
+from benchmarks.deep.sets import load_set
+from benchmarks.deep.settings import Settings
+from benchmarks.framework import Case, Unfinished, pack_labels
+from benchmarks.partitions import living_clusters, silhouettes
+
+_DIGITS = 6
+
+
+class Key(NamedTuple):
+    """What is run; `autoencoder` is the kind that the method really gets."""
+
+    set: str
+    autoencoder: str
+    method: str
+    seed: int
+
+
+def make_case(key: Key, settings: Settings) -> Case[Key]:
+    """Name what a result depends on, apart from the code."""
+    values = {**settings.as_json(), "epochs": settings.epochs[key.autoencoder]}
+    parameters = METHODS[key.method].parameters()
+    return Case(key, {"settings": values, "parameters": parameters})
+
+
+def perform(
+    case: Case[Key], unfinished: Unfinished, settings: Settings, data_dir: Path, shelf: Shelf
+) -> dict[str, Any]:
+    """Take the pre-trained autoencoder from the shelf, run the method on a copy, and score.
+
+    Seconds are those of the method, without pre-training. ``silhouette`` is of the encoder's latent
+    space, ``silhouette_recalled`` where the method's dynamics carries its rows (NaN where it has
+    none); reconstructions are the mean squared error of decoder(encoder(x)).
+    """
+    key = case.key
+    images = load_set(key.set, data_dir, settings.rows)
+    X = torch.from_numpy(images.features)
+    pretrained = shelf.pretrained(key.autoencoder, images, key.seed, settings)
+    start = time.perf_counter()
+    fitted = METHODS[key.method].fit(pretrained.copy(), X, images.n_clusters, key.seed, settings)
+    unfinished.seconds = time.perf_counter() - start
+    labels = np.asarray(fitted.labels)
+    recalled = fitted.recalled
+    scores = {
+        "nmi": float(normalized_mutual_info_score(images.classes, labels)),
+        "ari": float(adjusted_rand_score(images.classes, labels)),
+        "accuracy": accuracy(images.classes, labels),
+        "silhouette": silhouette(fitted.autoencoder.latent(X), labels),
+        "silhouette_recalled": math.nan if recalled is None else silhouette(recalled, labels),
+        "reconstruction_before": pretrained.error(X),
+        "reconstruction": fitted.autoencoder.error(X),
+    }
+    return {
+        "n_clusters": images.n_clusters,
+        "living": living_clusters(labels),
+        **{name: round(value, _DIGITS) for name, value in scores.items()},
+        "updates": fitted.updates,
+        "labels": pack_labels(labels),
+    }
+
+
+def accuracy(classes: IntArray, labels: IntArray) -> float:
+    """Give the share of rows in the right class, clusters and classes matched at their best."""
+    counts = contingency_matrix(classes, labels)
+    return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / len(labels))
+
+
+def silhouette(latent: Tensor, labels: IntArray) -> float:
+    """Give the exact silhouette of a partition of latent rows; NaN for a single cluster."""
+    rows = np.ascontiguousarray(latent.numpy(), dtype=np.float64)
+    return float(silhouettes(rows, labels[None])[0])

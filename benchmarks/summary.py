@@ -1,0 +1,71 @@
+"""Records of clusterings by set and method: what tables and targets are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from benchmarks.framework import Record, unpack_labels
+from benchmarks.partitions import stability
+
+
+class Measure(NamedTuple):
+    """A quantity of a record, and how it is shown."""
+
+    title: str
+    value: Callable[[Record[Any]], float]
+    digits: int = 3
+
+
+def result(name: str) -> Callable[[Record[Any]], float]:
+    """Give what reads one of the results."""
+    return lambda record: record.number(name)
+
+
+class Series:
+    """The records of one method on one set, over the seeds."""
+
+    def __init__(self, records: Iterable[Record[Any]] = ()) -> None:
+        self.records = {one.key.seed: one for one in sorted(records, key=lambda one: one.key.seed)}
+
+    def __bool__(self) -> bool:
+        return bool(self.records)
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds there are."""
+        return list(self.records)
+
+    @property
+    def has_all_clusters(self) -> bool:
+        """Whether no partition has an empty cluster."""
+        found = (record.results for record in self.records.values())
+        return all(one["living"] == one["n_clusters"] for one in found)
+
+    @cached_property
+    def stability(self) -> float:
+        """Mean adjusted Rand index between the partitions of different seeds."""
+        return stability([unpack_labels(one.results["labels"]) for one in self.records.values()])
+
+    def values(self, measure: Measure | str) -> list[float]:
+        """Give a quantity for every seed: a measure, or a result by its name."""
+        value = result(measure) if isinstance(measure, str) else measure.value
+        return [value(record) for record in self.records.values()]
+
+    def mean(self, measure: Measure | str) -> float:
+        """Give the mean of a quantity over the seeds; stability is one already."""
+        return self.stability if measure == "stability" else fmean(self.values(measure))
+
+    def over(self, seeds: Iterable[int]) -> Series:
+        """Give the part with these seeds."""
+        return Series(self.records[seed] for seed in seeds)
+
+
+def by_set_and_method(records: Iterable[Record[Any]]) -> dict[tuple[str, str], Series]:
+    """Sort records into series."""
+    groups: dict[tuple[str, str], list[Record[Any]]] = {}
+    for record in records:
+        groups.setdefault((record.key.set, record.key.method), []).append(record)
+    return {key: Series(group) for key, group in groups.items()}
