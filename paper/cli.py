@@ -37,6 +37,8 @@ CHOICES: dict[str, Sequence[str]] = {
 }
 _HOUR = 3600.0
 _LONGEST = 12
+# Of a run that has no committed record to tell.
+_USUAL_SECONDS = 60.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,17 +63,20 @@ def _complete(options: argparse.Namespace, settings: Settings) -> int:
     """Run what is missing, and write the page."""
     page, records = _page(options, settings), Records(settings.folder)
     _check_budget(settings, records.budgets())
-    seconds = {
-        run: experiment.expected_seconds(run, settings)
-        for experiment in (EXPERIMENTS[name] for name in options.experiments or EXPERIMENTS)
-        for run in experiment.runs(settings)
+    runs = [
+        run
+        for name in options.experiments or EXPERIMENTS
+        for run in EXPERIMENTS[name].runs(settings)
         if not options.methods or run.method in options.methods
         if not options.protocols or run.protocol in options.protocols
-    }
-    if not seconds:
+    ]
+    if not runs:
         raise RefusedError("no run has this experiment, set, method and protocol: see --plan")
+    # What a run took for the committed record, on one core and with the full budget.
+    took = {record.key: record.seconds for record in Records(FULL.folder).all()}
+    seconds = {run: took.get(run, _USUAL_SECONDS) for run in runs}
     # What is cheap comes first, so that a run that is stopped has told the most.
-    cases = [case_of(run, settings) for run in sorted(seconds, key=lambda run: seconds[run])]
+    cases = [case_of(run, settings) for run in sorted(runs, key=seconds.__getitem__)]
     todo = cases if options.fresh else records.missing(cases)
     say(_plan(seconds, cases, todo, options.jobs))
     if options.plan:
@@ -128,9 +133,9 @@ def _plan(seconds: dict[Run, float], cases: Sequence[Case], todo: Sequence[Case]
     alone = sum(seconds[case.key] for case in todo if is_alone(case))
     shared = sum(seconds[run] for run in left) - alone
     lines.append(
-        f"{len(todo)} of {len(cases)} runs to do: {shared / _HOUR:.1f} core-hours in {jobs} jobs "
-        f"and {alone / _HOUR:.1f} hours of timings, about "
-        f"{(shared / jobs + alone) / _HOUR:.1f} hours"
+        f"{len(todo)} of {len(cases)} runs to do; with the full budget they took "
+        f"{shared / _HOUR:.1f} core-hours and {alone / _HOUR:.1f} hours of timings: about "
+        f"{(shared / jobs + alone) / _HOUR:.1f} hours in {jobs} jobs"
     )
     return "\n".join(lines)
 

@@ -82,19 +82,8 @@ def is_made(name: str, folder: Path) -> bool:
 def problems(names: Iterable[str], folder: Path, *, download: bool = False) -> list[str]:
     """Say of each set that is needed and cannot be had why, and what to do.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Sets of runs; what is made, a toy for example, needs no data.
-    folder : Path
-        Folder of the sets.
-    download : bool, default=False
-        Whether to download what is not at hand into the cache, where `load` finds it.
-
-    Returns
-    -------
-    list of str
-        A line a set.
+    What is made, a toy for example, needs no data. What is not at hand may be downloaded into the
+    cache, where `load` finds it.
     """
     found = []
     for name in dict.fromkeys(names):
@@ -124,26 +113,9 @@ def fingerprint(name: str, folder: Path) -> str | None:
 
 @cache
 def load(name: str, folder: Path, rows: int | None = None) -> Table:
-    """Give a set with every feature standardised.
+    """Give a set, or a sample of its rows, with every feature standardised.
 
-    Parameters
-    ----------
-    name : str
-        A key of `amclust.datasets.DATASETS`.
-    folder : Path
-        Folder of the sets.
-    rows : int, optional
-        Take a sample of this size, always the same, where the set is larger.
-
-    Returns
-    -------
-    Table
-        Features of mean 0 and variance 1, in the dtype of the loader.
-
-    Raises
-    ------
-    UnavailableError
-        If the set is not on this machine, or damaged.
+    UnavailableError if it is not on this machine, or damaged.
     """
     table = sampled(_load(name, folder), rows)
     return table._replace(features=standardise(table.features))

@@ -12,67 +12,40 @@ from paper.published import EMBEDDED_GRID
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of every run. What changes a result is copied into the definition of the run.
-
-    Attributes
-    ----------
-    data_dir : Path
-        Folder of the sets.
-    folder : Path
-        Where records are kept.
-    quick : bool
-        Shows that everything runs, not how good it is.
-    sets : tuple of str or None
-        Sets of the tables to run; None: all.
-    clam_runs : mapping of str to int
-        Runs of ClAM under the paper's protocol, each with hyperparameters drawn from its grid.
-    published_restarts : int
-        Runs with the best hyperparameters of the paper, before those; a tenth of them at most.
-    epochs : int
-        Of a run of ClAM.
-    kmeans_restarts : mapping of str to int
-        ``n_init`` of k-means under the paper's protocol, where it is not the paper's 1000.
-    dec_intervals, dcec_intervals : mapping of str to int
-        How many of the paper's sixteen update intervals DEC and DCEC are run with, if not all.
-    dec_updates : int
-        Batches that DEC may train on.
-    dcec_updates : int
-        Batches that DCEC may train on after its autoencoder (the paper allows 20,000).
-    dcec_epochs : mapping of str to int
-        Passes in which its autoencoder is trained.
-    honest_fits : int
-        Fits of every method, for one seed of the honest protocol.
-    seeds : int
-        Seeds of the honest protocol, of ClAM's default and of the toys.
-    fewer_honest : mapping of str to (int, int)
-        Fits and seeds of the sets that are too large for so many.
-    timing_repeats : int
-        How often a timing is repeated.
-    curve_restarts : int
-        Runs behind a point of the curves of silhouettes.
-    sample_rows : int
-        At most so many rows have their silhouette taken, and are given to methods whose cost grows
-        with the square of the rows or the product of rows, clusters and features.
-    """
+    """Options of every run. What changes a result is copied into the definition of the run."""
 
     data_dir: Path = DATA
+    # Where records are kept.
     folder: Path = REPOSITORY / "paper" / "records"
+    # Shows that everything runs, not how good it is.
     quick: bool = False
+    # Sets of the tables to run; None: all.
     sets: tuple[str, ...] | None = None
+    # Runs of ClAM under the paper's protocol, each with hyperparameters drawn from its grid, and
+    # before those runs with the best hyperparameters of the paper, a tenth of them at most.
     clam_runs: Mapping[str, int] = field(default_factory=dict)
     published_restarts: int = 10
     epochs: int = 200
+    # ``n_init`` of k-means under the paper's protocol, where it is not the paper's 1000.
     kmeans_restarts: Mapping[str, int] = field(default_factory=dict)
+    # How many of the paper's sixteen update intervals DEC and DCEC are run with, if not all.
     dec_intervals: Mapping[str, int] = field(default_factory=dict)
     dcec_intervals: Mapping[str, int] = field(default_factory=dict)
+    # Batches that they may train on, DCEC after its autoencoder (the paper allows 20,000).
     dec_updates: int = EMBEDDED_GRID["updates"]
     dcec_updates: int = 600
+    # Passes in which the autoencoder is trained.
     dcec_epochs: Mapping[str, int] = field(default_factory=dict)
+    # Fits of every method for one seed of the honest protocol; seeds of it, of ClAM's default and
+    # of the toys; fits and seeds of the sets that are too large for so many.
     honest_fits: int = 25
     seeds: int = 10
     fewer_honest: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     timing_repeats: int = 3
+    # Runs behind a point of the curves of silhouettes.
     curve_restarts: int = 5
+    # At most so many rows have their silhouette taken, and are given to methods whose cost grows
+    # with the square of the rows or the product of rows, clusters and features.
     sample_rows: int = 10_000
 
     def has(self, name: str) -> bool:

@@ -138,6 +138,26 @@ def test_an_interrupted_run_goes_on_to_the_same_result(done, tmp_path, monkeypat
     assert not kept[0].exists()
 
 
+def test_records_survive_writing_and_reading(done, tmp_path):
+    records, record = (
+        Records(tmp_path),
+        found(done.folder, "partitions", "zoo", "spectral", "paper"),
+    )
+    records.put(record)
+    assert found(tmp_path, *record.key) == record
+    assert record.is_of(case_of(record.key, done))
+    assert not record.is_of(replace(record.case, definition={"fits": 3}))
+    assert found(tmp_path, *record.key._replace(seed=4)) is None
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
+    folder = tmp_path / "page.md"
+    folder.mkdir()
+    with pytest.raises(OSError, match="page"):
+        framework.write_text(folder, "text")
+    assert list(tmp_path.iterdir()) == [folder]
+
+
 def test_every_method_has_the_same_number_of_fits_in_the_honest_protocol():
     for method in METHODS.values():
         if method.name in ("clam-default", "dcec"):
@@ -347,6 +367,12 @@ def test_given_networks_keep_their_memories():
     model = networks.given_network(memories, 20.0)
     assert_allclose(model.cluster_centers_, memories, atol=1e-6)
     assert model.beta_ == pytest.approx(20.0)
+
+
+def test_arrays_survive_packing():
+    values = np.linspace(-3, 3, 24).reshape(2, 3, 4)
+    packed = json.loads(json.dumps(framework.pack_array(values)))
+    assert_allclose(framework.unpack_array(packed), values, atol=2e-3)
 
 
 # --- the page -------------------------------------------------------------------------------------

@@ -40,7 +40,3 @@ class Experiment(ABC):
     @abstractmethod
     def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
         """Do it, and give what was found as plain values."""
-
-    def expected_seconds(self, run: Run, settings: Settings) -> float:
-        """Guess what it takes on one core of the machine that the plan was made for."""
-        return 1.0

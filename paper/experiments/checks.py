@@ -31,27 +31,14 @@ _WHITE = -1.0
 
 
 class Check(NamedTuple):
-    """A partition to make.
-
-    Attributes
-    ----------
-    set, method : str
-        The cell of the paper's tables that it is to explain.
-    what : str
-        What is done, for the page.
-    partition : callable
-        Does it, with the table and the parameters.
-    parameters : dict
-        What is chosen about it.
-    smoothed : bool
-        Whether images are smoothed before they are standardised.
-    """
+    """A partition to make, for the cell of the paper's tables that it is to explain."""
 
     set: str
     method: str
     what: str
     partition: Callable[[Table, dict[str, Any]], IntArray]
     parameters: dict[str, Any]
+    # Whether images are smoothed before they are standardised.
     smoothed: bool = False
 
 
@@ -189,9 +176,6 @@ class Checks(Experiment):
             "living": living_clusters(labels),
             **{name: round(score, 5) for name, score in _scores(table, labels).items()},
         }
-
-    def expected_seconds(self, run: Run, settings: Settings) -> float:
-        return 2.0 if settings.quick else 15.0
 
 
 def _scores(table: Table, labels: IntArray) -> dict[str, float]:

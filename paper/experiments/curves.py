@@ -15,7 +15,6 @@ from amclust._space import PRESETS
 from benchmarks.framework import Unfinished
 from benchmarks.partitions import draw_seeds, living_clusters, silhouettes
 from paper import sets
-from paper.costs import FIT_SECONDS
 from paper.experiments.base import Experiment
 from paper.methods.base import Config, product
 from paper.methods.clam import CLAM
@@ -69,10 +68,6 @@ class Curves(Experiment):
             "values": [config[run.method] for config in configs],
             **found,
         }
-
-    def expected_seconds(self, run: Run, settings: Settings) -> float:
-        weight = sum(CLAM.weight(config) for config in _configs(run))
-        return weight * settings.curve_restarts * FIT_SECONDS["clam"].get(run.set, 3.0)
 
 
 def _configs(run: Run) -> list[Config]:

@@ -12,7 +12,6 @@ from benchmarks.framework import Unfinished, pack_array
 from benchmarks.partitions import living_clusters
 from benchmarks.protocol import paper_parameters
 from paper import sets
-from paper.costs import FIT_SECONDS
 from paper.experiments.base import Experiment
 from paper.methods.clam import NORMAL
 from paper.published import BEST_HYPERPARAMETERS
@@ -68,9 +67,6 @@ class Memories(Experiment):
             return {**found, "epochs": epochs, "memories": pack_array(model.recorded_memories_)}
         rows = table.features[:: max(1, len(table.features) // settings.sample_rows)]
         return {**found, "entropy": pack_array(model.entropy(rows))}
-
-    def expected_seconds(self, run: Run, settings: Settings) -> float:
-        return 12 * FIT_SECONDS["clam"].get(run.set, 3.0) * settings.epochs / 200
 
 
 def _parameters(run: Run, settings: Settings) -> dict[str, Any]:

@@ -13,7 +13,6 @@ default
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import nan
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from benchmarks.data import IntArray, Table
 from benchmarks.framework import Unfinished, pack_labels
 from benchmarks.partitions import draw_seeds, largest_share, living_clusters, silhouettes
 from paper import sets
-from paper.costs import FIT_SECONDS, SCORE_SECONDS
 from paper.experiments.base import Experiment
 from paper.methods import METHODS, PROTOCOL_METHODS
 from paper.methods.base import Config, FitError
@@ -88,12 +86,6 @@ class Partitions(Experiment):
             "features": table.features.shape[1],
             **judge.state,
         }
-
-    def expected_seconds(self, run: Run, settings: Settings) -> float:
-        configs = _configs(run, settings)
-        fit = FIT_SECONDS[run.method].get(run.set, nan)
-        weight = sum(METHODS[run.method].weight(config) for config in configs)
-        return weight * fit + len(configs) * SCORE_SECONDS.get(run.set, nan)
 
 
 class _Judge:

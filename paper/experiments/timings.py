@@ -94,10 +94,6 @@ class Timings(Experiment):
             **found,
         }
 
-    def expected_seconds(self, run: Run, settings: Settings) -> float:
-        once = {"zoo": 2, "ecoli": 3, "movement_libras": 6, "yale": 12}.get(run.set, 300)
-        return _repeats(run.set, settings) * (once if not settings.quick else once / 20)
-
 
 def _row(
     table: Table, done: Timed[IntArray], factor: float, settings: Settings

@@ -38,21 +38,12 @@ _UNIFORM_DEVIATION = 12**-0.5
 
 
 class Toy(NamedTuple):
-    """How a toy is drawn.
-
-    Attributes
-    ----------
-    stripes, rows : int
-        Clusters, and points in each.
-    length : float
-        Of a stripe, in distances between stripes: the deviation is that of a uniform one.
-    outliers : int
-        Points beyond both ends of the stripes.
-    """
+    """How a toy is drawn: so many stripes of so many rows, and outliers beyond both ends."""
 
     title: str
     stripes: int
     rows: int
+    # In distances between stripes: the deviation is that of a uniform stripe of this length.
     length: float
     outliers: int = 0
 

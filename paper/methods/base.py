@@ -49,10 +49,6 @@ class Method(ABC):
         """Give the parameters that are the same in all configurations."""
         return {}
 
-    def weight(self, config: Config) -> float:
-        """Say how many times as long as a plain fit one with this configuration takes."""
-        return 1.0
-
     @abstractmethod
     def paper_configs(self, name: str, settings: Settings) -> list[Config]:
         """Give what is tried under the paper's protocol, in this order."""

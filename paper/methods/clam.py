@@ -46,11 +46,6 @@ class ClAMMethod(Method):
         shared = {"step_size": PAPER_STEP, "n_init": 1, "early_stopping": False}
         return {**self.parameters, **shared, "max_epochs": settings.epochs}
 
-    def weight(self, config: Config) -> float:
-        """Small batches and many steps take longer; 10 steps with batches of 256 count as one."""
-        batches = {8: 1.4, 16: 1.2}.get(config["batch_size"], 1.0)
-        return batches * (0.4 + 0.06 * config["n_steps"])
-
     def paper_configs(self, name: str, settings: Settings) -> list[Config]:
         best = BEST_HYPERPARAMETERS[paper_set(name)]._asdict()
         drawn = _draw(settings.clam_runs[name], inits=("auto", "normal"))

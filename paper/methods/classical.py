@@ -48,9 +48,6 @@ class KMeansMethod(Method):
     def single_configs(self, name: str, settings: Settings) -> list[Config]:
         return product(init=KMEANS_GRID["init"], n_init=[1])
 
-    def weight(self, config: Config) -> float:
-        return config["n_init"]
-
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
         return KMeans(table.n_clusters, **config, random_state=seed).fit_predict(table.features)
 
@@ -87,10 +84,6 @@ class SpectralMethod(Method):
 
     def fixed(self, settings: Settings) -> Config:
         return {"eigen_solver": "dense"}
-
-    def weight(self, config: Config) -> float:
-        """Add what the restarts of k-means in the embedding take."""
-        return 1.0 + (0.01 * config["n_init"] if config["assign_labels"] == "kmeans" else 0.0)
 
     def paper_configs(self, name: str, settings: Settings) -> list[Config]:
         return _spectral_grid(settings.kmeans_restarts.get(name, SPECTRAL_GRID["n_init"]))

@@ -19,15 +19,7 @@ _LEVEL = 0.95
 
 
 class Effect(NamedTuple):
-    """A mean difference, and half of its confidence interval.
-
-    Attributes
-    ----------
-    mean, half_width : float
-        Of the differences; their interval is of 95 %, by Student's t.
-    pairs : int
-        How many differences there are.
-    """
+    """A mean difference of pairs, and half of its 95 % confidence interval by Student's t."""
 
     mean: float
     half_width: float

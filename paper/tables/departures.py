@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks.framework import Grid, number
 from paper import sets
@@ -20,7 +20,6 @@ UNEXPLAINED = "not looked into yet"
 TOLERANCE = 0.02
 # Where the paper's data seem to be others, a small difference says nothing.
 _OTHER_DATA = ("usps_test",)
-Numbers = dict[str, float]
 
 _OTHER_PIXELS = (
     "the paper's USPS seems to be smoothed: with every image blurred by a Gaussian of 0.75 pixels "
@@ -100,38 +99,10 @@ def finding(name: str, method: str) -> str:
     return next((FINDINGS[key] for key in keys if key in FINDINGS), UNEXPLAINED)
 
 
-class Departure(NamedTuple):
-    """A method on a set with a number that differs by more than the tolerance.
-
-    Attributes
-    ----------
-    cell : str
-        Set and method, for the page.
-    ours, paper : dict of str to float
-        The numbers that both have: silhouette, NMI, ARI.
-    living : dict of str to float or None
-        Ours of the best partition with k living clusters, where that is another.
-    found : str
-        What is known about it.
-    """
-
-    cell: str
-    ours: Numbers
-    living: Numbers | None
-    paper: Numbers
-    found: str
-
-    @property
-    def row(self) -> list[str]:
-        """Write it as a row of the list."""
-        living = _joined(self.living) if self.living else NOT_DEFINED
-        return [self.cell, _joined(self.ours), living, _joined(self.paper), self.found]
-
-
 def departures(view: View) -> Grid:
     """List them, set by set."""
-    found = [one for name in view.table_sets for m in TABLE_METHODS for one in _of(view, name, m)]
-    rows = [one.row for one in (*found, *_of_noise(view))]
+    rows = [row for name in view.table_sets for m in TABLE_METHODS for row in _of(view, name, m)]
+    rows += _of_noise(view)
     columns = ["", "ours", "ours, k living", "the paper's", "what was found out"]
     return Grid(f"Departures of more than {TOLERANCE}", columns, rows, numbers=False)
 
@@ -154,8 +125,8 @@ def checks(view: View) -> Grid:
     return Grid("What was looked into", columns, rows, numbers=False)
 
 
-def _of(view: View, name: str, method: str) -> Iterator[Departure]:
-    """Compare a cell, if both have it."""
+def _of(view: View, name: str, method: str) -> Iterator[list[str]]:
+    """Compare a method on a set, if the paper has it too, and tell what is known about it."""
     record = view.one("partitions", name, method, "paper")
     paper = {
         quantity: value
@@ -177,32 +148,32 @@ def _of(view: View, name: str, method: str) -> Iterator[Departure]:
         sentences.append(f"with all of them alive {what} with the paper's")
     else:
         sentences.append(finding(name, method))
-    yield Departure(
-        cell=f"{sets.title(name)}, {METHODS[method].title}",
-        ours={quantity: best[quantity] for quantity in paper},
-        living={quantity: other[quantity] for quantity in paper} if other else None,
-        paper=paper,
-        found="; ".join(sentences),
-    )
+    yield [
+        f"{sets.title(name)}, {METHODS[method].title}",
+        _joined(best[quantity] for quantity in paper),
+        _joined(other[quantity] for quantity in paper) if other else NOT_DEFINED,
+        _joined(paper.values()),
+        "; ".join(sentences),
+    ]
 
 
-def _of_noise(view: View) -> Iterator[Departure]:
+def _of_noise(view: View) -> Iterator[list[str]]:
     for method, paper_method in PAPER_METHODS.items():
         for toy, theirs in zip(NOISE, PAPER_NOISE[paper_method], strict=True):
             records = view.records("toys", name=toy, method=method)
             found = [record.results["silhouette"] for record in records]
             if found and abs(fmean(found) - theirs) > TOLERANCE:
                 cell = f"noise, {TOYS[toy].title}, {TOY_METHODS[method].title}"
-                ours, paper = {"silhouette": fmean(found)}, {"silhouette": theirs}
-                yield Departure(cell, ours, None, paper, finding("noise", ""))
+                ours, paper = number(fmean(found)), number(theirs)
+                yield [cell, ours, NOT_DEFINED, paper, finding("noise", "")]
 
 
-def _differ(chosen: dict[str, Any], paper: Numbers) -> bool:
+def _differ(chosen: dict[str, Any], paper: dict[str, float]) -> bool:
     return any(abs(chosen[quantity] - value) > TOLERANCE for quantity, value in paper.items())
 
 
-def _joined(numbers: Numbers) -> str:
-    return " / ".join(number(value) for value in numbers.values())
+def _joined(numbers: Iterable[float]) -> str:
+    return " / ".join(map(number, numbers))
 
 
 def _shown(value: float | None) -> str:
