@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from benchmarks.framework import number
 from paper import sets
 from paper.published import Row
 from paper.records import Record, Records, Run
 from paper.settings import Settings
 
-NOT_RUN = "not run"
+NOT_RUN, NOT_DEFINED = "not run", "—"
 
 
 class Origin(NamedTuple):
@@ -84,3 +85,8 @@ def published(table: dict[str, Row], name: str, method: str) -> float | None:
     if sets.paper_set(name) != name:
         return None
     return table[name].get(method)
+
+
+def beside_paper(ours: str, paper: float | None, digits: int = 3) -> str:
+    """Put the paper's number below ours."""
+    return ours if paper is None else f"{ours}<br>*{number(paper, digits)}*"

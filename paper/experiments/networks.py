@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -20,19 +20,27 @@ Place = tuple[float, float]
 # Memories, and a point among them.
 Drawing = tuple[tuple[Place, ...], Place]
 
+
+class Steps(NamedTuple):
+    """How far the dynamics goes."""
+
+    n_steps: int = 10
+    step_size: float = 0.1
+
+
 MEMORIES = {
     "three-memories": ((0.2, 0.35), (0.55, 0.4), (0.75, 0.8)),
     "five-memories": ((0.2, 0.25), (0.45, 0.45), (0.8, 0.2), (0.3, 0.8), (0.75, 0.7)),
 }
 _BETAS = (0.001, 0.1, 1.0, 10.0, 15.0, 20.0, 25.0, 30.0, 50.0, 100.0)
 # Of the basins: the paper's, as many steps as one step of size 1 would go.
-_BASIN_STEPS = {"n_steps": 10, "step_size": 0.1}
+_BASIN_STEPS = Steps()
 _RESOLUTION = 300
 
 # The drawing of the attractor dynamics, in units of its grid over ten.
 _DYNAMICS: Drawing = (((0.35, 0.55), (1.15, 0.35), (2.45, 0.75)), (0.8, 1.5))
 _DYNAMICS_BETA = 5.0
-_DYNAMICS_STEPS = {"n_steps": 20, "step_size": 0.25}
+_DYNAMICS_STEPS = Steps(20, 0.25)
 
 # The drawings of collective attraction. In the third as drawn, the point never falls to the first
 # memory, the farthest; with the other two moved apart, so that they cancel better, it does.
@@ -44,7 +52,7 @@ CASES: dict[str, Drawing] = {
 }
 _CASE_BETAS = tuple(np.geomspace(0.01, 100.0, 81).round(5).tolist())
 # Long enough for the dynamics to settle.
-_CASE_STEPS = {"n_steps": 1000, "step_size": 0.1}
+_CASE_STEPS = Steps(1000)
 
 
 class Networks(Experiment):
@@ -61,16 +69,15 @@ class Networks(Experiment):
 
     def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
         if run.method == "basins":
-            memories = MEMORIES[run.set]
-            steps = {**_BASIN_STEPS, "resolution": _RESOLUTION}
-            return {"memories": memories, "betas": _BETAS, **steps}
+            asked = {"memories": MEMORIES[run.set], "betas": _BETAS, **_BASIN_STEPS._asdict()}
+            return {**asked, "resolution": _RESOLUTION}
         if run.method == "dynamics":
             memories, point = _DYNAMICS
-            betas, steps = [_DYNAMICS_BETA], _DYNAMICS_STEPS
+            betas, steps = (_DYNAMICS_BETA,), _DYNAMICS_STEPS
         else:
             memories, point = CASES[run.set]
             betas, steps = _CASE_BETAS, _CASE_STEPS
-        return {"memories": memories, "point": point, "betas": betas, **steps}
+        return {"memories": memories, "point": point, "betas": betas, **steps._asdict()}
 
     def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
         if run.method == "basins":
@@ -84,7 +91,7 @@ def _basins(name: str) -> dict[str, Any]:
     points = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     elsewhere, basins = [], []
     for beta in _BETAS:
-        model = given_network(np.array(MEMORIES[name]), beta, **_BASIN_STEPS)
+        model = given_network(np.array(MEMORIES[name]), beta, _BASIN_STEPS)
         labels = model.predict(points)
         elsewhere.append(float(np.mean(labels != model.transform(points).argmin(axis=1))))
         basins.append(int(np.unique(labels).size))
@@ -94,7 +101,7 @@ def _basins(name: str) -> dict[str, Any]:
 def _dynamics() -> dict[str, Any]:
     """Follow one point, step by step."""
     memories, point = (np.array(part) for part in _DYNAMICS)
-    model = given_network(memories, _DYNAMICS_BETA, **_DYNAMICS_STEPS)
+    model = given_network(memories, _DYNAMICS_BETA, _DYNAMICS_STEPS)
     end, path = model.recall(point[None], return_trajectory=True)
     distances = np.linalg.norm(memories - end[0], axis=1)
     return {
@@ -108,7 +115,7 @@ def _attraction(name: str) -> dict[str, Any]:
     """Follow the point at every temperature: which memory does it end at, and how near?"""
     memories, point = (np.array(part) for part in CASES[name])
     ends = [
-        given_network(memories, beta, **_CASE_STEPS).recall(point[None])[0] for beta in _CASE_BETAS
+        given_network(memories, beta, _CASE_STEPS).recall(point[None])[0] for beta in _CASE_BETAS
     ]
     distances = np.linalg.norm(np.array(ends)[:, None] - memories, axis=2)
     return {
@@ -118,17 +125,15 @@ def _attraction(name: str) -> dict[str, Any]:
     }
 
 
-def given_network(
-    memories: FloatArray, beta: float, n_steps: int = 10, step_size: float = 0.1
-) -> ClAM:
+def given_network(memories: FloatArray, beta: float, steps: Steps = _BASIN_STEPS) -> ClAM:
     """Give a network with these memories: fitted to them, with steps too small to move them."""
     memories = np.asarray(memories, dtype=np.float64)
     model = ClAM(
         len(memories),
         objective="reconstruction",
         beta=beta,
-        n_steps=n_steps,
-        step_size=step_size,
+        n_steps=steps.n_steps,
+        step_size=steps.step_size,
         scale=None,
         init=memories,
         max_epochs=1,

@@ -11,7 +11,7 @@ from amclust import ClAM
 from amclust._colours import cluster_colours
 from amclust.plotting import BasinsDisplay
 from benchmarks.data import FloatArray
-from paper.experiments.networks import CASES, given_network
+from paper.experiments.networks import CASES, Steps, given_network
 from paper.records import Record
 from paper.view import View
 
@@ -29,7 +29,8 @@ def basins(view: View, name: str) -> Figure | None:
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     asked, elsewhere = record.case.definition, record.results["elsewhere"]
     for ax, beta, part in zip(figure.subplots(2, 5).flat, asked["betas"], elsewhere, strict=True):
-        model = given_network(asked["memories"], beta, asked["n_steps"], asked["step_size"])
+        steps = Steps(asked["n_steps"], asked["step_size"])
+        model = given_network(asked["memories"], beta, steps)
         BasinsDisplay.from_estimator(
             model, _SQUARE, margin=0.0, resolution=200, ax=ax, show_rows=False
         )
@@ -46,7 +47,7 @@ def dynamics(view: View) -> Figure | None:
     asked, found = record.case.definition, record.results
     memories, point = np.array(asked["memories"]), np.array(asked["point"])
     steps, step_size = asked["n_steps"], asked["step_size"]
-    model = given_network(memories, asked["betas"][0], steps, step_size)
+    model = given_network(memories, asked["betas"][0], Steps(steps, step_size))
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     one, all_steps = figure.subplots(1, 2)
     _draw_pulls(one, model, point)
@@ -63,11 +64,12 @@ def dynamics(view: View) -> Figure | None:
 
 def attraction(view: View) -> Figure | None:
     """Collective attraction: a panel a case, at a β that the record bears out."""
-    records = {name: view.one("networks", name, "attraction", "given") for name in CASES}
-    if None in records.values():
+    records = {record.key.set: record for record in view.records("networks", method="attraction")}
+    if set(records) != set(CASES):
         return None
     figure = Figure(figsize=(11, 5.2), layout="constrained")
-    for ax, (name, record) in zip(figure.subplots(2, 2).flat, records.items(), strict=True):
+    for ax, name in zip(figure.subplots(2, 2).flat, CASES, strict=True):
+        record = records[name]
         beta, end = _telling_beta(record)
         memories, point = (np.array(record.case.definition[part]) for part in ("memories", "point"))
         _draw_pulls(ax, given_network(memories, beta), point, shift=0.1)

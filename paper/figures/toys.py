@@ -21,11 +21,12 @@ _METHODS = ("kmeans", "dec", "clam-completion", "clam")
 def toys(view: View, names: Sequence[str]) -> Figure | None:
     """A row a toy: the truth and the methods, on the first drawing."""
     records = {
-        (name, method): view.one("toys", name, method, "toy", FIRST_SEED)
+        (name, method): record
         for name in names
         for method in _METHODS
+        if (record := view.one("toys", name, method, "toy", FIRST_SEED)) is not None
     }
-    if None in records.values():
+    if len(records) < len(names) * len(_METHODS):
         return None
     figure = Figure(figsize=(13, 2.3 * len(names)), layout="constrained")
     panels = figure.subplots(len(names), 1 + len(_METHODS), squeeze=False)

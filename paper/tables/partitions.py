@@ -14,8 +14,7 @@ from paper import sets
 from paper.methods import METHODS, TABLE_METHODS
 from paper.published import ARI_BETWEEN, NMI_BETWEEN, SILHOUETTES, TABLES, WINS_AND_LOSSES, Row
 from paper.records import Record
-from paper.tables.cells import NOT_DEFINED, beside_paper
-from paper.view import NOT_RUN, View, published
+from paper.view import NOT_DEFINED, NOT_RUN, View, beside_paper, published
 
 # Where no partition has a silhouette.
 _ONE_CLUSTER = "one cluster"
@@ -173,8 +172,12 @@ def _wins_and_losses(view: View, rule: str) -> list[list[str]]:
     def cell(ours: str, other: str) -> str:
         if other == ours:
             return NOT_DEFINED
-        pairs = [[view.chosen(name, m, rule) for m in (ours, other)] for name in view.table_sets]
-        scores = [[round(one["silhouette"], 3) for one in pair] for pair in pairs if all(pair)]
+        scores = [
+            (round(mine["silhouette"], 3), round(theirs["silhouette"], 3))
+            for name in view.table_sets
+            if (mine := view.chosen(name, ours, rule)) is not None
+            if (theirs := view.chosen(name, other, rule)) is not None
+        ]
         text = f"{sum(a > b for a, b in scores)}/{sum(a < b for a, b in scores)}"
         paper = WINS_AND_LOSSES[ours].get(other)
         return f"{text}<br>*{paper[0]}/{paper[1]}*" if paper and rule == "best" else text

@@ -9,8 +9,7 @@ from paper import sets
 from paper.experiments.timings import DEFAULT, KMEANS, PUBLISHED, TITLES
 from paper.published import EFFICIENCY
 from paper.records import Record
-from paper.tables.cells import NOT_DEFINED, beside_paper
-from paper.view import NOT_RUN, View
+from paper.view import NOT_DEFINED, NOT_RUN, View, beside_paper
 
 _MADE = " (made data of this shape)"
 

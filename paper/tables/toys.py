@@ -7,8 +7,7 @@ from math import nan
 from benchmarks.framework import Grid, mean_and_deviation
 from paper.experiments.toys import ELONGATED, NOISE, PAPER_METHODS, TOY_METHODS, TOYS
 from paper.published import NOISE as PAPER_NOISE
-from paper.tables.cells import beside_paper
-from paper.view import NOT_RUN, View
+from paper.view import NOT_RUN, View, beside_paper
 
 _QUANTITIES = {"silhouette": "SC", "nmi": "NMI", "ari": "ARI"}
 
