@@ -6,19 +6,19 @@ records are kept.
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_info
 
-from benchmarks.folders import FASHION_MNIST, REPOSITORY, RESULTS
+from benchmarks.folders import FASHION_MNIST
 from benchmarks.framework import (
     QUIET_LOAD,
+    Benchmark,
     Case,
     Entry,
     Grid,
@@ -28,14 +28,9 @@ from benchmarks.framework import (
     Store,
     UnavailableError,
     Unfinished,
-    add_page_options,
     amount,
-    complete,
     describe_environment,
-    guarded,
     load_average,
-    make_parser,
-    page_of,
     print_entries,
     say,
     write_text,
@@ -68,47 +63,16 @@ class Key(NamedTuple):
     section: str
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the chosen sections; 0 whether or not targets are reached, see `guarded`."""
-    return guarded(partial(_work, _parser().parse_args(arguments)))
+def cases(options: Namespace) -> list[Case[Key]]:
+    """List the sections; printed is where the numbers come from."""
+    _print_environment(environment(options), quick=options.quick)
+    return [Case(Key(name), {"quick": options.quick}) for name in options.only or SECTIONS]
 
 
-def _work(options: argparse.Namespace) -> int:
-    if options.quick and options.output == options.committed[0]:
-        # What a quick run measures must not take the place of what is on the page.
-        options.output = RESULTS / "quick" / "speed.jsonl"
-    store, page = Store(options.output, Key), page_of(options)
-    failed = False
-    if not options.page_only:
-        settings = Settings(options.data_dir, options.fashion_mnist_dir, options.quick)
-        cases = [Case(Key(name), {"quick": options.quick}) for name in options.only or SECTIONS]
-        environment = describe_environment(
-            thread_pools=[_thread_pool(pool) for pool in threadpool_info()]
-        )
-        _print_environment(environment, quick=options.quick)
-        failed = bool(
-            complete(
-                cases,
-                partial(perform, settings=settings),
-                store,
-                alone=lambda case: True,
-                environment=environment,
-                fresh=True,
-            )
-        )
-        records = [one for case in cases if (one := store.get(case)) is not None]
-        entries = [entry for record in records for entry in entries_of(record)]
-        print_entries("summary", entries, with_note=False)
-        say(f"records in {options.output}")
-    if page is not None:
-        write_page(page, store)
-        say(f"page in {page}")
-    return int(failed)
-
-
-def perform(case: Case[Key], unfinished: Unfinished, settings: Settings) -> dict[str, Any]:
+def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
     """Run one section, printing every comparison as it comes."""
     name, load = case.key.section, load_average()
+    settings = Settings(options.data_dir, options.fashion_mnist_dir, options.quick)
     entries: list[Entry] = []
     print_header(name)
     try:
@@ -129,6 +93,23 @@ def entries_of(record: Record[Key]) -> list[Entry]:
     ]
 
 
+def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
+    """Print all comparisons once more, without notes, and count the targets."""
+    records = [record for record in store.all() if record.key in keys]
+    entries = [entry for record in records for entry in entries_of(record)]
+    print_entries("summary", entries, with_note=False)
+
+
+def environment(options: Namespace) -> dict[str, Any]:
+    """Describe code and machine, with the threads of its libraries."""
+    pools = [
+        f"{pool.get('internal_api')} {pool.get('version')} {pool.get('architecture') or ''}".strip()
+        + f", {pool.get('num_threads')} threads"
+        for pool in threadpool_info()
+    ]
+    return describe_environment(thread_pools=pools)
+
+
 def _print_environment(environment: dict[str, Any], *, quick: bool) -> None:
     """Print where the numbers come from."""
     for name in ("processor", "cores", "instruction_set", "system", "python"):
@@ -142,13 +123,6 @@ def _print_environment(environment: dict[str, Any], *, quick: bool) -> None:
         say(f"thread pool      {pool}")
     if quick:
         say("QUICK RUN        few repeats, small sizes: shows that it runs, not how fast it is")
-
-
-def _thread_pool(pool: dict[str, Any]) -> str:
-    name = pool.get("internal_api") or pool.get("user_api")
-    architecture = pool.get("architecture")
-    detail = f" {pool.get('version')}" + (f" {architecture}" if architecture else "")
-    return f"{name}{detail}, {pool.get('num_threads')} threads"
 
 
 def _versions(environment: dict[str, Any]) -> str:
@@ -240,24 +214,29 @@ def _origins(records: Sequence[Record[Key]]) -> str:
     return "\n".join(["## Where the numbers come from", "", *lines])
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = make_parser(
-        "benchmarks.speed", "Measure amclust side by side with its peers, in one run."
-    )
-    parser.add_argument(
-        "--only", nargs="+", choices=tuple(SECTIONS), metavar="NAME", help=", ".join(SECTIONS)
-    )
-    parser.add_argument("--quick", action="store_true", help="few repeats, small sizes")
-    parser.add_argument(
-        "--fashion-mnist-dir",
-        type=Path,
-        default=FASHION_MNIST,
-        help="folder of the idx files (default: %(default)s)",
-    )
-    page = REPOSITORY / "docs" / "speed.md"
-    add_page_options(parser, output=RESULTS / "speed.jsonl", page=page)
-    return parser
+def add_options(parser: ArgumentParser) -> None:
+    """Add the folder of the images; a section that is asked for is always run."""
+    parser.set_defaults(fresh=True)
+    where = "folder of the idx files (default: %(default)s)"
+    parser.add_argument("--fashion-mnist-dir", type=Path, default=FASHION_MNIST, help=where)
 
+
+main = Benchmark(
+    "speed",
+    "speed.md",
+    "Measure amclust side by side with its peers, in one run.",
+    Key,
+    cases,
+    perform,
+    report,
+    write_page,
+    add_options,
+    choices={"only": tuple(SECTIONS)},
+    jobs=False,
+    quick=True,
+    alone=lambda case: True,
+    environment=environment,
+).main
 
 if __name__ == "__main__":
     raise SystemExit(main())
