@@ -116,6 +116,8 @@ def test_the_api_page_lists_nothing_else():
 def test_a_page_of_results_is_what_its_command_writes(module, page, tmp_path):
     if module in ("benchmarks.deep.__main__", "paper.cli"):
         pytest.importorskip("torch")
+    if not (ROOT / "benchmarks" / "results").is_dir():
+        pytest.skip("the source distribution has no records")
     copy = tmp_path / page
     copy.write_bytes((DOCS / page).read_bytes())
     assert importlib.import_module(module).main(["--page-only", "--page", str(copy)]) == 0
