@@ -1,4 +1,4 @@
-"""k-POD, k-means for data with missing entries: the peer of training with holes."""
+"""k-POD, k-means for data with missing entries: the peer of training with missing values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KPod(NamedTuple):
     centers : ndarray of shape (n_clusters, n_features)
         Centroids.
     completed : ndarray of shape (n_samples, n_features)
-        The data with its holes filled from the centroid of the row's cluster.
+        The data with missing values filled from the centroid of the row's cluster.
     loss : float
         Sum of squared distances to the centroids over the observed entries.
     n_iter : int
@@ -50,7 +50,7 @@ def k_pod(
     """Cluster rows with missing entries by k-POD [1]_.
 
     Missing entries start at the feature's observed mean. Then k-means on the filled data and
-    refilling the holes from the assigned centroids take turns until no assignment changes.
+    refilling the missing values from the assigned centroids take turns until no assignment changes.
     k-means continues from the centroids it has, the first time from k-means++. Of ``n_init``
     restarts the one with the lowest sum of squares over the observed entries is kept.
 
@@ -66,7 +66,7 @@ def k_pod(
         Most rounds in a restart.
     stop : {"assignments", "loss"}, default="assignments"
         When a restart ends: as soon as no assignment changes, as in the authors' program, or
-        when the loss has settled. The first leaves some of the initial mean in the holes.
+        when the loss has settled. The first leaves some of the initial mean in the missing values.
     random_state : int, default=0
         Seed; the same seed gives the same result.
 
@@ -117,7 +117,7 @@ def _iterate(current: KPod, missing: BoolArray, max_iter: int, stop: Stop) -> KP
 
 
 def _round(filled: FloatArray, missing: BoolArray, k_means: KMeans) -> KPod:
-    """Cluster filled data, then refill every hole from the assigned centroid."""
+    """Cluster filled data, then refill every missing value from the assigned centroid."""
     k_means.fit(filled)
     assigned = k_means.cluster_centers_[k_means.labels_]
     loss = float(np.square((filled - assigned)[~missing]).sum())

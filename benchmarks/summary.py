@@ -7,21 +7,19 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from benchmarks.framework import Record, unpack_labels
+from benchmarks.framework import Record, mean_and_deviation, unpack_labels
 from benchmarks.partitions import stability
 
 
 class Measure(NamedTuple):
-    """A quantity of a record, and how it is shown."""
+    """A quantity of a record, by its name among the results or computed, and how it is shown."""
 
     title: str
-    value: Callable[[Record[Any]], float]
+    of: str | Callable[[Record[Any]], float]
     digits: int = 3
 
-
-def result(name: str) -> Callable[[Record[Any]], float]:
-    """Give what reads one of the results."""
-    return lambda record: record.number(name)
+    def __call__(self, record: Record[Any]) -> float:
+        return record.number(self.of) if isinstance(self.of, str) else self.of(record)
 
 
 class Series:
@@ -34,11 +32,6 @@ class Series:
         return bool(self.records)
 
     @property
-    def seeds(self) -> list[int]:
-        """The seeds there are."""
-        return list(self.records)
-
-    @property
     def has_all_clusters(self) -> bool:
         """Whether no partition has an empty cluster."""
         found = (record.results for record in self.records.values())
@@ -49,14 +42,19 @@ class Series:
         """Mean adjusted Rand index between the partitions of different seeds."""
         return stability([unpack_labels(one.results["labels"]) for one in self.records.values()])
 
-    def values(self, measure: Measure | str) -> list[float]:
-        """Give a quantity for every seed: a measure, or a result by its name."""
-        value = result(measure) if isinstance(measure, str) else measure.value
-        return [value(record) for record in self.records.values()]
+    def values(self, measure: Callable[[Record[Any]], float]) -> list[float]:
+        """Give a quantity for every seed."""
+        return [measure(record) for record in self.records.values()]
 
-    def mean(self, measure: Measure | str) -> float:
-        """Give the mean of a quantity over the seeds; stability is one already."""
-        return self.stability if measure == "stability" else fmean(self.values(measure))
+    def mean(self, quantity: str) -> float:
+        """Give the mean of a result over the seeds, or the stability."""
+        return (
+            self.stability if quantity == "stability" else fmean(self.values(Measure("", quantity)))
+        )
+
+    def show(self, measure: Measure) -> str:
+        """Write mean ± standard deviation over the seeds."""
+        return mean_and_deviation(self.values(measure), measure.digits)
 
     def over(self, seeds: Iterable[int]) -> Series:
         """Give the part with these seeds."""

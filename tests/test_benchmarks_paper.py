@@ -26,7 +26,6 @@ from paper.experiments import EXPERIMENTS, case_of, is_alone, networks, perform,
 from paper.experiments.toys import TOY_METHODS
 from paper.figures import FIGURES
 from paper.methods import METHODS
-from paper.page import page_text
 from paper.records import Records, Run
 from paper.settings import FULL, QUICK
 from paper.tables import ablations
@@ -35,6 +34,10 @@ from paper.view import NOT_RUN, View
 
 # Of the made set in the place of zoo.
 pytestmark = pytest.mark.filterwarnings("ignore:.*not the published data:UserWarning")
+
+needs_records = pytest.mark.skipif(
+    not FULL.folder.is_dir(), reason="the source distribution has no records"
+)
 
 # --- runs -----------------------------------------------------------------------------------------
 
@@ -138,18 +141,6 @@ def test_an_interrupted_run_goes_on_to_the_same_result(done, tmp_path, monkeypat
     assert not kept[0].exists()
 
 
-def test_records_survive_writing_and_reading(done, tmp_path):
-    records, record = (
-        Records(tmp_path),
-        found(done.folder, "partitions", "zoo", "spectral", "paper"),
-    )
-    records.put(record)
-    assert found(tmp_path, *record.key) == record
-    assert record.is_of(case_of(record.key, done))
-    assert not record.is_of(replace(record.case, definition={"fits": 3}))
-    assert found(tmp_path, *record.key._replace(seed=4)) is None
-
-
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
     folder = tmp_path / "page.md"
     folder.mkdir()
@@ -200,26 +191,13 @@ def test_spectral_clustering_is_that_of_scikit_learn(done):
         assert adjusted_rand_score(ours, theirs) == 1.0
 
 
-def bad_lines(line):
-    """Give lines that are no record, made of a good one."""
-    values = json.loads(line)
-    elsewhere = values | {"case": values["case"] | {"experiment": "toys"}}
-    return {
-        "truncated": line[: len(line) // 2],
-        "a list": b"[]",
-        "without keys": b'{"case": {}}',
-        "not UTF-8": b"\xff\xfe{}",
-        "of another experiment": json.dumps(elsewhere).encode(),
-        "of no environment": json.dumps(values | {"environment": "12345678"}).encode(),
-    }
-
-
-@pytest.mark.parametrize("bad", list(bad_lines(b'{"case": {}}')))
+@pytest.mark.parametrize("bad", ["truncated", "of another experiment"])
 def test_a_line_that_is_no_record_counts_as_missing(done, tmp_path, capsys, bad):
-    lines = (done.folder / "partitions.jsonl").read_bytes().split(b"\n")
-    lines[3] = bad_lines(lines[3])[bad]
+    lines = (done.folder / "partitions.jsonl").read_text().splitlines()
+    truncated, elsewhere = lines[3][:-20], lines[3].replace('"partitions"', '"toys"', 1)
+    lines[3] = truncated if bad == "truncated" else elsewhere
     path = tmp_path / "partitions.jsonl"
-    path.write_bytes(b"\n".join(lines))
+    path.write_text("\n".join(lines))
     runs, settings = partition_runs(done), replace(done, folder=tmp_path)
     (lost,) = missing(runs, settings)
     assert lost == sorted(runs)[2]  # below the line of the environment
@@ -369,12 +347,6 @@ def test_given_networks_keep_their_memories():
     assert model.beta_ == pytest.approx(20.0)
 
 
-def test_arrays_survive_packing():
-    values = np.linspace(-3, 3, 24).reshape(2, 3, 4)
-    packed = json.loads(json.dumps(framework.pack_array(values)))
-    assert_allclose(framework.unpack_array(packed), values, atol=2e-3)
-
-
 # --- the page -------------------------------------------------------------------------------------
 
 
@@ -414,12 +386,10 @@ def test_every_table_and_figure_names_a_command_that_runs_something(tmp_path, ca
         assert not re.search("^0 of", capsys.readouterr().out, re.MULTILINE), command
 
 
-def test_the_page_in_the_documentation_is_that_of_the_records():
-    assert page_text(View(FULL)) == PAGE.read_text(encoding="utf-8")
-
-
+@needs_records
 def test_the_page_in_the_documentation_has_no_gap():
-    assert len(list(View(FULL).all())) == 955
+    runs = {run for one in EXPERIMENTS.values() for run in one.runs(FULL)}
+    assert {record.key for record in View(FULL).all()} >= runs
     page = PAGE.read_text(encoding="utf-8")
     assert NOT_RUN not in page.lower()
     assert UNEXPLAINED not in page
@@ -428,6 +398,7 @@ def test_the_page_in_the_documentation_has_no_gap():
     assert all((PAGE.parent / picture).is_file() for picture in pictures)
 
 
+@needs_records
 def test_every_cell_of_the_page_is_traced_to_a_commit():
     commits = {record.environment["commit"] for record in View(FULL).all()}
     assert commits

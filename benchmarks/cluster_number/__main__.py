@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Sequence
-from functools import partial
+from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
-from benchmarks.cluster_number.cases import GROUPS, Key, make_cases, perform
+from benchmarks.cluster_number.cases import GROUPS, Key, cases, perform
 from benchmarks.cluster_number.sets import TABLES
 from benchmarks.cluster_number.ways import WAYS
-from benchmarks.folders import REPOSITORY, RESULTS
-from benchmarks.framework import (
-    Grid,
-    Record,
-    Store,
-    add_page_options,
-    add_run_options,
-    complete,
-    count,
-    guarded,
-    make_parser,
-    page_of,
-    replace_between,
-    say,
-)
+from benchmarks.framework import Benchmark, Grid, Record, Store, count, replace_between, say
 
 TABLE_MARKS = ("<!-- the table of python -m benchmarks.cluster_number -->", "<!-- its end -->")
 STEADINESS_MARKS = ("<!-- other seeds and rows -->", "<!-- their end -->")
@@ -65,22 +51,19 @@ def _right(sets: Iterable[dict[str, Record[Key]]], way: str) -> str:
     return f"{right} of {len(results)}"
 
 
-def print_answers(store: Store[Key]) -> None:
-    """Print the tables, how close the answers are, and what they take."""
+def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
+    """Print how close the answers are and what they take, and the tables of the page."""
     rows = []
     for group, title in GROUPS.items():
         for way in WAYS:
             records = [found[way] for found in records_of(store, group).values() if way in found]
-            errors = np.array([abs(r.results["found"] - r.results["n_clusters"]) for r in records])
-            seconds = np.mean([record.seconds for record in records]) if records else np.nan
-            shares = (f"{np.mean(errors <= most):.1%}" if records else "-" for most in (0, 1))
-            rows.append([f"{title}, {way}", *shares, f"{seconds:.2f}"])
-    for grid in (
-        Grid("share of answers", ["", "exact", "within one", "seconds"], rows),
-        table(store),
-    ):
-        say(grid.as_text())
-        say()
+            errors = [abs(r.results["found"] - r.results["n_clusters"]) for r in records]
+            if records:
+                shares = [f"{np.mean(np.array(errors) <= most):.1%}" for most in (0, 1)]
+                seconds = f"{np.mean([record.seconds for record in records]):.2f}"
+                rows.append([f"{title}, {way}", *shares, seconds])
+    say(Grid("share of answers", ["", "exact", "within one", "seconds"], rows).as_text())
+    say(table(store).as_text())
     say(steadiness_lines(store))
     for name, found in records_of(store, "cost").items():
         say(f"{name}: {found['amclust'].seconds:.2f} s")
@@ -94,40 +77,27 @@ def steadiness_lines(store: Store[Key]) -> str:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare the ways, and write what is recorded into the page; see `guarded` for the code."""
-    parser = make_parser(
-        "benchmarks.cluster_number",
-        "Compare ClAM's estimate of the number of clusters with other ways to tell.",
-    )
-    add_run_options(parser, choices={"ways": tuple(WAYS)})
-    parser.add_argument("--repeats", type=count, default=6, help="of the targets (default: 6)")
-    page = REPOSITORY / "docs" / "number_of_clusters.md"
-    add_page_options(parser, output=RESULTS / "cluster_number.jsonl", page=page)
-    return guarded(partial(_work, parser.parse_args(arguments)))
+def write_page(path: Path, store: Store[Key]) -> None:
+    """Put the tables between the marks of a page."""
+    replace_between(path, TABLE_MARKS, table(store).as_markdown())
+    replace_between(path, STEADINESS_MARKS, steadiness_lines(store))
 
 
-def _work(options: argparse.Namespace) -> int:
-    store, page = Store(options.output, Key), page_of(options)
-    failed = False
-    if not options.page_only:
-        failed = bool(
-            complete(
-                make_cases(options.ways or tuple(WAYS), options.repeats, options.data_dir),
-                partial(perform, data_dir=options.data_dir),
-                store,
-                jobs=options.jobs,
-                alone=lambda case: case.key.group == "cost",
-                fresh=options.fresh,
-            )
-        )
-        print_answers(store)
-    if page is not None:
-        replace_between(page, TABLE_MARKS, table(store).as_markdown())
-        replace_between(page, STEADINESS_MARKS, steadiness_lines(store))
-        say(f"page in {page}")
-    return int(failed)
-
+main = Benchmark(
+    "cluster_number",
+    "number_of_clusters.md",
+    "Compare ClAM's estimate of the number of clusters with other ways to tell.",
+    Key,
+    cases,
+    perform,
+    report,
+    write_page,
+    lambda parser: parser.add_argument(
+        "--repeats", type=count, default=6, help="of the targets (default: 6)"
+    ),
+    choices={"ways": tuple(WAYS)},
+    alone=lambda case: case.key.group == "cost",
+).main
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from pathlib import Path
+from argparse import Namespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,32 +36,33 @@ COSTS: dict[str, tuple[Any, int]] = {
 }
 
 
-def make_cases(ways: Sequence[str], repeats: int, data_dir: Path) -> list[Case[Key]]:
-    """List what is asked of these ways; ClAM's estimate is also repeated and timed."""
+def cases(options: Namespace) -> list[Case[Key]]:
+    """List what is asked of the ways; ClAM's estimate is also repeated and timed."""
+    ways = options.ways or tuple(WAYS)
     cases = [
         Case(Key(group, name, way), {"seed": 0})
         for group in GROUPS
-        for name in sets_of(group, data_dir)
+        for name in sets_of(group, options.data_dir)
         for way in ways
     ]
     if "amclust" in ways:
-        targets = [name for name in sets_of("real", data_dir) if name.startswith(TARGETS)]
-        repeated = {"repeats": repeats}
+        real, repeated = sets_of("real", options.data_dir), {"repeats": options.repeats}
+        targets = [name for name in real if name.startswith(TARGETS)]
         cases += [Case(Key("steadiness", name, "amclust"), repeated) for name in targets]
         cases += [Case(Key("cost", name, "amclust")) for name in COSTS]
     return cases
 
 
-def perform(case: Case[Key], unfinished: Unfinished, data_dir: Path) -> dict[str, Any]:
+def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
     """Ask a way about a set, and time it."""
     group, name, way = case.key
     if group == "cost":
         unfinished.seconds = cost(*COSTS[name])
         return {}
     if group == "steadiness":
-        rows = sets_of("real", data_dir)[name].draw()
+        rows = sets_of("real", options.data_dir)[name].draw()
         return {"found": steadiness(rows, case.definition["repeats"])}
-    one = sets_of(group, data_dir)[name]
+    one = sets_of(group, options.data_dir)[name]
     rows = one.draw()
     start = time.perf_counter()
     found = int(WAYS[way](rows, case.definition["seed"]))

@@ -1,33 +1,25 @@
-"""``python -m benchmarks.deep``: run the cases that are missing, print, write the page."""
+"""``python -m benchmarks.deep``: DeepClAM beside its peers, from the same autoencoders."""
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Sequence
-from functools import partial
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import torch
 
-from benchmarks.deep.cases import Key, make_case, perform
+from benchmarks.deep import cases as deep
+from benchmarks.deep.cases import Key
 from benchmarks.deep.methods import METHODS
-from benchmarks.deep.pretrained import Shelf
 from benchmarks.deep.sets import DEFAULT_SETS, SETS
-from benchmarks.deep.settings import AUTOENCODERS, FULL, QUICK, Settings
+from benchmarks.deep.settings import AUTOENCODERS
 from benchmarks.deep.summary import SCORES, Summary, target_lines
-from benchmarks.folders import REPOSITORY, RESULTS
 from benchmarks.framework import (
+    Benchmark,
     Case,
     Record,
     Store,
-    add_page_options,
-    add_run_options,
-    complete,
     describe_environment,
-    guarded,
-    make_parser,
-    page_of,
     print_entries,
     replace_between,
     say,
@@ -35,77 +27,36 @@ from benchmarks.framework import (
 
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "amclust-benchmarks"
 MARKS = ("<!-- the tables of python -m benchmarks.deep -->", "<!-- their end -->")
+_CONVOLUTIONAL = (
+    "**USPS, all from the same convolutional autoencoder** "
+    "(`--autoencoder convolutional --methods kmeans dcec graph deepclam`)"
+)
 # Set, autoencoder for all methods that can have it, and what stands above the table.
 _TABLES = (
     ("usps", "mlp", "**USPS**"),
     ("fashion_mnist", "mlp", "**Fashion-MNIST, 10,000 images**"),
-    (
-        "usps",
-        "convolutional",
-        (
-            "**USPS, all from the same convolutional autoencoder** "
-            "(`--autoencoder convolutional --methods kmeans dcec graph deepclam`)"
-        ),
-    ),
+    ("usps", "convolutional", _CONVOLUTIONAL),
     ("fashion_mnist", "convolutional", "**Fashion-MNIST, the same**"),
     ("digits", "mlp", "**digits** (`--sets digits --methods kmeans dec idec graph deepclam`)"),
 )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Complete the chosen cases, print the tables and the targets; see `guarded` for the code."""
-    options = _parser().parse_args(arguments)
-    options.sets = options.sets or DEFAULT_SETS
-    options.methods = [name for name in METHODS if name in (options.methods or METHODS)]
-    if options.quick and options.output == options.committed[0]:
-        # A quick run has other settings, so it must not take the place of a full one.
-        options.output = options.cache / "quick.jsonl"
-    threads = torch.get_num_threads()
-    torch.set_num_threads(options.threads)
-    try:
-        return guarded(partial(_work, options))
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _work(options: argparse.Namespace) -> int:
-    store, page = Store(options.output, Key), page_of(options)
-    failed = False
-    if not options.page_only:
-        settings = QUICK if options.quick else FULL
-        cases = _cases(options, settings)
-        shelf = Shelf(options.cache, say)
-        failed = bool(
-            complete(
-                cases,
-                partial(perform, settings=settings, data_dir=options.data_dir, shelf=shelf),
-                store,
-                alone=lambda case: True,  # torch has the threads that it was given
-                environment=describe_environment(threads=options.threads),
-                fresh=options.fresh,
-                tell=_tell,
-            )
-        )
-        _report(store, {case.key for case in cases}, options)
-        say(f"records in {options.output}")
-    if page is not None:
-        write_page(page, store)
-        say(f"page in {page}")
-    return int(failed)
-
-
-def _cases(options: argparse.Namespace, settings: Settings) -> list[Case[Key]]:
+def cases(options: Namespace) -> list[Case[Key]]:
     """List the cases, a seed and a set after the other, so that all methods of one come early."""
+    torch.set_num_threads(options.threads)
+    settings = deep.QUICK if options.quick else deep.FULL
     return [
-        make_case(Key(name, METHODS[method].kind(options.autoencoder), method, seed), settings)
+        deep.make_case(Key(name, METHODS[method].kind(options.autoencoder), method, seed), settings)
         for seed in options.seeds
         for name in SETS
-        for method in options.methods
-        if name in options.sets
+        if name in (options.sets or DEFAULT_SETS)
+        for method in METHODS
+        if method in (options.methods or METHODS)
     ]
 
 
-def _tell(record: Record[Key]) -> str:
+def tell(record: Record[Key]) -> str:
+    """Say what a line of the log says."""
     found = record.results
     return (
         f"NMI {found['nmi']:.4f}  accuracy {found['accuracy']:.4f}  ARI {found['ari']:.4f}  "
@@ -115,10 +66,10 @@ def _tell(record: Record[Key]) -> str:
     )
 
 
-def _report(store: Store[Key], keys: set[Key], options: argparse.Namespace) -> None:
+def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
     """Print the tables and the targets of what was chosen."""
     records = [record for record in store.all() if record.key in keys]
-    summary = Summary(records, options.sets, options.methods, options.autoencoder)
+    summary = Summary(records, SETS, tuple(METHODS), options.autoencoder)
     for name in summary.sets:
         say()
         say(summary.grid(name).as_text())
@@ -135,14 +86,8 @@ def write_page(path: Path, store: Store[Key]) -> None:
     replace_between(path, MARKS, "\n\n".join(parts))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = make_parser(
-        "benchmarks.deep",
-        "Compare DeepClAM with its peers, all from the same pre-trained autoencoders. Only cases "
-        "without a record are run.",
-    )
-    choices = {"sets": SETS, "methods": tuple(METHODS)}
-    add_run_options(parser, choices=choices, seeds=3, jobs=False, quick=True)
+def add_options(parser: ArgumentParser) -> None:
+    """Choose autoencoder, threads and the folder of what is pre-trained."""
     parser.add_argument(
         "--autoencoder",
         choices=AUTOENCODERS,
@@ -150,16 +95,29 @@ def _parser() -> argparse.ArgumentParser:
         help="for all methods but DCEC, which has a convolutional one (default: mlp)",
     )
     parser.add_argument("--threads", type=int, default=2, help="of torch (default: 2)")
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        default=_CACHE,
-        help="folder of the pre-trained autoencoders (default: %(default)s)",
-    )
-    page = REPOSITORY / "docs" / "deep.md"
-    add_page_options(parser, output=RESULTS / "deep.jsonl", page=page)
-    return parser
+    where = "folder of the pre-trained autoencoders (default: %(default)s)"
+    parser.add_argument("--cache", type=Path, default=_CACHE, help=where)
 
+
+main = Benchmark(
+    "deep",
+    "deep.md",
+    "Compare DeepClAM with its peers, all from the same pre-trained autoencoders. Only cases "
+    "without a record are run.",
+    Key,
+    cases,
+    deep.perform,
+    report,
+    write_page,
+    add_options,
+    choices={"sets": SETS, "methods": tuple(METHODS)},
+    seeds=3,
+    jobs=False,
+    quick=True,
+    alone=lambda case: True,  # torch has the threads that it was given
+    tell=tell,
+    environment=lambda options: describe_environment(threads=options.threads),
+).main
 
 if __name__ == "__main__":
     raise SystemExit(main())

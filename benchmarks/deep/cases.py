@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from pathlib import Path
+from argparse import Namespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +18,8 @@ from benchmarks.data import IntArray
 from benchmarks.deep.methods import METHODS
 from benchmarks.deep.pretrained import Shelf
 from benchmarks.deep.sets import load_set
-from benchmarks.deep.settings import Settings
-from benchmarks.framework import Case, Unfinished, pack_labels
+from benchmarks.deep.settings import FULL, QUICK, Settings
+from benchmarks.framework import Case, Unfinished, pack_labels, say
 from benchmarks.partitions import living_clusters, silhouettes
 
 _DIGITS = 6
@@ -41,19 +41,17 @@ def make_case(key: Key, settings: Settings) -> Case[Key]:
     return Case(key, {"settings": values, "parameters": parameters})
 
 
-def perform(
-    case: Case[Key], unfinished: Unfinished, settings: Settings, data_dir: Path, shelf: Shelf
-) -> dict[str, Any]:
+def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
     """Take the pre-trained autoencoder from the shelf, run the method on a copy, and score.
 
     Seconds are those of the method, without pre-training. ``silhouette`` is of the encoder's latent
     space, ``silhouette_recalled`` where the method's dynamics carries its rows (NaN where it has
     none); reconstructions are the mean squared error of decoder(encoder(x)).
     """
-    key = case.key
-    images = load_set(key.set, data_dir, settings.rows)
+    key, settings = case.key, QUICK if options.quick else FULL
+    images = load_set(key.set, options.data_dir, settings.rows)
     X = torch.from_numpy(images.features)
-    pretrained = shelf.pretrained(key.autoencoder, images, key.seed, settings)
+    pretrained = Shelf(options.cache, say).pretrained(key.autoencoder, images, key.seed, settings)
     start = time.perf_counter()
     fitted = METHODS[key.method].fit(pretrained.copy(), X, images.n_clusters, key.seed, settings)
     unfinished.seconds = time.perf_counter() - start

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
 
 from benchmarks.deep.cases import Key
 from benchmarks.deep.methods import DCEC, DEC, DEEP_CLAM, K_MEANS, METHODS
-from benchmarks.framework import Grid, Line, Record, Target, mean_and_deviation
-from benchmarks.summary import Measure, Series, by_set_and_method, result
+from benchmarks.framework import Grid, Line, Record, Target
+from benchmarks.summary import Measure, Series, by_set_and_method
 
-NMI = Measure("NMI", result("nmi"))
-ACCURACY = Measure("accuracy", result("accuracy"))
+NMI = Measure("NMI", "nmi")
+ACCURACY = Measure("accuracy", "accuracy")
 RATIO = Measure(
     "loss ratio",
     lambda record: record.number("reconstruction") / record.number("reconstruction_before"),
@@ -19,17 +20,17 @@ RATIO = Measure(
 SCORES = (
     NMI,
     ACCURACY,
-    Measure("ARI", result("ari")),
-    Measure("silhouette", result("silhouette")),
-    Measure("recalled", result("silhouette_recalled")),
+    Measure("ARI", "ari"),
+    Measure("silhouette", "silhouette"),
+    Measure("recalled", "silhouette_recalled"),
     RATIO,
 )
 MEASURES = (
     *SCORES,
-    Measure("loss before", result("reconstruction_before"), 4),
-    Measure("loss after", result("reconstruction"), 4),
-    Measure("clusters", result("living"), 1),
-    Measure("batches", result("updates"), 0),
+    Measure("loss before", "reconstruction_before", 4),
+    Measure("loss after", "reconstruction", 4),
+    Measure("clusters", "living", 1),
+    Measure("batches", "updates", 0),
     Measure("seconds", lambda record: record.seconds, 0),
 )
 PEERS = (K_MEANS, DEC, DCEC)
@@ -38,17 +39,7 @@ MIN_SEEDS = 3
 
 
 class Summary:
-    """Records by set and method, in the order in which they are shown.
-
-    Parameters
-    ----------
-    records : iterable of Record
-        What there is; those of other autoencoders than the chosen or a method's own are left out.
-    sets, methods : sequence of str
-        What is shown, where there are records.
-    autoencoder : str
-        The kind that was chosen for all; methods that got another are marked.
-    """
+    """Records by set and method, of the autoencoder that was chosen for all or a method's own."""
 
     def __init__(
         self,
@@ -75,15 +66,14 @@ class Summary:
         for method in self.methods:
             series = self[name, method]
             if series:
-                cells = (mean_and_deviation(series.values(one), one.digits) for one in measures)
-                rows.append([self.title(method), *cells])
+                rows.append([self.title(method), *map(series.show, measures)])
         columns = ["", *(measure.title for measure in measures)]
         return Grid(f"{name}, {self.autoencoder} autoencoder", columns, rows)
 
-    def title(self, method: str) -> str:
+    def title(self, method: str, suffix: str = " ({})") -> str:
         """Name a method, and its autoencoder where that is its own."""
         kind = METHODS[method].kind(self.autoencoder)
-        return METHODS[method].title + ("" if kind == self.autoencoder else f" ({kind})")
+        return METHODS[method].title + ("" if kind == self.autoencoder else suffix.format(kind))
 
 
 def target_lines(summary: Summary) -> Iterator[Line]:
@@ -97,51 +87,36 @@ def target_lines(summary: Summary) -> Iterator[Line]:
             continue
         for measure in (NMI, ACCURACY):
             for peer in PEERS:
-                seeds = [seed for seed in summary[name, peer].seeds if seed in ours.seeds]
+                theirs = summary[name, peer]
+                seeds = [seed for seed in theirs.records if seed in ours.records]
                 if seeds:
-                    pair = ours.over(seeds), summary[name, peer].over(seeds)
-                    yield _against_peer(name, measure, _peer_title(summary, peer), *pair)
-        yield _reconstruction(name, ours)
-
-
-def _peer_title(summary: Summary, peer: str) -> str:
-    kind = METHODS[peer].kind(summary.autoencoder)
-    other = "" if kind == summary.autoencoder else f" on its {kind} autoencoder"
-    return METHODS[peer].title + other
-
-
-def _against_peer(name: str, measure: Measure, title: str, ours: Series, peer: Series) -> Line:
-    note = _note(ours)
-    return Line(
-        what=f"{name}: {measure.title}",
-        ours=ours.mean(measure),
-        peer=peer.mean(measure),
-        peer_name=title,
-        value=ours.mean(measure) - peer.mean(measure),
-        ratio=math.nan,
-        target=Target("gain", ">", 0.0),
-        valid=not note,
-        note=note,
-    )
-
-
-def _reconstruction(name: str, ours: Series) -> Line:
-    note = _note(ours)
-    return Line(
-        what=f"{name}: reconstruction over pre-training's",
-        ours=ours.mean(RATIO),
-        peer=math.nan,
-        peer_name="",
-        value=ours.mean(RATIO),
-        target=Target("ratio", "<=", MAX_RATIO),
-        ratio=ours.mean(RATIO),
-        valid=not note,
-        note=note,
-    )
+                    note = _note(ours.over(seeds))
+                    yield Line.of_means(
+                        f"{name}: {measure.title}",
+                        ours.over(seeds).values(measure),
+                        theirs.over(seeds).values(measure),
+                        peer_name=summary.title(peer, " on its {} autoencoder"),
+                        ratio=math.nan,
+                        target=Target("gain", ">", 0.0),
+                        valid=not note,
+                        note=note,
+                    )
+        ratio, note = fmean(ours.values(RATIO)), _note(ours)
+        yield Line(
+            what=f"{name}: reconstruction over pre-training's",
+            ours=ratio,
+            peer=math.nan,
+            peer_name="",
+            value=ratio,
+            target=Target("ratio", "<=", MAX_RATIO),
+            ratio=ratio,
+            valid=not note,
+            note=note,
+        )
 
 
 def _note(ours: Series) -> str:
     """Say why a comparison does not count, or nothing."""
-    if len(ours.seeds) < MIN_SEEDS:
-        return f"{len(ours.seeds)} seeds of at least {MIN_SEEDS}"
+    if len(ours.records) < MIN_SEEDS:
+        return f"{len(ours.records)} seeds of at least {MIN_SEEDS}"
     return "" if ours.has_all_clusters else "some of DeepClAM's partitions have empty clusters"

@@ -19,18 +19,18 @@ A benchmark lists its `Case` s, says how one is performed, and writes tables of 
 [1, 2]
 
 ``complete`` runs only what the store has not, or has with another definition or of other data; a
-killed process loses nothing that was done.
+killed process loses nothing that was done. `Benchmark` makes a command of all that.
 """
 
+# ruff: noqa: F401
 from benchmarks.framework.cases import Case, Key, Record
 from benchmarks.framework.command import (
+    Benchmark,
     RefusedError,
-    add_page_options,
     add_run_options,
     count,
     guarded,
     make_parser,
-    page_of,
 )
 from benchmarks.framework.environment import (
     QUIET_LOAD,
@@ -60,53 +60,3 @@ from benchmarks.framework.values import (
     unpack_array,
     unpack_labels,
 )
-
-__all__ = [
-    "QUIET_LOAD",
-    "Case",
-    "Entry",
-    "Failure",
-    "Grid",
-    "Key",
-    "Line",
-    "Record",
-    "RefusedError",
-    "Skipped",
-    "Store",
-    "Target",
-    "Timed",
-    "UnavailableError",
-    "Unfinished",
-    "add_page_options",
-    "add_run_options",
-    "amount",
-    "complete",
-    "count",
-    "describe_environment",
-    "describe_error",
-    "execute",
-    "guarded",
-    "interleave",
-    "line_cells",
-    "load_average",
-    "make_parser",
-    "mean_and_deviation",
-    "median_ratio",
-    "number",
-    "optional_module",
-    "pack_array",
-    "pack_labels",
-    "page_of",
-    "plain",
-    "print_entries",
-    "replace_between",
-    "say",
-    "seconds_of",
-    "short_hash",
-    "signed",
-    "timed",
-    "unpack_array",
-    "unpack_labels",
-    "warn_once",
-    "write_text",
-]

@@ -1,4 +1,4 @@
-"""The command line that all benchmarks share: ``python -m benchmarks.NAME``."""
+"""A benchmark as a command: ``python -m benchmarks.NAME``, with the same options for all."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import argparse
 import signal
 import textwrap
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, Generic, NoReturn
 
-from benchmarks.folders import DATA
-from benchmarks.framework.environment import UnavailableError
+from benchmarks.folders import DATA, REPOSITORY, RESULTS
+from benchmarks.framework.cases import Case, K, Record
+from benchmarks.framework.environment import UnavailableError, describe_environment
 from benchmarks.framework.printing import describe_error, say
+from benchmarks.framework.running import Failure, complete, execute
+from benchmarks.framework.store import Store
 
 FAILED, REFUSED, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 
@@ -26,19 +31,144 @@ class TerminatedError(KeyboardInterrupt):
     """SIGTERM came."""
 
 
+@dataclass(frozen=True)
+class Benchmark(Generic[K]):
+    """What ``python -m benchmarks.NAME`` does: run what is missing, print, write the page.
+
+    Attributes
+    ----------
+    name, page : str
+        The records are in ``benchmarks/results/NAME.jsonl``, the page in ``docs/PAGE``.
+    description : str
+        What ``--help`` says.
+    key : type
+        The NamedTuple that names a case.
+    cases : callable
+        Lists the cases, from the options of the command line.
+    perform : callable
+        Called with a case, its `Unfinished` and the options; gives the results.
+    report : callable
+        Prints what is in the store, for the keys that were chosen, from the options.
+    write_page : callable
+        Writes a page from the store, given its path.
+    add_options : callable
+        Adds more options to the parser.
+    choices, seeds, jobs, quick
+        See `add_run_options`. A quick run has records of its own, and no page.
+    alone, tell
+        See `complete`.
+    same : callable, optional
+        Whether a record made again is as the one before; gives the command ``--check``.
+    environment : callable
+        Describes code and machine, from the options.
+    """
+
+    name: str
+    page: str
+    description: str
+    key: Callable[..., K]
+    cases: Callable[[argparse.Namespace], list[Case[K]]]
+    perform: Callable[..., Mapping[str, Any]]
+    report: Callable[[Store[K], set[K], argparse.Namespace], object]
+    write_page: Callable[[Path, Store[K]], None]
+    add_options: Callable[[argparse.ArgumentParser], object] = bool
+    choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    seeds: int | None = None
+    jobs: bool = True
+    quick: bool = False
+    alone: Callable[[Case[K]], bool] = lambda case: False
+    tell: Callable[[Record[K]], str] | None = None
+    same: Callable[[Record[K], Record[K]], bool] | None = None
+    environment: Callable[[argparse.Namespace], dict[str, Any]] = lambda _: describe_environment()
+
+    def main(self, arguments: Sequence[str] | None = None) -> int:
+        """Do it, and give the exit code: see `guarded`."""
+        return guarded(partial(self._work, self.parser().parse_args(arguments)))
+
+    def _work(self, options: argparse.Namespace) -> int:
+        output = options.output or self._default_output(options)
+        committed = output == RESULTS / f"{self.name}.jsonl"
+        page = options.page or (REPOSITORY / "docs" / self.page if committed else None)
+        store = Store(output, self.key)
+        failures = []
+        if not options.page_only:
+            cases = self.cases(options)
+            if self.same is not None and options.check:
+                return self._check(cases, store, options)
+            failures = complete(
+                cases,
+                partial(self.perform, options=options),
+                store,
+                jobs=options.jobs,
+                alone=self.alone,
+                environment=self.environment(options),
+                fresh=options.fresh,
+                tell=self.tell,
+            )
+            self.report(store, {case.key for case in cases}, options)
+            say(f"records in {output}")
+        elif page is None:
+            raise RefusedError("--page-only with another --output needs --page")
+        if page is not None:
+            self.write_page(page, store)
+            say(f"page in {page}")
+        return FAILED if failures else 0
+
+    def _check(self, cases: list[Case[K]], store: Store[K], options: argparse.Namespace) -> int:
+        """Run recorded cases once more and compare; write nothing."""
+        assert self.same is not None
+        again = [case for case in cases if store.find(case.key) and not self.alone(case)]
+        work = partial(self.perform, options=options)
+        differing = 0
+        for outcome in execute(again, work, store.unfinished_path, jobs=options.jobs):
+            before = store.find(outcome.case.key)
+            if isinstance(outcome, Failure):
+                end = f"FAILED: {outcome.reason}"
+            elif before is not None and self.same(outcome, before):
+                end = "the same"
+            else:
+                end = "DIFFERS from the record"
+            differing += end != "the same"
+            say(f"{outcome.case}  {end}")
+        say(f"{len(again)} of {len(cases)} cases are recorded, {differing} of them differ")
+        return int(differing > 0)
+
+    def _default_output(self, options: argparse.Namespace) -> Path:
+        folder = RESULTS / "quick" if options.quick else RESULTS
+        return folder / f"{self.name}.jsonl"
+
+    def parser(self) -> argparse.ArgumentParser:
+        """Make the parser of the command line."""
+        parser = make_parser(f"benchmarks.{self.name}", self.description)
+        add_run_options(
+            parser, choices=self.choices, seeds=self.seeds, jobs=self.jobs, quick=self.quick
+        )
+        self.add_options(parser)
+        if self.same is not None:
+            parser.add_argument(
+                "--check", action="store_true", help="run recorded cases again and compare only"
+            )
+        parser.add_argument(
+            "--output",
+            type=Path,
+            metavar="FILE",
+            help=f"records (default: benchmarks/results/{self.name}.jsonl)",
+        )
+        parser.add_argument(
+            "--page",
+            type=Path,
+            metavar="FILE",
+            help=f"(default: docs/{self.page}; none with another --output)",
+        )
+        parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")
+        return parser
+
+
 def guarded(work: Callable[[], int]) -> int:
     """Do what a command is for, and turn what may stop it into a line and an exit code.
 
-    Parameters
-    ----------
-    work : callable
-        Gives the exit code.
-
-    Returns
-    -------
-    int
-        0: all is done. 1: data are missing, a case failed, or a file could not be written. 2:
-        refused, nothing was done. 130, 143: interrupted, terminated; all that was done is kept.
+    0: all is done. 1: data are missing, a case failed, or a file could not be written. 2: refused,
+    nothing was done. 130, 143: interrupted, terminated; all that was done is kept.
     """
     try:
         with _terminable():
@@ -74,25 +204,19 @@ def make_parser(name: str, description: str) -> argparse.ArgumentParser:
 def add_run_options(
     parser: argparse.ArgumentParser,
     *,
-    choices: dict[str, Sequence[str]],
+    choices: Mapping[str, Sequence[str]],
     seeds: int | None = None,
     jobs: bool = True,
     quick: bool = False,
 ) -> None:
     """Add what chooses the cases.
 
-    Parameters
-    ----------
-    parser : ArgumentParser
-        What the options are added to.
-    choices : dict of str to sequence of str
-        Options that take some of these names, for instance ``{"sets": SETS}``; None where the
-        option is not given.
-    seeds : int, optional
-        How many seeds there are by default; without it there is no such option.
-    jobs, quick : bool
-        Whether cases may run beside each other, and whether there is a short run.
+    `choices` are options that take some of these names, for instance ``{"sets": SETS}``; an option
+    that is not given is None. `seeds` is how many there are by default, None: there is no such
+    option. `jobs` and `quick` say whether cases may run beside each other, and whether there is a
+    short run.
     """
+    parser.set_defaults(jobs=1, quick=False)
     for option, allowed in choices.items():
         parser.add_argument(
             f"--{option}",
@@ -115,31 +239,6 @@ def add_run_options(
     if quick:
         parser.add_argument("--quick", action="store_true", help="small budgets: does it all work?")
     parser.add_argument("--fresh", action="store_true", help="run also what has a record")
-
-
-def add_page_options(parser: argparse.ArgumentParser, *, output: Path, page: Path) -> None:
-    """Add where the records and the page are; `page_of` tells where the page goes."""
-    parser.set_defaults(committed=(output, page))
-    parser.add_argument(
-        "--output", type=Path, default=output, help="file of the records (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--page",
-        type=Path,
-        metavar="FILE",
-        help=f"(default: {page}; none with another --output)",
-    )
-    parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")
-
-
-def page_of(options: argparse.Namespace) -> Path | None:
-    """Say where the page goes: that of the documentation is of the records that are committed."""
-    output, page = options.committed
-    if options.page is not None or options.output == output:
-        return options.page or page
-    if options.page_only:
-        raise RefusedError("--page-only with another --output needs --page")
-    return None
 
 
 def count(text: str) -> int:

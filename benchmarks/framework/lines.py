@@ -6,9 +6,11 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from statistics import fmean, median
 from typing import Any, Literal
 
 from benchmarks.framework.printing import amount, say
+from benchmarks.framework.timing import median_ratio
 from benchmarks.framework.values import plain
 
 Relation = Literal["<=", "<", ">=", ">"]
@@ -47,20 +49,12 @@ class Line:
 
     Attributes
     ----------
-    what : str
-        What was measured.
     ours, peer : float
-        The two measurements; ``peer`` is NaN where there is nothing to compare with.
-    peer_name : str
-        Who the peer is.
+        The two measurements in `unit`; ``peer`` is NaN where there is nothing to compare with.
     value : float
         The quantity that the target bounds.
-    target : Target
-        The bound.
-    unit : str
-        Unit of ``ours`` and ``peer``.
     ratio : float or None
-        Median of paired ratios where measurements come in pairs, else ``ours / peer``.
+        Median of paired ratios where measurements come in pairs; None: ``ours / peer``.
     valid : bool
         False when the number was got in a way that does not count (see ``note``).
     note : str
@@ -80,6 +74,25 @@ class Line:
     valid: bool = True
     note: str = ""
     samples: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @classmethod
+    def of_pairs(
+        cls, what: str, unit: str, ours: Sequence[float], peer: Sequence[float], **others: Any
+    ) -> Line:
+        """Compare measurements made side by side: medians, and the median of their ratios."""
+        ratio = median_ratio(ours, peer)
+        samples = {"ours": ours, "peer": peer}
+        others |= {"value": ratio, "ratio": ratio, "samples": samples}
+        return cls(what, median(ours), median(peer), unit=unit, **others)
+
+    @classmethod
+    def of_means(
+        cls, what: str, ours: Sequence[float], peer: Sequence[float], **others: Any
+    ) -> Line:
+        """Compare means by their difference."""
+        mine, theirs = fmean(ours), fmean(peer)
+        samples = {"ours": ours, "peer": peer}
+        return cls(what, mine, theirs, value=mine - theirs, samples=samples, **others)
 
     @property
     def reached(self) -> bool:

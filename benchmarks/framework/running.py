@@ -130,26 +130,8 @@ def execute(
 ) -> Iterator[Record[K] | Failure[K]]:
     """Perform cases, and keep nothing of them but the states of those that are interrupted.
 
-    Parameters
-    ----------
-    cases : sequence of Case
-        What to do, in this order; those that need the machine for themselves come last.
-    perform : callable
-        Called with a case and its `Unfinished`; gives what was found, as plain values. With
-        several jobs it must be a function of a module other than ``__main__``, or a partial of one.
-    unfinished_path : callable
-        Gives the file of a case's state, as `Store.unfinished_path`.
-    jobs : int
-        How many cases at a time, each in one thread.
-    alone : callable
-        Whether a case must have the machine, and all threads, for itself: it is timed.
-    environment : dict, optional
-        Code and machine; the present ones where not given.
-
-    Yields
-    ------
-    Record or Failure
-        As they come. A case that fails leaves the others alone.
+    See `complete` for the parameters; `unfinished_path` gives the file of a case's state. Yields
+    records and failures as they come: a case that fails leaves the others alone.
     """
     here = environment or describe_environment()
     shared = [case for case in cases if not alone(case)]
@@ -179,10 +161,19 @@ def complete(
 
     Parameters
     ----------
-    cases, perform, jobs, alone, environment
-        See `execute`.
+    cases : sequence of Case
+        What to do, in this order; those that need the machine for themselves come last.
+    perform : callable
+        Called with a case and its `Unfinished`; gives what was found, as plain values. With
+        several jobs it must be a function of a module other than ``__main__``, or a partial of one.
     store : Store
         Where records are, and come. It is whole whenever the process ends.
+    jobs : int
+        How many cases at a time, each in one thread.
+    alone : callable
+        Whether a case must have the machine, and all threads, for itself: it is timed.
+    environment : dict, optional
+        Code and machine; the present ones where not given.
     fresh : bool
         Perform also what the store has.
     tell : callable, optional

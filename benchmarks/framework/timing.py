@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -18,8 +17,7 @@ Result = TypeVar("Result")
 _SETTLE_SECONDS = 0.05
 
 
-@dataclass(frozen=True)
-class Timed(Generic[Result]):
+class Timed(NamedTuple, Generic[Result]):
     """What a call returned, how long it took, and whether it said it had not converged."""
 
     seconds: float
@@ -42,20 +40,7 @@ def timed(call: Callable[[], Result]) -> Timed[Result]:
 def interleave(
     calls: Mapping[str, Callable[[int], Result]], seeds: Iterable[int]
 ) -> dict[str, list[Timed[Result]]]:
-    """Time several methods in turn, seed by seed, so that they share the machine's moods.
-
-    Parameters
-    ----------
-    calls : mapping of str to callable
-        The methods; each is called with the seed.
-    seeds : iterable of int
-        One round of all methods for each.
-
-    Returns
-    -------
-    dict of str to list of Timed
-        One entry a seed for every method.
-    """
+    """Time several methods in turn, seed by seed, so that they share the machine's moods."""
     rounds: dict[str, list[Timed[Result]]] = {name: [] for name in calls}
     for seed in seeds:
         for name, call in calls.items():

@@ -1,27 +1,17 @@
-"""``python -m benchmarks.quality``: run the cases that are missing, print, write the page."""
+"""``python -m benchmarks.quality``: ClAM's partitions beside its peers'."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from functools import partial
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from benchmarks.folders import REPOSITORY, RESULTS
 from benchmarks.framework import (
+    Benchmark,
     Case,
-    Failure,
     Record,
     Store,
     UnavailableError,
-    add_page_options,
-    add_run_options,
-    complete,
     describe_environment,
-    execute,
-    guarded,
-    make_parser,
-    page_of,
     print_entries,
     say,
 )
@@ -34,43 +24,25 @@ from benchmarks.quality.summary import Summary, target_lines
 SECTIONS = ("cells", COST)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Complete the chosen cases, print the tables and the targets; see `guarded` for the code."""
-    options = _parser().parse_args(arguments)
-    options.sets = expand_groups(options.sets or ["all"])
-    options.methods = [name for name in METHODS if name in (options.methods or METHODS)]
-    return guarded(partial(_work, options))
-
-
-def _work(options: argparse.Namespace) -> int:
-    store, page = Store(options.output, Key), page_of(options)
-    failed = False
-    if not options.page_only:
-        options.sets = [name for name in options.sets if _is_available(name, options.data_dir)]
-        cases = _chosen_cases(options)
-        if options.check:
-            return _check(cases, store, options)
-        failed = bool(
-            complete(
-                cases,
-                partial(perform, data_dir=options.data_dir),
-                store,
-                jobs=options.jobs,
-                alone=lambda case: case.key.method == COST,
-                fresh=options.fresh,
-                tell=_tell,
-            )
-        )
-        _report(store, {case.key for case in cases}, options)
-        say(f"records in {options.output}")
-    if page is not None:
-        write_page(page, store)
-        say(f"page in {page}")
-    return int(failed)
+def cases(options: Namespace) -> list[Case[Key]]:
+    """List the cases; a method without a random state has one, with seed 0."""
+    names = expand_groups(options.sets or ["all"])
+    names = [name for name in names if _is_available(name, options.data_dir)]
+    keys = [
+        Key(name, method, seed)
+        for name in names
+        for method in METHODS
+        if method in (options.methods or METHODS)
+        for seed in (options.seeds if METHODS[method].seeded else [0])
+        if "cells" in options.sections
+    ]
+    if COST in options.sections:
+        keys += [Key(name, COST) for name in names]
+    return [make_case(key, options.data_dir) for key in keys]
 
 
 def _is_available(name: str, data_dir: Path) -> bool:
-    """Leave out the fresh sets that are not on this machine; others are missed later, by name."""
+    """Leave out the fresh sets that are not on this machine; the others must be there."""
     try:
         load_set(name, data_dir)
     except UnavailableError as error:
@@ -81,21 +53,8 @@ def _is_available(name: str, data_dir: Path) -> bool:
     return True
 
 
-def _chosen_cases(options: argparse.Namespace) -> list[Case[Key]]:
-    """List the cases; a method without a random state has one, with seed 0."""
-    keys = [
-        Key(name, method, seed)
-        for name in options.sets
-        for method in options.methods
-        for seed in (options.seeds if METHODS[method].seeded else [0])
-        if "cells" in options.sections
-    ]
-    if COST in options.sections and not options.check:
-        keys += [Key(name, COST) for name in options.sets]
-    return [make_case(key, options.data_dir) for key in keys]
-
-
-def _tell(record: Record[Key]) -> str:
+def tell(record: Record[Key]) -> str:
+    """Say what a line of the log says."""
     if record.key.method == COST:
         return ""
     found = record.results
@@ -106,35 +65,15 @@ def _tell(record: Record[Key]) -> str:
     )
 
 
-def _check(cases: Sequence[Case[Key]], store: Store[Key], options: argparse.Namespace) -> int:
-    """Run cases once more and compare their labels with the recorded ones; write nothing."""
-    recorded = {case.key: one for case in cases if (one := store.find(case.key)) is not None}
-    again = [case for case in cases if case.key in recorded]
-    work = partial(perform, data_dir=options.data_dir)
-    differing = 0
-    for outcome in execute(again, work, store.unfinished_path, jobs=options.jobs):
-        if isinstance(outcome, Failure):
-            say(f"{outcome.case}  FAILED: {outcome.reason}")
-            differing += 1
-            continue
-        say(f"{outcome.case}  {_tell(outcome)}")
-        before = recorded[outcome.key]
-        if outcome.results["labels"] != before.results["labels"]:
-            say(f"    DIFFERS from the record: {_tell(before)}")
-            differing += 1
-    say(f"{len(again)} of {len(cases)} cases are recorded, {differing} of them differ")
-    return int(differing > 0)
-
-
-def _report(store: Store[Key], keys: set[Key], options: argparse.Namespace) -> None:
+def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
     """Print the tables of what was chosen, the targets, and how much comes from other code."""
     records = [record for record in store.all() if record.key in keys]
-    summary = Summary(records, options.sets, options.methods)
+    summary = Summary(records, (*SETS, *FRESH), tuple(METHODS))
     for grid in [*summary.grids(), *([summary.comparison()] if summary.pairs else [])]:
         say()
         say(grid.as_text())
-    lines = [*target_lines(summary.pairs), *all_cost_lines(store, options.sets)]
-    print_entries("targets", lines)
+    costs = all_cost_lines(store, sorted({key.set for key in keys}))
+    print_entries("targets", [*target_lines(summary.pairs), *costs])
     source = describe_environment()["source"]
     ours = (record for record in records if record.key.method.startswith("clam"))
     other = sum(record.environment["source"] != source for record in ours)
@@ -142,29 +81,29 @@ def _report(store: Store[Key], keys: set[Key], options: argparse.Namespace) -> N
         say(f"{other} of ClAM's cases were run with other code in src/: --fresh repeats them")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = make_parser(
-        "benchmarks.quality",
-        "Compare ClAM's partitions with its peers', at the same number of restarts and by the same "
-        "rule of choice. Only cases without a record are run.",
-    )
-    names = (*GROUPS, *SETS, *FRESH)
-    add_run_options(parser, choices={"sets": names, "methods": tuple(METHODS)}, seeds=10)
-    parser.add_argument(
-        "--sections",
-        nargs="+",
-        choices=SECTIONS,
-        default=SECTIONS,
-        metavar="SECTION",
-        help="cells, cost (default: both)",
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="run recorded cases again and compare; write nothing"
-    )
-    page = REPOSITORY / "docs" / "quality.md"
-    add_page_options(parser, output=RESULTS / "quality.jsonl", page=page)
-    return parser
+def add_options(parser: ArgumentParser) -> None:
+    """Choose between partitions and costs."""
+    sections = {"nargs": "+", "choices": SECTIONS, "default": SECTIONS, "metavar": "SECTION"}
+    parser.add_argument("--sections", **sections, help="cells, cost (default: both)")
 
+
+main = Benchmark(
+    "quality",
+    "quality.md",
+    "Compare ClAM's partitions with its peers', at the same number of restarts and by the same "
+    "rule of choice. Only cases without a record are run.",
+    Key,
+    cases,
+    perform,
+    report,
+    write_page,
+    add_options,
+    choices={"sets": (*GROUPS, *SETS, *FRESH), "methods": tuple(METHODS)},
+    seeds=10,
+    alone=lambda case: case.key.method == COST,
+    tell=tell,
+    same=lambda ours, before: ours.results["labels"] == before.results["labels"],
+).main
 
 if __name__ == "__main__":
     raise SystemExit(main())

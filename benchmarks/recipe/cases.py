@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from argparse import Namespace
 from functools import cache
-from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -38,12 +38,12 @@ def make_case(key: Key, seeds: int) -> Case[Key]:
     return Case(key, {"seeds": seeds, "restarts": RESTARTS, **definition})
 
 
-def perform(case: Case[Key], unfinished: Unfinished, data_dir: Path) -> dict[str, Any]:
+def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
     """Fit a variant to a set with every seed, and average; seconds are the CPU's, of a seed."""
-    data, seeds = load_set(case.key.set, data_dir), range(case.definition["seeds"])
+    data, seeds = load_set(case.key.set, options.data_dir), range(case.definition["seeds"])
     start = time.process_time()  # in one thread, and whoever else is on the machine
     if case.key.variant == K_MEANS:
-        labelings = [_k_means_labels(case.key.set, seed, data_dir) for seed in seeds]
+        labelings = [_k_means_labels(case.key.set, seed, options) for seed in seeds]
     else:
         fit = VARIANTS[case.key.variant].labels
         labelings = [fit(data.features, data.n_clusters, seed) for seed in seeds]
@@ -58,13 +58,11 @@ def perform(case: Case[Key], unfinished: Unfinished, data_dir: Path) -> dict[str
     }
 
 
-def _k_means_labels(name: str, seed: int, data_dir: Path) -> IntArray:
+def _k_means_labels(name: str, seed: int, options: Namespace) -> IntArray:
     """Take k-means' partition from the quality benchmark; one that is not recorded is run."""
-    case = quality.make_case(quality.Key(name, "kmeans", seed), data_dir)
+    case = quality.make_case(quality.Key(name, "kmeans", seed), options.data_dir)
     record = _quality_store().get(case)
-    if record is not None:
-        return unpack_labels(record.results["labels"])
-    found = quality.perform(case, Unfinished(), data_dir)
+    found = record.results if record else quality.perform(case, Unfinished(), options)
     return unpack_labels(found["labels"])
 
 

@@ -12,10 +12,8 @@ class Settings:
 
     Attributes
     ----------
-    data_dir : Path
-        Folder of the paper's tables.
-    fashion_mnist_dir : Path
-        Folder of Fashion-MNIST's idx files.
+    data_dir, fashion_mnist_dir : Path
+        Folders of the paper's tables, and of Fashion-MNIST's idx files.
     quick : bool
         Fewer repeats and smaller sizes: tells whether it runs, not how fast it is.
     """

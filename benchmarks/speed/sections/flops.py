@@ -11,11 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from amclust._native import EPOCH_ROWS
 from benchmarks.data import FASHION_MNIST_SHAPE, FloatArray, load_fashion_mnist
-from benchmarks.framework import UnavailableError
+from benchmarks.framework import Entry, Line, Target, UnavailableError, median_ratio, timed
 from benchmarks.protocol import PROTOCOLS, Protocol, paper_clam
-from benchmarks.records import Entry, Line, Target
 from benchmarks.speed.settings import Settings
-from benchmarks.timing import median_ratio, timed
 
 _N_CLUSTERS = 10
 _SQUARE = 2048

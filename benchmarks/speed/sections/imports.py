@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from benchmarks.folders import REPOSITORY
-from benchmarks.records import Entry, Line, Target
+from benchmarks.framework import Entry, Line, Target
 from benchmarks.speed.settings import Settings
 
 FORBIDDEN = ("torch", "matplotlib", "pandas")

@@ -19,10 +19,19 @@ from benchmarks.data import (
     make_mixture,
     standardise,
 )
-from benchmarks.framework import UnavailableError, optional_module
-from benchmarks.records import Entry, Line, Skipped, Target
+from benchmarks.framework import (
+    Entry,
+    Line,
+    Skipped,
+    Target,
+    Timed,
+    UnavailableError,
+    interleave,
+    median_ratio,
+    optional_module,
+    seconds_of,
+)
 from benchmarks.speed.settings import Settings
-from benchmarks.timing import Timed, interleave, median_ratio, seconds_of
 
 _SAMPLE_SIZE = 10_000
 _WARM_UP_ROWS = 2_000
@@ -151,7 +160,6 @@ def _silhouette_line(case: Case, ours: Scored, peer: Scored, peer_title: str) ->
     mine, theirs = fmean(ours.silhouettes), fmean(peer.silhouettes)
     return Line(
         what=f"{case.name}, silhouette",
-        unit="",
         ours=mine,
         peer=theirs,
         peer_name=peer_title,

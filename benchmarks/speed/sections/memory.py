@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from benchmarks.folders import REPOSITORY
-from benchmarks.records import Entry, Line, Target
+from benchmarks.framework import Entry, Line, Target
 from benchmarks.speed.memory_probe import Peak
 from benchmarks.speed.settings import Settings
 

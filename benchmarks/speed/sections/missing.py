@@ -20,10 +20,9 @@ from benchmarks.data import (
     load_table,
     standardise,
 )
+from benchmarks.framework import Entry, Line, Target, timed
 from benchmarks.kpod import k_pod
-from benchmarks.records import Entry, Line, Target
 from benchmarks.speed.settings import Settings
-from benchmarks.timing import timed
 
 DATA_SETS = ("zoo", "ecoli", "segment", "ctg")
 FRACTIONS = (0.2, 0.4)
@@ -33,7 +32,7 @@ RESTARTS = 10  # the same for every method
 class Draw(NamedTuple):
     """One random choice of removed entries, in units standardised by the observed ones."""
 
-    holes: FloatArray
+    incomplete: FloatArray
     truth: FloatArray
     removed: BoolArray
 
@@ -67,30 +66,30 @@ def run(settings: Settings) -> Iterator[Entry]:
 def _draw(features: FloatArray, fraction: float, seed: int) -> Draw:
     """Remove entries; the scale is that of the observed entries, as a user would have it."""
     removed = draw_removed((features.shape[0], features.shape[1]), fraction, seed)
-    holed = np.where(removed, np.nan, features)
-    center = np.nanmean(holed, axis=0)
-    spread = np.nanstd(holed, axis=0)
+    incomplete = np.where(removed, np.nan, features)
+    center = np.nanmean(incomplete, axis=0)
+    spread = np.nanstd(incomplete, axis=0)
     truth = (features - center) / np.where(spread > 0.0, spread, 1.0)
-    return Draw(standardise(holed), truth, removed)
+    return Draw(standardise(incomplete), truth, removed)
 
 
 def _score(table: Table, fraction: float, seed: int) -> Scores:
-    """Give every method the same holes, the same k and the same number of restarts."""
+    """Give every method the same missing values, the same k and the same number of restarts."""
     draw = _draw(table.features, fraction, seed)
     k = table.n_clusters
     # Warnings of runs that still improve are not the subject here.
-    ours = timed(lambda: ClAM(k, n_init=RESTARTS, random_state=seed).fit(draw.holes)).result
+    ours = timed(lambda: ClAM(k, n_init=RESTARTS, random_state=seed).fit(draw.incomplete)).result
     # Standardised by the observed entries, the mean of every feature is 0.
-    mean_filled = np.nan_to_num(draw.holes, nan=0.0)
+    mean_filled = np.nan_to_num(draw.incomplete, nan=0.0)
     imputed = KMeans(k, n_init=RESTARTS, random_state=seed).fit(mean_filled)
-    pod = k_pod(draw.holes, k, n_init=RESTARTS, random_state=seed)
-    settled = k_pod(draw.holes, k, n_init=RESTARTS, stop="loss", random_state=seed)
+    pod = k_pod(draw.incomplete, k, n_init=RESTARTS, random_state=seed)
+    settled = k_pod(draw.incomplete, k, n_init=RESTARTS, stop="loss", random_state=seed)
     return Scores(
         _ari(table, ours.labels_),
         _ari(table, imputed.labels_),
         _ari(table, pod.labels),
         _ari(table, settled.labels),
-        _rmse(draw, ours.complete(draw.holes)),
+        _rmse(draw, ours.complete(draw.incomplete)),
         _rmse(draw, pod.completed),
         _rmse(draw, settled.completed),
     )
@@ -127,7 +126,6 @@ def _line(
     mine, theirs = fmean(ours), fmean(peer)
     return Line(
         what=what,
-        unit="",
         ours=mine,
         peer=theirs,
         peer_name=peer_name,

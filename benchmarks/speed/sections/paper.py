@@ -8,10 +8,9 @@ from statistics import median
 from sklearn.cluster import KMeans
 
 from benchmarks.data import Table, load_table, standardise
+from benchmarks.framework import Entry, Line, Target, interleave, median_ratio, seconds_of
 from benchmarks.protocol import PROTOCOLS, paper_clam
-from benchmarks.records import Entry, Line, Target
 from benchmarks.speed.settings import Settings
-from benchmarks.timing import interleave, median_ratio, seconds_of
 
 TARGETS = {"zoo": 0.10, "ecoli": 0.10, "movement_libras": 0.15, "yale": 0.20}
 KMEANS_RESTARTS = 1000

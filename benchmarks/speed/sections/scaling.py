@@ -10,9 +10,8 @@ import numpy as np
 
 from amclust import ClAM
 from benchmarks.data import FloatArray, make_mixture
-from benchmarks.records import Entry, Line, Target
+from benchmarks.framework import Entry, Line, Target, timed
 from benchmarks.speed.settings import Settings
-from benchmarks.timing import timed
 
 _EPOCHS = 20
 _LARGEST_EXPONENT = 1.05
@@ -69,7 +68,6 @@ def _exponent(objective: str, axis: str, sizes: list[Size], repeats: int) -> Lin
     slope = float(np.polyfit(np.log(values), np.log(seconds), deg=1)[0])
     return Line(
         what=f'exponent of fit time in {axis}, objective="{objective}"',
-        unit="",
         ours=slope,
         peer=1.0,
         peer_name="linear",
