@@ -37,7 +37,6 @@ from benchmarks.framework import (
 )
 from benchmarks.framework.lines import print_entry, print_header
 from benchmarks.speed.sections import SECTIONS
-from benchmarks.speed.settings import Settings
 
 # When the defaults became those of docs/recipe.md (commit a53be58).
 _NEW_RECIPE = datetime(2026, 11, 16, 0, 28, tzinfo=timezone.utc)
@@ -72,11 +71,10 @@ def cases(options: Namespace) -> list[Case[Key]]:
 def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
     """Run one section, printing every comparison as it comes."""
     name, load = case.key.section, load_average()
-    settings = Settings(options.data_dir, options.fashion_mnist_dir, options.quick)
     entries: list[Entry] = []
     print_header(name)
     try:
-        for entry in SECTIONS[name].run(settings):
+        for entry in SECTIONS[name].run(options):
             entries.append(entry)
             print_entry(entry)
     except UnavailableError as error:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from statistics import median
 
 from benchmarks.folders import REPOSITORY
 from benchmarks.framework import Entry, Line, Target
-from benchmarks.speed.settings import Settings
 
 FORBIDDEN = ("torch", "matplotlib", "pandas")
 _LARGEST_DIFFERENCE = 50.0
@@ -24,9 +24,9 @@ class Block:
 """
 
 
-def run(settings: Settings) -> Iterator[Entry]:
+def run(options: Namespace) -> Iterator[Entry]:
     """Import both in fresh processes, in turn."""
-    repeats = settings.pick(full=11, quick=3)
+    repeats = 3 if options.quick else 11
     for module in ("amclust", "sklearn.cluster"):
         _import_milliseconds(module)  # writes the bytecode and warms the file cache
     ours: list[float] = []
@@ -69,11 +69,8 @@ def _loaded_line() -> Line:
 
 
 def _import_milliseconds(module: str) -> float:
-    code = (
-        "import time; start = time.perf_counter(); "
-        f"import {module}; print(1000 * (time.perf_counter() - start))"
-    )
-    return float(_python(code))
+    start = "import time; start = time.perf_counter()"
+    return float(_python(f"{start}; import {module}; print(1000 * (time.perf_counter() - start))"))
 
 
 def _forbidden_loaded_by(module: str) -> list[str]:
@@ -89,11 +86,7 @@ def _imports_without_forbidden() -> bool:
 
 def _python(code: str) -> str:
     """Run code in a fresh interpreter."""
-    finished = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=REPOSITORY,
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    return finished.stdout
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,6 @@ import numpy as np
 from amclust import ClAM
 from benchmarks.data import FloatArray, make_mixture
 from benchmarks.framework import Entry, Line, Target, timed
-from benchmarks.speed.settings import Settings
 
 _EPOCHS = 20
 _LARGEST_EXPONENT = 1.05
@@ -47,10 +47,10 @@ OBJECTIVES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def run(settings: Settings) -> Iterator[Entry]:
+def run(options: Namespace) -> Iterator[Entry]:
     """Fit the exponents for the default objective and for the paper's."""
-    repeats = settings.pick(full=3, quick=1)
-    shrink = settings.pick(full=1, quick=16)
+    repeats = 1 if options.quick else 3
+    shrink = 16 if options.quick else 1
     for objective in OBJECTIVES:
         for axis, (base, values) in SWEEPS.items():
             sizes = [replace(base, **{axis: value}) for value in values]
