@@ -54,15 +54,7 @@ def untrained(kind: str, images: Images, seed: int, latent_dim: int) -> Autoenco
 
 @dataclass(frozen=True)
 class Shelf:
-    """The folder of the files.
-
-    Attributes
-    ----------
-    folder : Path
-        Made when the first file is written.
-    say : callable
-        Told about the training, a line at a time.
-    """
+    """The folder of the files; `say` is told about the training, a line at a time."""
 
     folder: Path
     say: Say

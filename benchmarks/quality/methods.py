@@ -38,24 +38,10 @@ _IMMATERIAL = ("n_jobs", "random_state", "verbose")
 
 @dataclass(frozen=True)
 class Method:
-    """One way of clustering.
+    """One way of clustering: an estimator's class, and what it is given for a table.
 
-    Attributes
-    ----------
-    title : str
-        What tables call it.
-    make : callable
-        The estimator's class.
-    parameters : callable
-        What the estimator is given for a table.
-    prepare : callable
-        What is computed once for all restarts of a case, from the table and the case's seed.
-    preparation : mapping
-        The parameters of that.
-    restarts : int
-        Fits of a case.
-    seeded : bool
-        Whether the estimator has a random state.
+    `prepare` computes once for all restarts of a case, from the table and the case's seed, what the
+    estimator is fitted to; `preparation` has the parameters of that.
     """
 
     title: str
