@@ -97,14 +97,7 @@ def idec(
     """Start from the centres of k-means, train all layers and the centres at once."""
     centers = k_means_centers(autoencoder.latent(X), n_clusters, seed)
     return fit_embedded(
-        autoencoder,
-        X,
-        centers,
-        seed,
-        settings,
-        make_optimizer=_adam,
-        gamma=GAMMA,
-        reconstruct=True,
+        autoencoder, X, centers, seed, settings, make_optimizer=_adam, gamma=GAMMA, reconstruct=True
     )
 
 

@@ -103,10 +103,7 @@ def _spectral_embedding(table: Table, seed: int) -> FloatArray:
     """Embed as scikit-learn's SpectralClustering does, once for all runs of its k-means step."""
     graph = kneighbors_graph(table.features, N_NEIGHBORS, include_self=True)
     embedding: FloatArray = spectral_embedding(
-        0.5 * (graph + graph.T),
-        n_components=table.n_clusters,
-        random_state=seed,
-        drop_first=False,
+        0.5 * (graph + graph.T), n_components=table.n_clusters, random_state=seed, drop_first=False
     )
     return embedding
 
