@@ -100,25 +100,20 @@ def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
 
 def environment(options: Namespace) -> dict[str, Any]:
     """Describe code and machine, with the threads of its libraries."""
-    pools = [
-        f"{pool.get('internal_api')} {pool.get('version')} {pool.get('architecture') or ''}".strip()
-        + f", {pool.get('num_threads')} threads"
-        for pool in threadpool_info()
-    ]
-    return describe_environment(thread_pools=pools)
+    facts = ("internal_api", "version", "architecture", "num_threads")
+    pools = threadpool_info()
+    return describe_environment(
+        thread_pools=[" ".join(str(pool[fact]) for fact in facts if fact in pool) for pool in pools]
+    )
 
 
 def _print_environment(environment: dict[str, Any], *, quick: bool) -> None:
     """Print where the numbers come from."""
-    for name in ("processor", "cores", "instruction_set", "system", "python"):
-        say(f"{name:<16} {environment[name]}")
     load = load_average()
-    if load is not None:
-        busy = " (BUSY: the numbers below are not for the record)" if load > QUIET_LOAD else ""
-        say(f"load             {load:.2f} at the start{busy}")
-    say("versions         " + _versions(environment))
-    for pool in environment["thread_pools"]:
-        say(f"thread pool      {pool}")
+    for name, value in (environment | {"load": load}).items():
+        say(f"{name:<16} {value}")
+    if load is not None and load > QUIET_LOAD:
+        say("BUSY             the numbers below are not for the record")
     if quick:
         say("QUICK RUN        few repeats, small sizes: shows that it runs, not how fast it is")
 
