@@ -65,17 +65,8 @@ def defaults() -> dict[str, Any]:
 class Method:
     """A way to cluster with an autoencoder.
 
-    Attributes
-    ----------
-    title : str
-        Its name in tables.
-    fit : callable
-        Called with an autoencoder of its own, the rows, the number of clusters, a seed and the
-        settings.
-    autoencoder : str or None
-        The kind of autoencoder that it is defined with; None: any.
-    parameters : callable
-        Gives, as plain values, what the settings do not say.
+    `autoencoder` is the kind that it is defined with (None: any), `parameters` gives, as plain
+    values, what the settings do not say.
     """
 
     title: str

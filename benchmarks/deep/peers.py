@@ -40,20 +40,10 @@ _adam = partial(torch.optim.Adam, lr=1e-3, fused=True)
 
 @dataclass(frozen=True)
 class Fitted:
-    """A clustering of latent rows.
+    """A clustering of latent rows, with the autoencoder and the centres as the method left them.
 
-    Attributes
-    ----------
-    labels : ndarray of int
-        One a row.
-    autoencoder : Autoencoder
-        As the method left it.
-    centers : Tensor of shape (n_clusters, latent_dim)
-        In the latent space.
-    recalled : Tensor or None
-        The latent rows where the method's dynamics carries them, if it has one.
-    updates : int
-        Batches that were trained on.
+    `recalled` are the latent rows where the method's dynamics carries them, if it has one, and
+    `updates` the batches that were trained on.
     """
 
     labels: IntArray
@@ -107,14 +97,7 @@ def idec(
     """Start from the centres of k-means, train all layers and the centres at once."""
     centers = k_means_centers(autoencoder.latent(X), n_clusters, seed)
     return fit_embedded(
-        autoencoder,
-        X,
-        centers,
-        seed,
-        settings,
-        make_optimizer=_adam,
-        gamma=GAMMA,
-        reconstruct=True,
+        autoencoder, X, centers, seed, settings, make_optimizer=_adam, gamma=GAMMA, reconstruct=True
     )
 
 

@@ -22,8 +22,6 @@ from benchmarks.framework import short_hash
 
 _SECONDS_BETWEEN_WRITES = 30.0
 
-Say = Callable[[str], None]
-
 
 class Autoencoder(NamedTuple):
     """An encoder and its decoder."""
@@ -54,18 +52,10 @@ def untrained(kind: str, images: Images, seed: int, latent_dim: int) -> Autoenco
 
 @dataclass(frozen=True)
 class Shelf:
-    """The folder of the files.
-
-    Attributes
-    ----------
-    folder : Path
-        Made when the first file is written.
-    say : callable
-        Told about the training, a line at a time.
-    """
+    """The folder of the files; `say` is told about the training, a line at a time."""
 
     folder: Path
-    say: Say
+    say: Callable[[str], object]
 
     def pretrained(self, kind: str, images: Images, seed: int, settings: Settings) -> Autoencoder:
         """Read a trained autoencoder, or train it; a training that was killed goes on.
@@ -97,16 +87,10 @@ class Shelf:
                 loss = state["losses"][-1]
                 self.say(f"{name}: epoch {epoch}, loss {loss:.5f}, {speed:.2f} s an epoch")
 
+        sizes = {"batch_size": settings.batch_size, "learning_rate": settings.learning_rate}
+        generator = torch.Generator().manual_seed(seed)
         pretrain(
-            pair.encoder,
-            pair.decoder,
-            X,
-            epochs=epochs,
-            batch_size=settings.batch_size,
-            learning_rate=settings.learning_rate,
-            generator=torch.Generator().manual_seed(seed),
-            progress=progress,
-            start=start,
+            *pair, X, epochs=epochs, **sizes, generator=generator, progress=progress, start=start
         )
         return pair
 

@@ -55,18 +55,9 @@ class Case(Generic[K]):
 class Record(Generic[K]):
     """What came of a case.
 
-    Attributes
-    ----------
-    case : Case
-        What was measured.
-    results : dict
-        What was found, as plain values.
-    seconds : float
-        What it took, without what an interrupt threw away.
-    environment : dict
-        Commit, versions, machine: see `describe_environment`.
-    date : str
-        When it was done, in ISO format and UTC; empty where nobody wrote it down.
+    `results` are plain values, `seconds` what it took without what an interrupt threw away,
+    `environment` is that of `describe_environment`, and `date` in ISO format and UTC (empty where
+    nobody wrote it down).
     """
 
     case: Case[K]

@@ -35,32 +35,13 @@ class TerminatedError(KeyboardInterrupt):
 class Benchmark(Generic[K]):
     """What ``python -m benchmarks.NAME`` does: run what is missing, print, write the page.
 
-    Attributes
-    ----------
-    name, page : str
-        The records are in ``benchmarks/results/NAME.jsonl``, the page in ``docs/PAGE``.
-    description : str
-        What ``--help`` says.
-    key : type
-        The NamedTuple that names a case.
-    cases : callable
-        Lists the cases, from the options of the command line.
-    perform : callable
-        Called with a case, its `Unfinished` and the options; gives the results.
-    report : callable
-        Prints what is in the store, for the keys that were chosen, from the options.
-    write_page : callable
-        Writes a page from the store, given its path.
-    add_options : callable
-        Adds more options to the parser.
-    choices, seeds, jobs, quick
-        See `add_run_options`. A quick run has records of its own, and no page.
-    alone, tell
-        See `complete`.
-    same : callable, optional
-        Whether a record made again is as the one before; gives the command ``--check``.
-    environment : callable
-        Describes code and machine, from the options.
+    Records are in ``benchmarks/results/NAME.jsonl``, the page in ``docs/PAGE``; a quick run has
+    records of its own, and no page. `key` is the NamedTuple that names a case. `cases` lists them
+    from the options of the command line; `perform` is called with a case, its `Unfinished` and the
+    options, and gives the results; `report` prints what is in the store, for the keys that were
+    chosen; `write_page` writes the page from the store. `choices`, `seeds`, `jobs` and `quick` are
+    those of `add_run_options`, `alone` and `tell` those of `complete`. With `same`, which says
+    whether a record made again is as the one before, there is an option ``--check``.
     """
 
     name: str
@@ -86,7 +67,8 @@ class Benchmark(Generic[K]):
         return guarded(partial(self._work, self.parser().parse_args(arguments)))
 
     def _work(self, options: argparse.Namespace) -> int:
-        output = options.output or self._default_output(options)
+        folder = RESULTS / "quick" if options.quick else RESULTS
+        output = options.output or folder / f"{self.name}.jsonl"
         committed = output == RESULTS / f"{self.name}.jsonl"
         page = options.page or (REPOSITORY / "docs" / self.page if committed else None)
         store = Store(output, self.key)
@@ -133,10 +115,6 @@ class Benchmark(Generic[K]):
         say(f"{len(again)} of {len(cases)} cases are recorded, {differing} of them differ")
         return int(differing > 0)
 
-    def _default_output(self, options: argparse.Namespace) -> Path:
-        folder = RESULTS / "quick" if options.quick else RESULTS
-        return folder / f"{self.name}.jsonl"
-
     def parser(self) -> argparse.ArgumentParser:
         """Make the parser of the command line."""
         parser = make_parser(f"benchmarks.{self.name}", self.description)
@@ -148,18 +126,11 @@ class Benchmark(Generic[K]):
             parser.add_argument(
                 "--check", action="store_true", help="run recorded cases again and compare only"
             )
-        parser.add_argument(
-            "--output",
-            type=Path,
-            metavar="FILE",
-            help=f"records (default: benchmarks/results/{self.name}.jsonl)",
-        )
-        parser.add_argument(
-            "--page",
-            type=Path,
-            metavar="FILE",
-            help=f"(default: docs/{self.page}; none with another --output)",
-        )
+        for option, where in (
+            ("--output", f"records (default: benchmarks/results/{self.name}.jsonl)"),
+            ("--page", f"(default: docs/{self.page}; none with another --output)"),
+        ):
+            parser.add_argument(option, type=Path, metavar="FILE", help=where)
         parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")
         return parser
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +20,7 @@ from benchmarks.framework.cases import Case, K, Record
 from benchmarks.framework.environment import describe_environment
 from benchmarks.framework.pages import write_text
 from benchmarks.framework.printing import describe_error, say, warn_once
-from benchmarks.framework.store import UNREADABLE
+from benchmarks.framework.store import UNREADABLE, Store
 from benchmarks.framework.values import to_json
 
 _SECONDS_BETWEEN_WRITES = 15.0
@@ -30,12 +30,8 @@ _DIGITS = 6
 class Unfinished:
     """What a case has found so far, kept on disk so that an interrupt costs seconds.
 
-    Parameters
-    ----------
-    path : Path, optional
-        File to keep it in; without one nothing is kept.
-    data : str, optional
-        Fingerprint of the data; what was found on others is not gone on with.
+    It is in the file `path`; without one nothing is kept. What was found on data with another
+    fingerprint is not gone on with.
 
     Attributes
     ----------
@@ -104,28 +100,13 @@ class Failure(Generic[K]):
 Perform = Callable[[Case[K], Unfinished], Mapping[str, Any]]
 
 
-class Keeper(Protocol[K]):
-    """What keeps records: a `Store`, or several behind one front."""
-
-    def missing(self, cases: Sequence[Case[K]], /) -> list[Case[K]]: ...
-    def put(self, record: Record[K], /) -> None: ...
-    def compact(self) -> None: ...
-    def unfinished_path(self, case: Case[K], /) -> Path: ...
-    @property
-    def path(self) -> Path: ...
-
-
-def _never(_: Case[Any]) -> bool:
-    return False
-
-
 def execute(
     cases: Sequence[Case[K]],
     perform: Perform[K],
     unfinished_path: Callable[[Case[K]], Path],
     *,
     jobs: int = 1,
-    alone: Callable[[Case[K]], bool] = _never,
+    alone: Callable[[Case[K]], bool] = lambda case: False,
     environment: dict[str, Any] | None = None,
 ) -> Iterator[Record[K] | Failure[K]]:
     """Perform cases, and keep nothing of them but the states of those that are interrupted.
@@ -149,10 +130,10 @@ def execute(
 def complete(
     cases: Sequence[Case[K]],
     perform: Perform[K],
-    store: Keeper[K],
+    store: Store[K],
     *,
     jobs: int = 1,
-    alone: Callable[[Case[K]], bool] = _never,
+    alone: Callable[[Case[K]], bool] = lambda case: False,
     environment: dict[str, Any] | None = None,
     fresh: bool = False,
     tell: Callable[[Record[K]], str] | None = None,
@@ -167,7 +148,7 @@ def complete(
         Called with a case and its `Unfinished`; gives what was found, as plain values. With
         several jobs it must be a function of a module other than ``__main__``, or a partial of one.
     store : Store
-        Where records are, and come. It is whole whenever the process ends.
+        Where records are, and come, or several behind one front. Whole whenever the process ends.
     jobs : int
         How many cases at a time, each in one thread.
     alone : callable

@@ -38,24 +38,10 @@ _IMMATERIAL = ("n_jobs", "random_state", "verbose")
 
 @dataclass(frozen=True)
 class Method:
-    """One way of clustering.
+    """One way of clustering: an estimator's class, and what it is given for a table.
 
-    Attributes
-    ----------
-    title : str
-        What tables call it.
-    make : callable
-        The estimator's class.
-    parameters : callable
-        What the estimator is given for a table.
-    prepare : callable
-        What is computed once for all restarts of a case, from the table and the case's seed.
-    preparation : mapping
-        The parameters of that.
-    restarts : int
-        Fits of a case.
-    seeded : bool
-        Whether the estimator has a random state.
+    `prepare` computes once for all restarts of a case, from the table and the case's seed, what the
+    estimator is fitted to; `preparation` has the parameters of that.
     """
 
     title: str
@@ -117,10 +103,7 @@ def _spectral_embedding(table: Table, seed: int) -> FloatArray:
     """Embed as scikit-learn's SpectralClustering does, once for all runs of its k-means step."""
     graph = kneighbors_graph(table.features, N_NEIGHBORS, include_self=True)
     embedding: FloatArray = spectral_embedding(
-        0.5 * (graph + graph.T),
-        n_components=table.n_clusters,
-        random_state=seed,
-        drop_first=False,
+        0.5 * (graph + graph.T), n_components=table.n_clusters, random_state=seed, drop_first=False
     )
     return embedding
 

@@ -101,17 +101,7 @@ def _means(rows: FloatArray, labels: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to fit.
-
-    Attributes
-    ----------
-    parameters : mapping
-        What the fit is given.
-    recipe : Recipe
-        What the defaults are made of.
-    fit : callable, optional
-        From features, number of clusters and seed to labels; None: ClAM.
-    """
+    """One way to fit: ClAM with parameters and a recipe, or by a function of its own."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     recipe: Recipe = field(default_factory=Recipe)

@@ -37,7 +37,6 @@ from benchmarks.framework import (
 )
 from benchmarks.framework.lines import print_entry, print_header
 from benchmarks.speed.sections import SECTIONS
-from benchmarks.speed.settings import Settings
 
 # When the defaults became those of docs/recipe.md (commit a53be58).
 _NEW_RECIPE = datetime(2026, 11, 16, 0, 28, tzinfo=timezone.utc)
@@ -72,11 +71,10 @@ def cases(options: Namespace) -> list[Case[Key]]:
 def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
     """Run one section, printing every comparison as it comes."""
     name, load = case.key.section, load_average()
-    settings = Settings(options.data_dir, options.fashion_mnist_dir, options.quick)
     entries: list[Entry] = []
     print_header(name)
     try:
-        for entry in SECTIONS[name].run(settings):
+        for entry in SECTIONS[name].run(options):
             entries.append(entry)
             print_entry(entry)
     except UnavailableError as error:
@@ -102,25 +100,20 @@ def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
 
 def environment(options: Namespace) -> dict[str, Any]:
     """Describe code and machine, with the threads of its libraries."""
-    pools = [
-        f"{pool.get('internal_api')} {pool.get('version')} {pool.get('architecture') or ''}".strip()
-        + f", {pool.get('num_threads')} threads"
-        for pool in threadpool_info()
-    ]
-    return describe_environment(thread_pools=pools)
+    facts = ("internal_api", "version", "architecture", "num_threads")
+    pools = threadpool_info()
+    return describe_environment(
+        thread_pools=[" ".join(str(pool[fact]) for fact in facts if fact in pool) for pool in pools]
+    )
 
 
 def _print_environment(environment: dict[str, Any], *, quick: bool) -> None:
     """Print where the numbers come from."""
-    for name in ("processor", "cores", "instruction_set", "system", "python"):
-        say(f"{name:<16} {environment[name]}")
     load = load_average()
-    if load is not None:
-        busy = " (BUSY: the numbers below are not for the record)" if load > QUIET_LOAD else ""
-        say(f"load             {load:.2f} at the start{busy}")
-    say("versions         " + _versions(environment))
-    for pool in environment["thread_pools"]:
-        say(f"thread pool      {pool}")
+    for name, value in (environment | {"load": load}).items():
+        say(f"{name:<16} {value}")
+    if load is not None and load > QUIET_LOAD:
+        say("BUSY             the numbers below are not for the record")
     if quick:
         say("QUICK RUN        few repeats, small sizes: shows that it runs, not how fast it is")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -16,7 +17,6 @@ from benchmarks.speed.sections import (
     scaling,
     torch_peer,
 )
-from benchmarks.speed.settings import Settings
 
 
 class Section(NamedTuple):
@@ -24,7 +24,7 @@ class Section(NamedTuple):
 
     title: str
     text: str
-    run: Callable[[Settings], Iterator[Entry]]
+    run: Callable[[Namespace], Iterator[Entry]]
 
 
 SECTIONS = {

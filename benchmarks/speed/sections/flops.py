@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
+from argparse import Namespace
 from collections.abc import Iterator
-from statistics import median
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from amclust._native import EPOCH_ROWS
 from benchmarks.data import FASHION_MNIST_SHAPE, FloatArray, load_fashion_mnist
-from benchmarks.framework import Entry, Line, Target, UnavailableError, median_ratio, timed
+from benchmarks.framework import Entry, Line, Target, UnavailableError, timed
 from benchmarks.protocol import PROTOCOLS, Protocol, paper_clam
-from benchmarks.speed.settings import Settings
 
 _N_CLUSTERS = 10
 _SQUARE = 2048
@@ -33,12 +32,12 @@ def operations_a_sample(n_features: int, n_clusters: int, protocol: Protocol) ->
     return 2 * visible + 12 * n_clusters * hidden * protocol.n_steps
 
 
-def run(settings: Settings) -> Iterator[Entry]:
+def run(options: Namespace) -> Iterator[Entry]:
     """Measure our rate and BLAS's two rates in turn."""
-    features, source = _features(settings)
+    features, source = _features(options)
     protocol = PROTOCOLS["fashion_mnist"]
-    few, many = (1, 5) if settings.quick else (8, 40)
-    repeats = settings.pick(full=5, quick=1)
+    few, many = (1, 5) if options.quick else (8, 40)
+    repeats = 1 if options.quick else 5
     n_features = features.shape[1]
     ours: list[float] = []
     batch_product: list[float] = []
@@ -58,10 +57,10 @@ def run(settings: Settings) -> Iterator[Entry]:
     yield _line(ours, square_product, f"BLAS {_SQUARE}x{_SQUARE}", 0.25, note)
 
 
-def _features(settings: Settings) -> tuple[FloatArray, str]:
+def _features(options: Namespace) -> tuple[FloatArray, str]:
     """Fashion-MNIST, or noise of its shape: the rate is the shape's, not the images'."""
     try:
-        return load_fashion_mnist(settings.fashion_mnist_dir), "Fashion-MNIST"
+        return load_fashion_mnist(options.fashion_mnist_dir), "Fashion-MNIST"
     except UnavailableError:
         generator = np.random.default_rng(0)
         noise = generator.standard_normal(FASHION_MNIST_SHAPE, dtype=np.float32)
@@ -114,16 +113,5 @@ def _product_rate(rows: int, inner: int, columns: int) -> float:
 
 
 def _line(ours: list[float], peer: list[float], peer_name: str, limit: float, note: str) -> Line:
-    ratio = median_ratio(ours, peer)
-    return Line(
-        what="training loop, 60000x784, k=10, T=5",
-        unit="GFLOP/s",
-        ours=median(ours),
-        peer=median(peer),
-        peer_name=peer_name,
-        value=ratio,
-        ratio=ratio,
-        target=Target("ratio", ">=", limit),
-        note=note,
-        samples={"ours": ours, "peer": peer},
-    )
+    others = {"peer_name": peer_name, "target": Target("ratio", ">=", limit), "note": note}
+    return Line.of_pairs("training loop, 60000x784, k=10, T=5", "GFLOP/s", ours, peer, **others)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from argparse import Namespace
+from collections.abc import Callable, Iterator
 from functools import partial
-from statistics import fmean, median
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from amclust import ClAM
-from benchmarks.data import (
-    FloatArray,
-    IntArray,
-    load_fashion_mnist,
-    make_mixture,
-    standardise,
-)
+from benchmarks.data import FloatArray, IntArray, load_fashion_mnist, make_mixture, standardise
 from benchmarks.framework import (
     Entry,
     Line,
@@ -27,37 +21,15 @@ from benchmarks.framework import (
     Timed,
     UnavailableError,
     interleave,
-    median_ratio,
     optional_module,
     seconds_of,
 )
-from benchmarks.speed.settings import Settings
 
 _SAMPLE_SIZE = 10_000
 _WARM_UP_ROWS = 2_000
 _FAISS_ITERATIONS = 25
 
-
-class Partition(NamedTuple):
-    """Labels of all points and how many iterations they took."""
-
-    labels: IntArray
-    n_iter: int
-
-
-class Case(NamedTuple):
-    """A data set of this section; ``load`` may find that it is not installed."""
-
-    name: str
-    n_clusters: int
-    load: Callable[[], FloatArray]
-
-
-class Method(NamedTuple):
-    """A method and how it is named in the table."""
-
-    title: str
-    cluster: Callable[[FloatArray, int, int], Partition]
+Partition = tuple[IntArray, int]  # labels of all points, and how many iterations they took
 
 
 class Scored(NamedTuple):
@@ -65,134 +37,99 @@ class Scored(NamedTuple):
 
     seconds: list[float]
     silhouettes: list[float]
-    living: list[int]
+    n_clusters: list[int]
     iterations: list[int]
     converged: bool
 
 
-def run(settings: Settings) -> Iterator[Entry]:
+def run(options: Namespace) -> Iterator[Entry]:
     """Compare on Fashion-MNIST and on made data of one million rows."""
-    rows = settings.pick(full=1_000_000, quick=100_000)
-    cases = (
-        Case(
-            "Fashion-MNIST 60000x784, k=10",
-            10,
-            lambda: load_fashion_mnist(settings.fashion_mnist_dir),
-        ),
-        Case(f"made {rows}x14, k=9", 9, lambda: standardise(make_mixture(rows, 14, 9))),
+    rows = 100_000 if options.quick else 1_000_000
+    load_images = partial(load_fashion_mnist, options.fashion_mnist_dir)
+    sets: tuple[tuple[str, int, Callable[[], FloatArray]], ...] = (
+        ("Fashion-MNIST 60000x784, k=10", 10, load_images),
+        (f"made {rows}x14, k=9", 9, lambda: standardise(make_mixture(rows, 14, 9))),
     )
-    for case in cases:
+    for name, k, load in sets:
         try:
-            features = case.load()
+            features = load()
         except UnavailableError as error:
-            yield Skipped(case.name, str(error))
+            yield Skipped(name, str(error))
             continue
-        yield from _compare(case, features, settings.pick(full=3, quick=1))
+        yield from _compare(name, k, features, 1 if options.quick else 3)
 
 
-def _compare(case: Case, features: FloatArray, repeats: int) -> Iterator[Entry]:
-    methods = {"ours": Method("ClAM", _clam), "kmeans": Method("KMeans(n_init=1)", _kmeans)}
+def _compare(name: str, k: int, features: FloatArray, repeats: int) -> Iterator[Entry]:
+    """Time all methods in turn, then score every partition on one and the same sample."""
+    methods = {"ClAM": partial(_fit, ClAM), "KMeans(n_init=1)": partial(_fit, KMeans)}
     try:
         optional_module("faiss", "faiss-cpu")
-        methods["faiss"] = Method(f"faiss, {_FAISS_ITERATIONS} iterations", _faiss)
+        methods[f"faiss, {_FAISS_ITERATIONS} iterations"] = _faiss
     except UnavailableError as error:
-        yield Skipped(f"{case.name}, faiss", str(error))
-    for method in methods.values():
-        method.cluster(features[:_WARM_UP_ROWS], case.n_clusters, 0)
-    scored = _score(case, features, methods, repeats)
-    for name, method in methods.items():
-        if name != "ours":
-            yield _time_line(case, scored["ours"], scored[name], method.title)
-            yield _silhouette_line(case, scored["ours"], scored[name], method.title)
-
-
-def _score(
-    case: Case, features: FloatArray, methods: Mapping[str, Method], repeats: int
-) -> dict[str, Scored]:
-    """Time all methods in turn, then score every partition on one and the same sample."""
-    k = case.n_clusters
-    rounds = interleave(
-        {name: partial(method.cluster, features, k) for name, method in methods.items()},
-        range(repeats),
-    )
+        yield Skipped(f"{name}, faiss", str(error))
+    for cluster in methods.values():
+        cluster(features[:_WARM_UP_ROWS], k, 0)
+    calls = {title: partial(cluster, features, k) for title, cluster in methods.items()}
+    rounds = interleave(calls, range(repeats))
     sample = np.random.default_rng(0).choice(len(features), _SAMPLE_SIZE, replace=False)
-    return {name: _scored(features, sample, entries) for name, entries in rounds.items()}
+    scored = {title: _scored(features[sample], sample, found) for title, found in rounds.items()}
+    ours = scored.pop("ClAM")
+    for title, peer in scored.items():
+        yield from _lines(name, k, title, ours, peer)
 
 
 def _scored(features: FloatArray, sample: IntArray, rounds: list[Timed[Partition]]) -> Scored:
-    labels = [entry.result.labels for entry in rounds]
+    labels = [entry.result[0] for entry in rounds]
     return Scored(
         seconds_of(rounds),
-        [_silhouette(features[sample], partition[sample]) for partition in labels],
+        [_silhouette(features, partition[sample]) for partition in labels],
         [int(np.unique(partition).size) for partition in labels],
-        [entry.result.n_iter for entry in rounds],
+        [entry.result[1] for entry in rounds],
         all(entry.converged for entry in rounds),
     )
 
 
 def _silhouette(features: FloatArray, labels: IntArray) -> float:
     """Silhouette, and -1 where everything fell into one cluster."""
-    if np.unique(labels).size == 1:
-        return -1.0
-    return float(silhouette_score(features, labels))
+    return float(silhouette_score(features, labels)) if np.unique(labels).size > 1 else -1.0
 
 
-def _time_line(case: Case, ours: Scored, peer: Scored, peer_title: str) -> Line:
-    ratio = median_ratio(ours.seconds, peer.seconds)
+def _lines(name: str, k: int, title: str, ours: Scored, peer: Scored) -> Iterator[Line]:
     converged = "all converged" if ours.converged else "OURS DID NOT CONVERGE: does not count"
-    return Line(
-        what=f"{case.name}, one fit with labels",
-        unit="s",
-        ours=median(ours.seconds),
-        peer=median(peer.seconds),
-        peer_name=peer_title,
-        value=ratio,
-        ratio=ratio,
+    yield Line.of_pairs(
+        f"{name}, one fit with labels",
+        "s",
+        ours.seconds,
+        peer.seconds,
+        peer_name=title,
         target=Target("ratio", "<=", 1.0),
         valid=ours.converged,
         note=f"{len(ours.seconds)} interleaved seeds; {converged}; iterations ours "
         f"{ours.iterations}, peer {peer.iterations}; faiss: train and search over all points",
-        samples={"ours": ours.seconds, "peer": peer.seconds},
     )
-
-
-def _silhouette_line(case: Case, ours: Scored, peer: Scored, peer_title: str) -> Line:
-    mine, theirs = fmean(ours.silhouettes), fmean(peer.silhouettes)
-    return Line(
-        what=f"{case.name}, silhouette",
-        ours=mine,
-        peer=theirs,
-        peer_name=peer_title,
-        value=mine - theirs,
+    yield Line.of_means(
+        f"{name}, silhouette",
+        ours.silhouettes,
+        peer.silhouettes,
+        peer_name=title,
         target=Target("difference", ">=", 0.0),
-        valid=min(ours.living) == case.n_clusters,
-        note=f"mean over {len(ours.silhouettes)} seeds on one sample of {_SAMPLE_SIZE}; living "
-        f"clusters ours {ours.living}, peer {peer.living} (fewer than k do not count)",
-        samples={"ours": ours.silhouettes, "peer": peer.silhouettes},
+        valid=min(ours.n_clusters) == k,
+        note=f"mean over {len(ours.silhouettes)} seeds on one sample of {_SAMPLE_SIZE}; clusters "
+        f"ours {ours.n_clusters}, peer {peer.n_clusters} (fewer than k do not count)",
     )
 
 
-def _clam(features: FloatArray, n_clusters: int, seed: int) -> Partition:
-    model = ClAM(n_clusters, n_init=1, random_state=seed).fit(features)
-    return Partition(model.labels_, int(model.n_iter_))
-
-
-def _kmeans(features: FloatArray, n_clusters: int, seed: int) -> Partition:
-    model = KMeans(n_clusters, n_init=1, random_state=seed).fit(features)
-    return Partition(model.labels_, int(model.n_iter_))
+def _fit(kind: type, features: FloatArray, n_clusters: int, seed: int) -> Partition:
+    model = kind(n_clusters, n_init=1, random_state=seed).fit(features)
+    return model.labels_, int(model.n_iter_)
 
 
 def _faiss(features: FloatArray, n_clusters: int, seed: int) -> Partition:
     """Train on all points (faiss would take 256 a centroid), then label all of them."""
     faiss = optional_module("faiss", "faiss-cpu")
     n_samples, n_features = features.shape
-    kmeans = faiss.Kmeans(
-        n_features,
-        n_clusters,
-        niter=_FAISS_ITERATIONS,
-        max_points_per_centroid=n_samples,
-        seed=seed,
-    )
+    sizes = {"niter": _FAISS_ITERATIONS, "max_points_per_centroid": n_samples}
+    kmeans = faiss.Kmeans(n_features, n_clusters, **sizes, seed=seed)
     kmeans.train(features)
     _, labels = kmeans.index.search(features, 1)
-    return Partition(labels.ravel(), _FAISS_ITERATIONS)
+    return labels.ravel(), _FAISS_ITERATIONS

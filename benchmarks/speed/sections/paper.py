@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator
-from statistics import median
 
 from sklearn.cluster import KMeans
 
 from benchmarks.data import Table, load_table, standardise
-from benchmarks.framework import Entry, Line, Target, interleave, median_ratio, seconds_of
+from benchmarks.framework import Entry, Line, Target, interleave, seconds_of
 from benchmarks.protocol import PROTOCOLS, paper_clam
-from benchmarks.speed.settings import Settings
 
 TARGETS = {"zoo": 0.10, "ecoli": 0.10, "movement_libras": 0.15, "yale": 0.20}
 KMEANS_RESTARTS = 1000
 
 
-def run(settings: Settings) -> Iterator[Entry]:
+def run(options: Namespace) -> Iterator[Entry]:
     """Compare on each of the four data sets."""
-    repeats = settings.pick(full=5, quick=1)
+    repeats = 1 if options.quick else 5
     for name, limit in TARGETS.items():
-        yield _compare(load_table(name, settings.data_dir), limit, repeats)
+        yield _compare(load_table(name, options.data_dir), limit, repeats)
 
 
 def _compare(table: Table, limit: float, repeats: int) -> Line:
@@ -37,18 +36,13 @@ def _compare(table: Table, limit: float, repeats: int) -> Line:
         },
         range(repeats),
     )
-    ours, peer = seconds_of(rounds["ours"]), seconds_of(rounds["peer"])
-    ratio = median_ratio(ours, peer)
     n_samples, n_features = features.shape
-    return Line(
-        what=f"{table.name} {n_samples}x{n_features}, 10 restarts x 200 epochs",
-        unit="s",
-        ours=median(ours),
-        peer=median(peer),
+    return Line.of_pairs(
+        f"{table.name} {n_samples}x{n_features}, 10 restarts x 200 epochs",
+        "s",
+        seconds_of(rounds["ours"]),
+        seconds_of(rounds["peer"]),
         peer_name=f"KMeans(n_init={KMEANS_RESTARTS})",
-        value=ratio,
-        ratio=ratio,
         target=Target("ratio", "<=", limit),
         note=f"median of {repeats} interleaved pairs; n_iter_ {rounds['ours'][-1].result.n_iter_}",
-        samples={"ours": ours, "peer": peer},
     )

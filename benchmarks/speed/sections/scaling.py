@@ -2,69 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from argparse import Namespace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from amclust import ClAM
-from benchmarks.data import FloatArray, make_mixture
+from benchmarks.data import make_mixture
 from benchmarks.framework import Entry, Line, Target, timed
-from benchmarks.speed.settings import Settings
 
 _EPOCHS = 20
-_LARGEST_EXPONENT = 1.05
-
-
-@dataclass(frozen=True)
-class Size:
-    """The size of one fit."""
-
-    n: int = 65_536
-    d: int = 64
-    k: int = 16
-    T: int = 5
-
-    def features(self) -> FloatArray:
-        """Make data of this size."""
-        return make_mixture(self.n, self.d, self.k)
-
-
-SWEEPS: Mapping[str, tuple[Size, tuple[int, ...]]] = {
+_BASE = {"n": 65_536, "d": 64, "k": 16, "T": 5}
+SWEEPS: dict[str, list[dict[str, int]]] = {
     # Above 16,384 rows an epoch is a part of the data, and the exponent would only be smaller.
-    "n": (Size(), (2_048, 4_096, 8_192, 16_384)),
-    "d": (Size(n=32_768), (64, 128, 256, 512, 1024)),
-    "k": (Size(), (16, 32, 64, 128, 256)),
-    "T": (Size(), (4, 8, 16, 32, 64)),
+    "n": [_BASE | {"n": n} for n in (2_048, 4_096, 8_192, 16_384)],
+    "d": [_BASE | {"n": 32_768, "d": d} for d in (64, 128, 256, 512, 1024)],
+    "k": [_BASE | {"k": k} for k in (16, 32, 64, 128, 256)],
+    "T": [_BASE | {"T": T} for T in (4, 8, 16, 32, 64)],
 }
-
-
 # The default as it comes, and the paper's with everything fixed that could follow the size.
-OBJECTIVES: Mapping[str, Mapping[str, Any]] = {
+OBJECTIVES: dict[str, dict[str, Any]] = {
     "auto": {},
     "completion": {"mask_prob": 0.125, "batch_size": 256},
 }
 
 
-def run(settings: Settings) -> Iterator[Entry]:
+def run(options: Namespace) -> Iterator[Entry]:
     """Fit the exponents for the default objective and for the paper's."""
-    repeats = settings.pick(full=3, quick=1)
-    shrink = settings.pick(full=1, quick=16)
+    repeats, shrink = (1, 16) if options.quick else (3, 1)
     for objective in OBJECTIVES:
-        for axis, (base, values) in SWEEPS.items():
-            sizes = [replace(base, **{axis: value}) for value in values]
-            sizes = [replace(size, n=size.n // shrink) for size in sizes]
-            yield _exponent(objective, axis, sizes, repeats)
+        for axis, sizes in SWEEPS.items():
+            smaller = [size | {"n": size["n"] // shrink} for size in sizes]
+            yield _exponent(objective, axis, smaller, repeats)
 
 
-def _exponent(objective: str, axis: str, sizes: list[Size], repeats: int) -> Line:
+def _exponent(objective: str, axis: str, sizes: list[dict[str, int]], repeats: int) -> Line:
     """Fit a line to the logarithms of the shortest times; sweeps are repeated as a whole."""
-    seconds = np.full(len(sizes), np.inf)
-    for _ in range(repeats):
-        sweep = [_fit_seconds(objective, size) for size in sizes]
-        seconds = np.minimum(seconds, sweep)
-    values = [getattr(size, axis) for size in sizes]
+    sweeps = [[_fit_seconds(objective, **size) for size in sizes] for _ in range(repeats)]
+    seconds = np.min(sweeps, axis=0)
+    values = [size[axis] for size in sizes]
     slope = float(np.polyfit(np.log(values), np.log(seconds), deg=1)[0])
     return Line(
         what=f'exponent of fit time in {axis}, objective="{objective}"',
@@ -72,23 +49,15 @@ def _exponent(objective: str, axis: str, sizes: list[Size], repeats: int) -> Lin
         peer=1.0,
         peer_name="linear",
         value=slope,
-        target=Target("exponent", "<=", _LARGEST_EXPONENT),
+        target=Target("exponent", "<=", 1.05),
         note=f"{axis} = {values}: {', '.join(f'{value:.3g}' for value in seconds)} s, "
         f"{_EPOCHS} epochs, shortest of {repeats}",
         samples={axis: values, "seconds": seconds.tolist()},
     )
 
 
-def _fit_seconds(objective: str, size: Size) -> float:
-    features = size.features()
-    model = ClAM(
-        size.k,
-        objective=objective,
-        n_steps=size.T,
-        max_epochs=_EPOCHS,
-        early_stopping=False,
-        n_init=1,
-        random_state=0,
-        **OBJECTIVES[objective],
-    )
+def _fit_seconds(objective: str, n: int, d: int, k: int, T: int) -> float:
+    features = make_mixture(n, d, k)
+    length = {"max_epochs": _EPOCHS, "early_stopping": False, "n_init": 1, "n_steps": T}
+    model = ClAM(k, objective=objective, **length, **OBJECTIVES[objective], random_state=0)
     return timed(lambda: model.fit(features)).seconds
