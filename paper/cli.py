@@ -66,7 +66,7 @@ def _complete(options: argparse.Namespace, settings: Settings) -> int:
     runs = [
         run
         for name in options.experiments or EXPERIMENTS
-        for run in EXPERIMENTS[name].runs(settings)
+        for run in EXPERIMENTS[name].module.runs(settings)
         if not options.methods or run.method in options.methods
         if not options.protocols or run.protocol in options.protocols
     ]

@@ -22,7 +22,16 @@ from benchmarks import framework
 from benchmarks.framework import UnavailableError, Unfinished, running, unpack_labels
 from paper import cli, sets
 from paper.cli import PAGE
-from paper.experiments import EXPERIMENTS, case_of, is_alone, networks, perform, toys
+from paper.experiments import (
+    EXPERIMENTS,
+    case_of,
+    is_alone,
+    networks,
+    partitions,
+    perform,
+    timings,
+    toys,
+)
 from paper.experiments.toys import TOY_METHODS
 from paper.figures import FIGURES
 from paper.methods import METHODS
@@ -69,7 +78,7 @@ def done(data_dir, tmp_path_factory):
 
 
 def partition_runs(settings):
-    return list(EXPERIMENTS["partitions"].runs(settings))
+    return list(partitions.runs(settings))
 
 
 def missing(runs, settings):
@@ -296,14 +305,14 @@ def test_only_what_is_not_at_hand_and_has_no_stand_in_is_downloaded(
 
 def test_only_large_sets_are_timed_on_made_points(done, tmp_path, monkeypatch):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
-    timings = EXPERIMENTS["timings"]
     made = {
         run.set: timings.definition(run, done)["made"]
         for run in timings.runs(replace(done, sets=None))
     }
     assert {name for name, is_made in made.items() if is_made} == set(sets.MADE)
+    case = case_of(Run("timings", "ecoli", "all", "paper"), done)
     with pytest.raises(UnavailableError, match="Ecoli"):
-        timings.perform(Run("timings", "ecoli", "all", "paper"), done, Unfinished(tmp_path / "s"))
+        timings.perform(case, done, Unfinished(tmp_path / "s"))
 
 
 @pytest.mark.parametrize("has_load", [True, False])
@@ -388,7 +397,7 @@ def test_every_table_and_figure_names_a_command_that_runs_something(tmp_path, ca
 
 @needs_records
 def test_the_page_in_the_documentation_has_no_gap():
-    runs = {run for one in EXPERIMENTS.values() for run in one.runs(FULL)}
+    runs = {run for one in EXPERIMENTS.values() for run in one.module.runs(FULL)}
     assert {record.key for record in View(FULL).all()} >= runs
     page = PAGE.read_text(encoding="utf-8")
     assert NOT_RUN not in page.lower()
@@ -508,7 +517,7 @@ def test_help_lists_what_is_allowed(capsys):
 
 def test_all_runs_can_be_chosen_by_method_and_protocol():
     for experiment in EXPERIMENTS.values():
-        runs = list(experiment.runs(FULL))
+        runs = list(experiment.module.runs(FULL))
         assert {run.method for run in runs} == set(experiment.methods)
         assert {run.protocol for run in runs} == set(experiment.protocols)
 

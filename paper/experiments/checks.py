@@ -19,10 +19,9 @@ from benchmarks.data import IntArray, Table, standardise
 from benchmarks.framework import Unfinished
 from benchmarks.partitions import living_clusters, silhouettes
 from paper import sets
-from paper.experiments.base import Experiment
 from paper.methods.classical import embed
 from paper.published import TABLES
-from paper.records import Run
+from paper.records import Case, Run
 from paper.settings import Settings
 
 _SMOOTHING = 0.75
@@ -145,37 +144,32 @@ CHECKS = {
 }
 
 
-class Checks(Experiment):
-    """A run is one check."""
+def runs(settings: Settings) -> Iterator[Run]:
+    for name, check in CHECKS.items():
+        if settings.has(check.set):
+            yield Run("checks", check.set, name, "check")
 
-    name = "checks"
-    methods = tuple(CHECKS)
-    protocols = ("check",)
 
-    def runs(self, settings: Settings) -> Iterator[Run]:
-        for name, check in CHECKS.items():
-            if settings.has(check.set):
-                yield Run(self.name, check.set, name, "check")
+def definition(run: Run, settings: Settings) -> dict[str, Any]:
+    check = CHECKS[run.method]
+    return {
+        "what": check.what,
+        "parameters": check.parameters,
+        "smoothing": _SMOOTHING if check.smoothed else None,
+        "rows": settings.sample_rows,
+    }
 
-    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
-        check = CHECKS[run.method]
-        return {
-            "what": check.what,
-            "parameters": check.parameters,
-            "smoothing": _SMOOTHING if check.smoothed else None,
-            "rows": settings.sample_rows,
-        }
 
-    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
-        check = CHECKS[run.method]
-        load = _load_smoothed if check.smoothed else sets.load
-        table = load(run.set, settings.data_dir, settings.sample_rows)
-        labels = check.partition(table, check.parameters)
-        return {
-            "n_clusters": table.n_clusters,
-            "living": living_clusters(labels),
-            **{name: round(score, 5) for name, score in _scores(table, labels).items()},
-        }
+def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+    check = CHECKS[case.key.method]
+    load = _load_smoothed if check.smoothed else sets.load
+    table = load(check.set, settings.data_dir, case.definition["rows"])
+    labels = check.partition(table, check.parameters)
+    return {
+        "n_clusters": table.n_clusters,
+        "living": living_clusters(labels),
+        **{name: round(score, 5) for name, score in _scores(table, labels).items()},
+    }
 
 
 def _scores(table: Table, labels: IntArray) -> dict[str, float]:

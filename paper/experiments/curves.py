@@ -15,11 +15,10 @@ from amclust._space import PRESETS
 from benchmarks.framework import Unfinished
 from benchmarks.partitions import draw_seeds, living_clusters, silhouettes
 from paper import sets
-from paper.experiments.base import Experiment
-from paper.methods.base import Config, product
+from paper.methods.base import product
 from paper.methods.clam import CLAM
 from paper.published import BEST_HYPERPARAMETERS
-from paper.records import Run
+from paper.records import Case, Run
 from paper.settings import Settings
 
 STEPS = (2, 5, 10, 20)
@@ -28,49 +27,40 @@ _THREE = ("zoo", "yale", "ecoli")
 CURVES = {"beta": _SIX, "learning_rate": _SIX, "mask_prob": _THREE, "mask_value": _THREE}
 
 
-class Curves(Experiment):
-    """A run is one hyperparameter on one set."""
-
-    name = "curves"
-    methods = tuple(CURVES)
-    protocols = ("paper",)
-
-    def runs(self, settings: Settings) -> Iterator[Run]:
-        for parameter, names in CURVES.items():
-            for name in filter(settings.has, names):
-                used = sets.set_in_place_of(name, settings.data_dir)
-                yield Run(self.name, used, parameter, "paper")
-
-    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
-        best = BEST_HYPERPARAMETERS[sets.paper_set(run.set)]._asdict()
-        return {
-            "fixed": {**best, **CLAM.fixed(settings), "init": "auto"},
-            "steps": STEPS,
-            "values": PRESETS["paper"][0][run.method],
-            "restarts": settings.curve_restarts,
-        }
-
-    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
-        table = sets.load(run.set, settings.data_dir)
-        found = unfinished.state or {"silhouettes": [], "living": []}
-        configs = _configs(run)
-        seeds = draw_seeds(run.seed, settings.curve_restarts)
-        for config in configs[len(found["silhouettes"]) :]:
-            labels = np.stack([CLAM.fit(table, config, seed, settings) for seed in seeds])
-            scores = np.nan_to_num(silhouettes(table.features, labels), nan=-1.0)
-            best = int(scores.argmax())
-            found["silhouettes"].append(round(float(scores[best]), 5))
-            found["living"].append(living_clusters(labels[best]))
-            unfinished.keep(found)
-        return {
-            "n_clusters": table.n_clusters,
-            "steps": [config["n_steps"] for config in configs],
-            "values": [config[run.method] for config in configs],
-            **found,
-        }
+def runs(settings: Settings) -> Iterator[Run]:
+    for parameter, names in CURVES.items():
+        for name in filter(settings.has, names):
+            used = sets.set_in_place_of(name, settings.data_dir)
+            yield Run("curves", used, parameter, "paper")
 
 
-def _configs(run: Run) -> list[Config]:
+def definition(run: Run, settings: Settings) -> dict[str, Any]:
     best = BEST_HYPERPARAMETERS[sets.paper_set(run.set)]._asdict()
-    varied = product(n_steps=STEPS, **{run.method: PRESETS["paper"][0][run.method]})
-    return [{**best, "init": "auto", **config} for config in varied]
+    return {
+        "fixed": {**best, **CLAM.fixed(settings), "init": "auto"},
+        "steps": STEPS,
+        "values": PRESETS["paper"][0][run.method],
+        "restarts": settings.curve_restarts,
+    }
+
+
+def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+    run, asked = case.key, case.definition
+    table = sets.load(run.set, settings.data_dir)
+    found = unfinished.state or {"silhouettes": [], "living": []}
+    points = product(n_steps=asked["steps"], **{run.method: asked["values"]})
+    seeds = draw_seeds(run.seed, asked["restarts"])
+    for point in points[len(found["silhouettes"]) :]:
+        config = {**asked["fixed"], **point}
+        labels = np.stack([CLAM.fit(table, config, seed, settings) for seed in seeds])
+        scores = np.nan_to_num(silhouettes(table.features, labels), nan=-1.0)
+        best = int(scores.argmax())
+        found["silhouettes"].append(round(float(scores[best]), 5))
+        found["living"].append(living_clusters(labels[best]))
+        unfinished.keep(found)
+    return {
+        "n_clusters": table.n_clusters,
+        "steps": [point["n_steps"] for point in points],
+        "values": [point[run.method] for point in points],
+        **found,
+    }

@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from amclust import ClAM
 from benchmarks.data import FloatArray
 from benchmarks.framework import Unfinished
-from paper.experiments.base import Experiment
-from paper.records import Run
+from paper.records import Case, Run
 from paper.settings import Settings
 
 Place = tuple[float, float]
@@ -55,54 +54,48 @@ _CASE_BETAS = tuple(np.geomspace(0.01, 100.0, 81).round(5).tolist())
 _CASE_STEPS = Steps(1000)
 
 
-class Networks(Experiment):
-    """A run is one set of memories at all its temperatures."""
-
-    name = "networks"
-    methods = ("basins", "dynamics", "attraction")
-    protocols = ("given",)
-
-    def runs(self, settings: Settings) -> Iterator[Run]:
-        yield from (Run(self.name, name, "basins", "given") for name in MEMORIES)
-        yield Run(self.name, "three-and-a-point", "dynamics", "given")
-        yield from (Run(self.name, name, "attraction", "given") for name in CASES)
-
-    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
-        if run.method == "basins":
-            asked = {"memories": MEMORIES[run.set], "betas": _BETAS, **_BASIN_STEPS._asdict()}
-            return {**asked, "resolution": _RESOLUTION}
-        if run.method == "dynamics":
-            memories, point = _DYNAMICS
-            betas, steps = (_DYNAMICS_BETA,), _DYNAMICS_STEPS
-        else:
-            memories, point = CASES[run.set]
-            betas, steps = _CASE_BETAS, _CASE_STEPS
-        return {"memories": memories, "point": point, "betas": betas, **steps._asdict()}
-
-    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
-        if run.method == "basins":
-            return _basins(run.set)
-        return _dynamics() if run.method == "dynamics" else _attraction(run.set)
+def runs(settings: Settings) -> Iterator[Run]:
+    yield from (Run("networks", name, "basins", "given") for name in MEMORIES)
+    yield Run("networks", "three-and-a-point", "dynamics", "given")
+    yield from (Run("networks", name, "attraction", "given") for name in CASES)
 
 
-def _basins(name: str) -> dict[str, Any]:
+def definition(run: Run, settings: Settings) -> dict[str, Any]:
+    if run.method == "basins":
+        asked = {"memories": MEMORIES[run.set], "betas": _BETAS, **_BASIN_STEPS._asdict()}
+        return {**asked, "resolution": _RESOLUTION}
+    if run.method == "dynamics":
+        (memories, point), betas, steps = _DYNAMICS, (_DYNAMICS_BETA,), _DYNAMICS_STEPS
+    else:
+        (memories, point), betas, steps = CASES[run.set], _CASE_BETAS, _CASE_STEPS
+    return {"memories": memories, "point": point, "betas": betas, **steps._asdict()}
+
+
+def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+    asked = case.definition
+    memories, steps = np.array(asked["memories"]), Steps(asked["n_steps"], asked["step_size"])
+    models = [given_network(memories, beta, steps) for beta in asked["betas"]]
+    if case.key.method == "basins":
+        return _basins(models, asked["resolution"])
+    follow = _dynamics if case.key.method == "dynamics" else _attraction
+    return follow(models, memories, np.array(asked["point"]))
+
+
+def _basins(models: list[ClAM], resolution: int) -> dict[str, Any]:
     """Measure the part of the square that falls to another memory than the nearest."""
-    side = (np.arange(_RESOLUTION) + 0.5) / _RESOLUTION
+    side = (np.arange(resolution) + 0.5) / resolution
     points = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     elsewhere, basins = [], []
-    for beta in _BETAS:
-        model = given_network(np.array(MEMORIES[name]), beta, _BASIN_STEPS)
+    for model in models:
         labels = model.predict(points)
         elsewhere.append(float(np.mean(labels != model.transform(points).argmin(axis=1))))
         basins.append(int(np.unique(labels).size))
     return {"elsewhere": elsewhere, "basins": basins}
 
 
-def _dynamics() -> dict[str, Any]:
-    """Follow one point, step by step."""
-    memories, point = (np.array(part) for part in _DYNAMICS)
-    model = given_network(memories, _DYNAMICS_BETA, _DYNAMICS_STEPS)
-    end, path = model.recall(point[None], return_trajectory=True)
+def _dynamics(models: list[ClAM], memories: FloatArray, point: FloatArray) -> dict[str, Any]:
+    """Follow the point at one temperature, step by step."""
+    end, path = models[0].recall(point[None], return_trajectory=True)
     distances = np.linalg.norm(memories - end[0], axis=1)
     return {
         "path": path[:, 0].round(5).tolist(),
@@ -111,12 +104,9 @@ def _dynamics() -> dict[str, Any]:
     }
 
 
-def _attraction(name: str) -> dict[str, Any]:
+def _attraction(models: list[ClAM], memories: FloatArray, point: FloatArray) -> dict[str, Any]:
     """Follow the point at every temperature: which memory does it end at, and how near?"""
-    memories, point = (np.array(part) for part in CASES[name])
-    ends = [
-        given_network(memories, beta, _CASE_STEPS).recall(point[None])[0] for beta in _CASE_BETAS
-    ]
+    ends = [model.recall(point[None])[0] for model in models]
     distances = np.linalg.norm(np.array(ends)[:, None] - memories, axis=2)
     return {
         "nearest": int(np.linalg.norm(memories - point, axis=1).argmin()),

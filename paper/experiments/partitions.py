@@ -22,70 +22,63 @@ from benchmarks.data import IntArray, Table
 from benchmarks.framework import Unfinished, pack_labels
 from benchmarks.partitions import draw_seeds, largest_share, living_clusters, silhouettes
 from paper import sets
-from paper.experiments.base import Experiment
 from paper.methods import METHODS, PROTOCOL_METHODS
 from paper.methods.base import Config, FitError
-from paper.records import Run
+from paper.records import Case, Run
 from paper.settings import Settings
 
 _DIGITS = 5
 
 
-class Partitions(Experiment):
-    """A run is a method on a set, with all its configurations."""
+def runs(settings: Settings) -> Iterator[Run]:
+    names = settings.sets or sets.TABLE_SETS
+    used = [sets.set_in_place_of(name, settings.data_dir) for name in names]
+    for protocol, methods in PROTOCOL_METHODS.items():
+        for name in used:
+            for method in methods:
+                if METHODS[method].covers(name):
+                    seeds = range(_seeds(method, name, protocol, settings))
+                    yield from (Run("partitions", name, method, protocol, seed) for seed in seeds)
 
-    name = "partitions"
-    methods = tuple(METHODS)
-    protocols = tuple(PROTOCOL_METHODS)
 
-    def runs(self, settings: Settings) -> Iterator[Run]:
-        names = settings.sets or sets.TABLE_SETS
-        used = [sets.set_in_place_of(name, settings.data_dir) for name in names]
-        for protocol, methods in PROTOCOL_METHODS.items():
-            for name in used:
-                for method in methods:
-                    if METHODS[method].covers(name):
-                        for seed in range(_seeds(method, name, protocol, settings)):
-                            yield Run(self.name, name, method, protocol, seed)
+def definition(run: Run, settings: Settings) -> dict[str, Any]:
+    method = METHODS[run.method]
+    configs = _configs(run, settings)
+    return {
+        "rows": method.rows(run.set, settings),
+        "judged_rows": settings.sample_rows,
+        "fixed": method.fixed(settings),
+        "fits": len(configs),
+        # As columns, with None where a configuration has not the parameter.
+        "configs": {
+            name: [config.get(name) for config in configs]
+            for name in dict.fromkeys(name for config in configs for name in config)
+        },
+    }
 
-    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
-        method = METHODS[run.method]
-        configs = _configs(run, settings)
-        return {
-            "rows": method.rows(run.set, settings),
-            "judged_rows": settings.sample_rows,
-            "fixed": method.fixed(settings),
-            "fits": len(configs),
-            # As columns, with None where a configuration has not the parameter.
-            "configs": {
-                name: [config.get(name) for config in configs]
-                for name in dict.fromkeys(name for config in configs for name in config)
-            },
-        }
 
-    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
-        method = METHODS[run.method]
-        table = sets.load(run.set, settings.data_dir, method.rows(run.set, settings))
-        configs = _configs(run, settings)
-        seeds = draw_seeds(run.seed, len(configs))
-        judge = _Judge(table, settings.sample_rows)
-        if unfinished.state is not None:
-            judge.restore(unfinished.state)
-        for index in range(len(judge.silhouettes), len(configs)):
-            config, seed = configs[index], seeds[index]
-            try:
-                labels = method.fit(table, config, seed, settings)
-            except FitError:
-                judge.add_failure()
-            else:
-                judge.add(labels, config, seed)
-            unfinished.keep(judge.state)
-        return {
-            "n_clusters": table.n_clusters,
-            "rows": len(table.classes),
-            "features": table.features.shape[1],
-            **judge.state,
-        }
+def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+    run, asked = case.key, case.definition
+    table = sets.load(run.set, settings.data_dir, asked["rows"])
+    configs = _configs(run, settings)
+    fits = list(zip(configs, draw_seeds(run.seed, len(configs)), strict=True))
+    judge = _Judge(table, asked["judged_rows"])
+    if unfinished.state is not None:
+        judge.restore(unfinished.state)
+    for config, seed in fits[len(judge.silhouettes) :]:
+        try:
+            labels = METHODS[run.method].fit(table, config, seed, settings)
+        except FitError:
+            judge.add_failure()
+        else:
+            judge.add(labels, config, seed)
+        unfinished.keep(judge.state)
+    return {
+        "n_clusters": table.n_clusters,
+        "rows": len(table.classes),
+        "features": table.features.shape[1],
+        **judge.state,
+    }
 
 
 class _Judge:

@@ -25,10 +25,9 @@ from amclust import ClAM
 from benchmarks.data import BoolArray, FloatArray, IntArray, Table
 from benchmarks.framework import Unfinished, pack_labels
 from benchmarks.partitions import choose, draw_seeds, silhouettes
-from paper.experiments.base import Experiment
 from paper.methods.deep import DEC, DEC_RANDOM, DECMethod, training
 from paper.published import EMBEDDED_GRID
-from paper.records import Run
+from paper.records import Case, Run
 from paper.settings import Settings
 
 _WIDTH = 0.08
@@ -160,36 +159,31 @@ TOY_METHODS = {
 PAPER_METHODS = {"kmeans": "kmeans", "clam-completion": "clam"}
 
 
-class Toys(Experiment):
-    """A run is one method on one drawing of a toy."""
+def runs(settings: Settings) -> Iterator[Run]:
+    for seed in range(FIRST_SEED, FIRST_SEED + settings.seeds):
+        for toy in TOYS:
+            yield from (Run("toys", toy, method, "toy", seed) for method in TOY_METHODS)
 
-    name = "toys"
-    methods = tuple(TOY_METHODS)
-    protocols = ("toy",)
 
-    def runs(self, settings: Settings) -> Iterator[Run]:
-        for seed in range(FIRST_SEED, FIRST_SEED + settings.seeds):
-            for toy in TOYS:
-                for method in TOY_METHODS:
-                    yield Run(self.name, toy, method, "toy", seed)
+def definition(run: Run, settings: Settings) -> dict[str, Any]:
+    return {"toy": TOYS[run.set]._asdict(), "parameters": TOY_METHODS[run.method].parameters}
 
-    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
-        return {"toy": TOYS[run.set]._asdict(), "parameters": TOY_METHODS[run.method].parameters}
 
-    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
-        method = TOY_METHODS[run.method]
-        table, inliers = draw(run.set, run.seed)
-        labels, prototypes = method.fit(table, run.seed, method.parameters)
-        labels = np.unique(labels, return_inverse=True)[1]
-        points, classes, found = table.features[inliers], table.classes[inliers], labels[inliers]
-        several = len(np.unique(found)) > 1
-        return {
-            "n_clusters": table.n_clusters,
-            "living": len(np.unique(labels)),
-            "silhouette": silhouette_score(points, found) if several else None,
-            "nmi": normalized_mutual_info_score(classes, found),
-            "ari": adjusted_rand_score(classes, found),
-            "true_silhouette": silhouette_score(points, classes),
-            "labels": pack_labels(labels),
-            "prototypes": prototypes.tolist(),
-        }
+def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+    run = case.key
+    table, inliers = draw(run.set, run.seed)
+    fit = TOY_METHODS[run.method].fit
+    labels, prototypes = fit(table, run.seed, case.definition["parameters"])
+    labels = np.unique(labels, return_inverse=True)[1]
+    points, classes, found = table.features[inliers], table.classes[inliers], labels[inliers]
+    several = len(np.unique(found)) > 1
+    return {
+        "n_clusters": table.n_clusters,
+        "living": len(np.unique(labels)),
+        "silhouette": silhouette_score(points, found) if several else None,
+        "nmi": normalized_mutual_info_score(classes, found),
+        "ari": adjusted_rand_score(classes, found),
+        "true_silhouette": silhouette_score(points, classes),
+        "labels": pack_labels(labels),
+        "prototypes": prototypes.tolist(),
+    }
