@@ -6,11 +6,7 @@ paper has no number: DCEC needs images. A test compares all of this with the pap
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
-
-from benchmarks.protocol import Protocol
 
 Row = dict[str, float | None]
 
@@ -42,27 +38,13 @@ SILHOUETTES = _rows(
 )
 
 # ClAM's wins and losses against each other column, and those of ClAM without masking.
+_OTHERS = [name for name in _ALL if name != "clam"]
+_OTHER_THAN_UNMASKED = [name for name in _ALL if name != "clam-unmasked"]
+_CLAM = ((10, 0), (5, 5), (5, 5), (3, 0), (10, 0), (10, 0), (10, 0), (6, 2))
+_UNMASKED = ((5, 3), (3, 7), (3, 7), (3, 0), (5, 4), (10, 0), (0, 10), (2, 8))
 WINS_AND_LOSSES = {
-    "clam": {
-        "kmeans": (10, 0),
-        "spectral": (5, 5),
-        "agglomerative": (5, 5),
-        "dcec": (3, 0),
-        "dec": (10, 0),
-        "dec-random": (10, 0),
-        "clam-unmasked": (10, 0),
-        "clam-weighted": (6, 2),
-    },
-    "clam-unmasked": {
-        "kmeans": (5, 3),
-        "spectral": (3, 7),
-        "agglomerative": (3, 7),
-        "dcec": (3, 0),
-        "dec": (5, 4),
-        "dec-random": (10, 0),
-        "clam": (0, 10),
-        "clam-weighted": (2, 8),
-    },
+    "clam": dict(zip(_OTHERS, _CLAM, strict=True)),
+    "clam-unmasked": dict(zip(_OTHER_THAN_UNMASKED, _UNMASKED, strict=True)),
 }
 
 # --- tables of the agreement with the classes -----------------------------------------------------
@@ -168,40 +150,21 @@ NOISE = {"kmeans": (0.511, 0.477), "clam": (0.531, 0.531)}
 
 # --- tables of the hyperparameters ----------------------------------------------------------------
 
-BEST_HYPERPARAMETERS = {
-    "zoo": Protocol(2.4, 10, 0.1, 8, 0.2, "mean"),
-    "yale": Protocol(0.06, 10, 0.1, 8, 0.15, "mean"),
-    "gcm": Protocol(0.0004, 12, 0.1, 8, 0.15, "max"),
-    "ecoli": Protocol(0.095, 12, 0.1, 16, 0.15, "mean"),
-    "movement_libras": Protocol(0.7, 7, 0.01, 8, 0.15, "mean"),
-    "mice_protein": Protocol(0.1, 5, 0.2, 8, 0.15, "mean"),
-    "usps_test": Protocol(0.1, 5, 0.001, 16, 0.15, "min"),
-    "ctg": Protocol(0.4, 12, 0.1, 8, 0.1, "mean"),
-    "segment": Protocol(0.1, 7, 0.1, 8, 0.1, "mean"),
-    "fashion_mnist": Protocol(0.0005, 5, 0.01, 256, 0.1, "max"),
+# The best of ClAM are `benchmarks.protocol.PROTOCOLS`, its grid is `ClAMSearch(space="paper")`.
+KMEANS_GRID: dict[str, Any] = {"init": ("k-means++", "random"), "n_init": 1000}
+SPECTRAL_GRID: dict[str, Any] = {
+    "gamma": (0.001, 0.01, 0.05, 0.1, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0),
+    "n_neighbors": (10, 15, 20, 50),
+    "assign_labels": ("kmeans", "discretize"),
+    "n_init": 1000,
 }
-
-# ClAM's grid is `ClAMSearch(space="paper")`.
-KMEANS_GRID: Mapping[str, Any] = MappingProxyType({"init": ("k-means++", "random"), "n_init": 1000})
-SPECTRAL_GRID: Mapping[str, Any] = MappingProxyType(
-    {
-        "gamma": (0.001, 0.01, 0.05, 0.1, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0),
-        "n_neighbors": (10, 15, 20, 50),
-        "assign_labels": ("kmeans", "discretize"),
-        "n_init": 1000,
-    }
-)
-AGGLOMERATIVE_GRID: Mapping[str, Any] = MappingProxyType(
-    {
-        "metric": ("euclidean", "l1", "l2", "manhattan", "cosine"),
-        "linkage": ("single", "average", "complete", "ward"),
-    }
-)
-EMBEDDED_GRID: Mapping[str, Any] = MappingProxyType(
-    {
-        "batch_size": 256,
-        "updates": 20_000,
-        "tolerance": 0.001,
-        "update_interval": (1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 75, 100, 125, 140, 150, 200),
-    }
-)
+AGGLOMERATIVE_GRID = {
+    "metric": ("euclidean", "l1", "l2", "manhattan", "cosine"),
+    "linkage": ("single", "average", "complete", "ward"),
+}
+EMBEDDED_GRID: dict[str, Any] = {
+    "batch_size": 256,
+    "updates": 20_000,
+    "tolerance": 0.001,
+    "update_interval": (1, 2, 3, 4, 5, 10, 20, 30, 40, 50, 75, 100, 125, 140, 150, 200),
+}

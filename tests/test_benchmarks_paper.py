@@ -163,7 +163,7 @@ def test_every_method_has_the_same_number_of_fits_in_the_honest_protocol():
         if method.name in ("clam-default", "dcec"):
             continue
         drawn = method.draw_configs("zoo", FULL, seed=1)
-        grid = method.single_configs("zoo", FULL)
+        grid = method.configs("zoo", FULL, single=True)
         assert len(drawn) == FULL.honest_fits if method.seeded else len(grid)
         assert all(config in grid for config in drawn[:5])
         assert drawn == method.draw_configs("zoo", FULL, seed=1)
@@ -171,8 +171,7 @@ def test_every_method_has_the_same_number_of_fits_in_the_honest_protocol():
 
 def test_variants_of_clam_have_the_same_draws():
     plain, unmasked, weighted = (
-        METHODS[name].paper_configs("zoo", FULL)
-        for name in ("clam", "clam-unmasked", "clam-weighted")
+        METHODS[name].configs("zoo", FULL) for name in ("clam", "clam-unmasked", "clam-weighted")
     )
     assert plain == weighted
     assert [config["beta"] for config in plain] == [config["beta"] for config in unmasked]

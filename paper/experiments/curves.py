@@ -14,10 +14,10 @@ import numpy as np
 from amclust._space import PRESETS
 from benchmarks.framework import Unfinished
 from benchmarks.partitions import draw_seeds, living_clusters, silhouettes
+from benchmarks.protocol import PROTOCOLS
 from paper import sets
 from paper.methods.base import product
 from paper.methods.clam import CLAM
-from paper.published import BEST_HYPERPARAMETERS
 from paper.records import Case, Run
 from paper.settings import Settings
 
@@ -35,7 +35,7 @@ def runs(settings: Settings) -> Iterator[Run]:
 
 
 def definition(run: Run, settings: Settings) -> dict[str, Any]:
-    best = BEST_HYPERPARAMETERS[sets.paper_set(run.set)]._asdict()
+    best = PROTOCOLS[sets.paper_set(run.set)]._asdict()
     return {
         "fixed": {**best, **CLAM.fixed(settings), "init": "auto"},
         "steps": STEPS,

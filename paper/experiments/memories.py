@@ -10,10 +10,9 @@ import numpy as np
 from amclust import ClAM
 from benchmarks.framework import Unfinished, pack_array
 from benchmarks.partitions import living_clusters
-from benchmarks.protocol import paper_parameters
+from benchmarks.protocol import PROTOCOLS, paper_parameters
 from paper import sets
 from paper.methods.clam import NORMAL
-from paper.published import BEST_HYPERPARAMETERS
 from paper.records import Case, Run
 from paper.settings import Settings
 
@@ -32,7 +31,7 @@ def runs(settings: Settings) -> Iterator[Run]:
 
 
 def definition(run: Run, settings: Settings) -> dict[str, Any]:
-    best, init = BEST_HYPERPARAMETERS[sets.paper_set(run.set)], "auto"
+    best, init = PROTOCOLS[sets.paper_set(run.set)], "auto"
     if run.method == "evolution":
         best, init = best._replace(n_steps=_EVOLVING_STEPS), {"normal": NORMAL}
     restarts, epochs = settings.published_restarts, settings.epochs

@@ -45,7 +45,7 @@ def definition(run: Run, settings: Settings) -> dict[str, Any]:
     method = METHODS[run.method]
     configs = _configs(run, settings)
     return {
-        "rows": method.rows(run.set, settings),
+        "rows": method.rows(settings),
         "judged_rows": settings.sample_rows,
         "fixed": method.fixed(settings),
         "fits": len(configs),
@@ -158,8 +158,6 @@ def _seeds(method: str, name: str, protocol: str, settings: Settings) -> int:
 
 def _configs(run: Run, settings: Settings) -> list[Config]:
     method = METHODS[run.method]
-    if run.protocol == "paper":
-        return method.paper_configs(run.set, settings)
-    if run.protocol == "default":
-        return method.single_configs(run.set, settings)[:1]
-    return method.draw_configs(run.set, settings, run.seed)
+    if run.protocol == "honest":
+        return method.draw_configs(run.set, settings, run.seed)
+    return method.configs(run.set, settings)

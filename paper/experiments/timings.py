@@ -20,10 +20,9 @@ from amclust.datasets import DATASETS
 from benchmarks.data import IntArray, Table
 from benchmarks.framework import Timed, Unfinished, load_average, timed
 from benchmarks.partitions import living_clusters, silhouettes
-from benchmarks.protocol import RESTARTS, TYPICAL, paper_parameters
+from benchmarks.protocol import PROTOCOLS, RESTARTS, TYPICAL, paper_parameters
 from paper import sets
 from paper.experiments.partitions import judged_rows
-from paper.published import BEST_HYPERPARAMETERS
 from paper.records import Case, Run
 from paper.settings import Settings
 
@@ -50,7 +49,7 @@ def runs(settings: Settings) -> Iterator[Run]:
 
 def definition(run: Run, settings: Settings) -> dict[str, Any]:
     k, restarts = DATASETS[run.set].n_classes, min(RESTARTS, settings.published_restarts)
-    protocol = BEST_HYPERPARAMETERS.get(run.set, _LARGE)
+    protocol = PROTOCOLS.get(run.set, _LARGE)
     published = paper_parameters(k, protocol, restarts=restarts, epochs=settings.epochs)
     timed_restarts = _TIMED_RESTARTS.get(run.set, _KMEANS_RESTARTS)
     return {

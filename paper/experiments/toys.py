@@ -25,7 +25,7 @@ from amclust import ClAM
 from benchmarks.data import BoolArray, FloatArray, IntArray, Table
 from benchmarks.framework import Unfinished, pack_labels
 from benchmarks.partitions import choose, draw_seeds, silhouettes
-from paper.methods.deep import DEC, DEC_RANDOM, DECMethod, training
+from paper.methods.deep import DEC, DEC_RANDOM, DECMethod
 from paper.published import EMBEDDED_GRID
 from paper.records import Case, Run
 from paper.settings import Settings
@@ -140,7 +140,7 @@ def _clam(table: Table, seed: int, parameters: dict[str, Any]) -> Found:
 
 
 def _dec(method: DECMethod, table: Table, seed: int, parameters: dict[str, Any]) -> Found:
-    fitted = method.fitted(table.features, table.n_clusters, training(**parameters), seed)
+    fitted = method.fitted(table, seed, **parameters)
     return Found(fitted.labels, fitted.centers.numpy())
 
 

@@ -27,6 +27,8 @@ class Method(ABC):
         In records, and in tables.
     seeded : bool
         Whether a fit depends on a seed.
+    sampled : bool
+        Whether it is given a sample of the rows of a large set.
     honest_fits, honest_seeds : int or None
         Fits and seeds of the honest protocol, where it cannot have as many as all others.
     """
@@ -34,6 +36,7 @@ class Method(ABC):
     name: str
     title: str
     seeded = True
+    sampled = False
     honest_fits: int | None = None
     honest_seeds: int | None = None
 
@@ -41,21 +44,17 @@ class Method(ABC):
         """Whether the method can be run on a set at all."""
         return True
 
-    def rows(self, name: str, settings: Settings) -> int | None:
-        """How many rows of a set it is given; None: all."""
-        return None
+    def rows(self, settings: Settings) -> int | None:
+        """How many rows of a set it is given at most; None: all."""
+        return settings.sample_rows if self.sampled else None
 
     def fixed(self, settings: Settings) -> Config:
         """Give the parameters that are the same in all configurations."""
         return {}
 
     @abstractmethod
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        """Give what is tried under the paper's protocol, in this order."""
-
-    def single_configs(self, name: str, settings: Settings) -> list[Config]:
-        """Give the grid that the honest protocol draws single fits from."""
-        return self.paper_configs(name, settings)
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
+        """Give what the paper's protocol tries, or the grid of single fits of the honest one."""
 
     @abstractmethod
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
@@ -66,7 +65,7 @@ class Method(ABC):
 
         A method without seeds is tried with every configuration once at most.
         """
-        grid = self.single_configs(name, settings)
+        grid = self.configs(name, settings, single=True)
         generator = np.random.default_rng(seed)
         count = self.honest_fits or settings.honest_budget(name)[0]
         if not self.seeded:

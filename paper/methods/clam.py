@@ -18,8 +18,8 @@ from sklearn.model_selection import ParameterSampler
 from amclust import ClAM
 from amclust._space import PAPER_STEP, PRESETS, parameters_of
 from benchmarks.data import IntArray, Table
+from benchmarks.protocol import PROTOCOLS
 from paper.methods.base import Config, Method
-from paper.published import BEST_HYPERPARAMETERS
 from paper.sets import paper_set
 from paper.settings import Settings
 
@@ -46,8 +46,10 @@ class ClAMMethod(Method):
         shared = {"step_size": PAPER_STEP, "n_init": 1, "early_stopping": False}
         return {**self.parameters, **shared, "max_epochs": settings.epochs}
 
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        best = BEST_HYPERPARAMETERS[paper_set(name)]._asdict()
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
+        if single:
+            return self._without_masks(_draw(_SINGLE_CONFIGS, inits=("auto",)))
+        best = PROTOCOLS[paper_set(name)]._asdict()
         drawn = _draw(settings.clam_runs[name], inits=("auto", "normal"))
         restarts = min(settings.published_restarts, max(1, len(drawn) // 10))
         published = [
@@ -56,27 +58,21 @@ class ClAMMethod(Method):
             for init in ("auto", "normal")
             for _ in range(restarts)
         ]
-        return [self._without_masks(config) for config in [*published, *drawn]]
-
-    def single_configs(self, name: str, settings: Settings) -> list[Config]:
-        return [self._without_masks(config) for config in _draw(_SINGLE_CONFIGS, inits=("auto",))]
+        return self._without_masks([*published, *drawn])
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
-        return self.model(table, config, seed, settings).fit(table.features).labels_
-
-    def model(self, table: Table, config: Config, seed: int, settings: Settings) -> ClAM:
-        """Give the estimator of one run."""
         config = {**config, **self.fixed(settings)}
         if config["init"] == "normal":
             shape = table.n_clusters, table.features.shape[1]
             config["init"] = np.random.default_rng(seed).normal(*NORMAL, shape)
         parameters = parameters_of(config, ClAM())
-        return ClAM(table.n_clusters, **parameters, n_jobs=1, random_state=seed)
+        model = ClAM(table.n_clusters, **parameters, n_jobs=1, random_state=seed)
+        return model.fit(table.features).labels_
 
-    def _without_masks(self, config: Config) -> Config:
+    def _without_masks(self, configs: list[Config]) -> list[Config]:
         if self.parameters["objective"] == "completion":
-            return config
-        return {name: value for name, value in config.items() if name not in _MASKING}
+            return configs
+        return [{key: one[key] for key in one if key not in _MASKING} for one in configs]
 
 
 @cache
@@ -99,7 +95,7 @@ class DefaultClAM(Method):
         defaults = ClAM().get_params()
         return {name: value for name, value in defaults.items() if name not in _IMMATERIAL}
 
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
         return [{}]
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:

@@ -41,12 +41,9 @@ class KMeansMethod(Method):
     name = "kmeans"
     title = "k-means"
 
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        restarts = settings.kmeans_restarts.get(name, KMEANS_GRID["n_init"])
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
+        restarts = 1 if single else settings.kmeans_restarts.get(name, KMEANS_GRID["n_init"])
         return product(init=KMEANS_GRID["init"], n_init=[restarts])
-
-    def single_configs(self, name: str, settings: Settings) -> list[Config]:
-        return product(init=KMEANS_GRID["init"], n_init=[1])
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
         return KMeans(table.n_clusters, **config, random_state=seed).fit_predict(table.features)
@@ -57,11 +54,9 @@ class AgglomerativeMethod(Method):
 
     name = title = "agglomerative"
     seeded = False
+    sampled = True
 
-    def rows(self, name: str, settings: Settings) -> int | None:
-        return settings.sample_rows
-
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
         grid = product(linkage=AGGLOMERATIVE_GRID["linkage"], metric=AGGLOMERATIVE_GRID["metric"])
         return [
             config
@@ -79,22 +74,25 @@ class SpectralMethod(Method):
 
     name = title = "spectral"
 
-    def rows(self, name: str, settings: Settings) -> int | None:
+    def rows(self, settings: Settings) -> int:
         return min(settings.sample_rows, _MAX_SPECTRAL_ROWS)
 
     def fixed(self, settings: Settings) -> Config:
         return {"eigen_solver": "dense"}
 
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        return _spectral_grid(settings.kmeans_restarts.get(name, SPECTRAL_GRID["n_init"]))
-
-    def single_configs(self, name: str, settings: Settings) -> list[Config]:
-        return _spectral_grid(1)
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
+        restarts = 1 if single else settings.kmeans_restarts.get(name, SPECTRAL_GRID["n_init"])
+        shared = {"assign_labels": SPECTRAL_GRID["assign_labels"], "n_init": [restarts]}
+        neighbors, gamma = SPECTRAL_GRID["n_neighbors"], SPECTRAL_GRID["gamma"]
+        return [
+            *product(affinity=["nearest_neighbors"], n_neighbors=neighbors, **shared),
+            *product(affinity=["rbf"], gamma=gamma, **shared),
+        ]
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
-        rows = self.rows(table.name, settings)
         width = config.get("gamma", config.get("n_neighbors"))
-        maps = _embedding(table.name, settings.data_dir, rows, config["affinity"], width)
+        place = table.name, settings.data_dir, self.rows(settings)
+        maps = _embedding(*place, config["affinity"], width)
         if config["assign_labels"] == "kmeans":
             model = KMeans(table.n_clusters, n_init=config["n_init"], random_state=seed)
             return model.fit_predict(maps)
@@ -104,15 +102,6 @@ class SpectralMethod(Method):
                 return discretize(maps, random_state=seed)
         except np.linalg.LinAlgError as error:
             raise FitError(str(error)) from error
-
-
-def _spectral_grid(restarts: int) -> list[Config]:
-    neighbors, gamma = SPECTRAL_GRID["n_neighbors"], SPECTRAL_GRID["gamma"]
-    shared = {"assign_labels": SPECTRAL_GRID["assign_labels"], "n_init": [restarts]}
-    return [
-        *product(affinity=["nearest_neighbors"], n_neighbors=neighbors, **shared),
-        *product(affinity=["rbf"], gamma=gamma, **shared),
-    ]
 
 
 @lru_cache(maxsize=_EMBEDDINGS)

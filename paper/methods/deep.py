@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.data import FloatArray, IntArray, Table
+from benchmarks.data import IntArray, Table
 from benchmarks.deep.peers import K_MEANS_RESTARTS, Fitted, dcec, dec, dec_random
 from benchmarks.deep.pretrained import Autoencoder, Shelf
 from benchmarks.deep.sets import Images
@@ -37,30 +38,26 @@ class DECMethod(Method):
     first_centers: str
     # A fit may take as long as a thousand of k-means.
     honest_seeds: int | None = 3
-
-    def rows(self, name: str, settings: Settings) -> int | None:
-        return settings.sample_rows
+    sampled = True
 
     def fixed(self, settings: Settings) -> Config:
-        values = training(1, settings.dec_updates).as_json()
-        names = ("batch_size", "updates", "tolerance")
-        return {**{name: values[name] for name in names}, "centers": self.first_centers}
+        names = ("batch_size", "tolerance")
+        shared = {name: EMBEDDED_GRID[name] for name in names}
+        return {**shared, "updates": settings.dec_updates, "centers": self.first_centers}
 
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
         return product(update_interval=_some_intervals(settings.dec_intervals.get(name)))
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
-        deep = training(config["update_interval"], settings.dec_updates)
-        return self.fitted(table.features, table.n_clusters, deep, seed).labels
+        return self.fitted(table, seed, config["update_interval"], settings.dec_updates).labels
 
-    def fitted(
-        self, features: FloatArray, n_clusters: int, deep: DeepSettings, seed: int
-    ) -> Fitted:
-        """Cluster rows, centres included in what is given back."""
-        rows = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32))
+    def fitted(self, table: Table, seed: int, update_interval: int, updates: int) -> Fitted:
+        """Cluster the rows, and give the centres too."""
+        rows = torch.from_numpy(np.ascontiguousarray(table.features, dtype=np.float32))
         unchanged = Autoencoder(nn.Identity(), nn.Identity())
         with _one_thread():
-            return self.run(unchanged, rows, n_clusters, seed, deep)
+            deep = _training(update_interval, updates)
+            return self.run(unchanged, rows, table.n_clusters, seed, deep)
 
 
 class DCECMethod(Method):
@@ -74,30 +71,23 @@ class DCECMethod(Method):
     # A fit takes as long as thousands of k-means, so the honest protocol has a few seeds of one.
     honest_fits = 1
     honest_seeds = 2
+    sampled = True
 
     def covers(self, name: str) -> bool:
         return name in IMAGES
-
-    def rows(self, name: str, settings: Settings) -> int | None:
-        return settings.sample_rows
 
     def fixed(self, settings: Settings) -> Config:
         values = _dcec_training("", 1, settings).as_json()
         del values["update_interval"], values["epochs"]
         return {**values, "autoencoder_epochs": dict(settings.dcec_epochs)}
 
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        return self._grid(name, settings, autoencoders=1)
-
-    def single_configs(self, name: str, settings: Settings) -> list[Config]:
-        return self._grid(name, settings, autoencoders=self.honest_seeds)
-
-    def _grid(self, name: str, settings: Settings, autoencoders: int) -> list[Config]:
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
         intervals = _some_intervals(settings.dcec_intervals.get(name))
-        return product(update_interval=intervals, autoencoder=range(autoencoders))
+        autoencoders = range(self.honest_seeds if single else 1)
+        return product(update_interval=intervals, autoencoder=autoencoders)
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
-        images = _images(table.name, settings.data_dir, self.rows(table.name, settings))
+        images = _images(table.name, settings.data_dir, self.rows(settings))
         deep = _dcec_training(table.name, config["update_interval"], settings)
         shelf = Shelf(settings.folder / "unfinished" / "autoencoders", say=lambda _: None)
         with _one_thread():
@@ -106,21 +96,20 @@ class DCECMethod(Method):
             return dcec(pretrained, rows, table.n_clusters, seed, deep).labels
 
 
-def training(update_interval: int, updates: int) -> DeepSettings:
+def _training(update_interval: int, updates: int, **others: Any) -> DeepSettings:
     """Give the settings of the deep benchmark that say what the paper says."""
     return DeepSettings(
         batch_size=EMBEDDED_GRID["batch_size"],
         updates=updates,
         update_interval=update_interval,
         tolerance=EMBEDDED_GRID["tolerance"],
+        **others,
     )
 
 
 def _dcec_training(name: str, interval: int, settings: Settings) -> DeepSettings:
-    deep = training(interval, settings.dcec_updates)
-    return DeepSettings(
-        **{**deep.as_json(), "epochs": {_KIND: settings.dcec_epochs.get(name, 0)}},
-    )
+    epochs = {_KIND: settings.dcec_epochs.get(name, 0)}
+    return _training(interval, settings.dcec_updates, epochs=epochs)
 
 
 def _some_intervals(count: int | None) -> tuple[int, ...]:
