@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from benchmarks.folders import REPOSITORY
 from benchmarks.framework import (
+    Grid,
     RefusedError,
     add_run_options,
     complete,
@@ -25,15 +26,11 @@ from paper.records import Case, Records, Run
 from paper.settings import FULL, QUICK, Settings
 
 PAGE = REPOSITORY / "docs" / "paper.md"
-METHODS, PROTOCOLS = (
-    tuple(dict.fromkeys(name for one in EXPERIMENTS.values() for name in getattr(one, part)))
-    for part in ("methods", "protocols")
-)
 CHOICES: dict[str, Sequence[str]] = {
     "experiments": tuple(EXPERIMENTS),
     "sets": (*sets.TABLE_SETS, *sets.STAND_INS.values()),
-    "methods": METHODS,
-    "protocols": PROTOCOLS,
+    "methods": tuple(dict.fromkeys(m for one in EXPERIMENTS.values() for m in one.methods)),
+    "protocols": tuple(dict.fromkeys(p for one in EXPERIMENTS.values() for p in one.protocols)),
 }
 _HOUR = 3600.0
 _LONGEST = 12
@@ -42,18 +39,7 @@ _USUAL_SECONDS = 60.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Complete the chosen runs and write the page.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Command line; the process's own where not given.
-
-    Returns
-    -------
-    int
-        The exit code, see `benchmarks.framework.guarded`.
-    """
+    """Complete the chosen runs and write the page; give the exit code: see `guarded`."""
     options = _parser().parse_args(arguments)
     work = _write_page_only if options.page_only else _complete
     return guarded(partial(work, options, _settings(options, QUICK if options.quick else FULL)))
@@ -87,10 +73,8 @@ def _complete(options: argparse.Namespace, settings: Settings) -> int:
     problems = sets.problems(names, settings.data_dir, download=download)
     for problem in problems:
         say(f"UNAVAILABLE: {problem}")
-    if options.plan:
-        return 0
-    if problems:
-        return 1
+    if options.plan or problems:
+        return 0 if options.plan else 1
     if todo:
         _check_writable(records)
     work = partial(perform, settings=settings)
@@ -116,28 +100,32 @@ def _write_page_only(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _plan(seconds: dict[Run, float], cases: Sequence[Case], todo: Sequence[Case], jobs: int) -> str:
+def _plan(
+    seconds: Mapping[Run, float], cases: Sequence[Case], todo: Sequence[Case], jobs: int
+) -> str:
     """Give the plan as text: a line for each experiment, protocol and method."""
-    groups: dict[tuple[str, ...], list[Run]] = {}
-    for run in (case.key for case in cases):
-        groups.setdefault((run.experiment, run.protocol, run.method), []).append(run)
+
+    def hours(some: Iterable[Case]) -> float:
+        return sum(seconds[case.key] for case in some) / _HOUR
+
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        group = f"{case.key.experiment} {case.key.protocol} {case.key.method}"
+        groups.setdefault(group, []).append(case)
     left = {case.key for case in todo}
-    lines = [f"{'experiment':<12}{'protocol':<10}{'method':<16}{'runs':>6}{'to do':>7}{'hours':>8}"]
-    for (experiment, protocol, method), members in groups.items():
-        missing = [run for run in members if run in left]
-        hours = sum(seconds[run] for run in missing) / _HOUR
-        lines.append(
-            f"{experiment:<12}{protocol:<10}{method:<16}{len(members):>6}{len(missing):>7}"
-            f"{hours:>8.2f}"
-        )
-    alone = sum(seconds[case.key] for case in todo if is_alone(case))
-    shared = sum(seconds[run] for run in left) - alone
-    lines.append(
+    rows = []
+    for group, members in groups.items():
+        missing = [case for case in members if case.key in left]
+        rows.append([group, f"{len(members)}", f"{len(missing)}", f"{hours(missing):.2f}"])
+    columns = ["experiment, protocol, method", "runs", "to do", "hours"]
+    alone = hours(filter(is_alone, todo))
+    shared = hours(todo) - alone
+    return (
+        f"{Grid('Plan', columns, rows).as_text()}\n"
         f"{len(todo)} of {len(cases)} runs to do; with the full budget they took "
-        f"{shared / _HOUR:.1f} core-hours and {alone / _HOUR:.1f} hours of timings: about "
-        f"{(shared / jobs + alone) / _HOUR:.1f} hours in {jobs} jobs"
+        f"{shared:.1f} core-hours and {alone:.1f} hours of timings: about "
+        f"{shared / jobs + alone:.1f} hours in {jobs} jobs"
     )
-    return "\n".join(lines)
 
 
 # --- what is refused before anything is run -------------------------------------------------------
@@ -158,19 +146,19 @@ def _check_budget(settings: Settings, found: set[str]) -> None:
     """Refuse to mix records of the two budgets: the page would average them."""
     if found <= {settings.budget}:
         return
-    there = " and ".join(sorted(found))
     if len(found) > 1:
         way = "remove those of one budget"
     else:
         way = "it needs a folder of its own" if settings.quick else "add --quick or name another"
     raise RefusedError(
-        f"--folder {settings.folder} has {there} records, this is a {settings.budget} run: {way}"
+        f"--folder {settings.folder} has {' and '.join(sorted(found))} records, this is a "
+        f"{settings.budget} run: {way}"
     )
 
 
 def _check_writable(records: Records) -> None:
     try:
-        records.store(next(iter(EXPERIMENTS))).check_writable()
+        records.store("partitions").check_writable()
     except OSError as error:
         message = f"--folder {records.path} cannot be written: {describe_error(error)}"
         raise RefusedError(message) from error
@@ -182,12 +170,8 @@ def _check_writable(records: Records) -> None:
 def _settings(options: argparse.Namespace, budget: Settings) -> Settings:
     # A stand-in is run where the set of the paper would be.
     names = dict.fromkeys(sets.paper_set(name) for name in options.sets or ())
-    return replace(
-        budget,
-        data_dir=options.data_dir,
-        folder=options.folder or budget.folder,
-        sets=tuple(names) or None,
-    )
+    folder = options.folder or budget.folder
+    return replace(budget, data_dir=options.data_dir, folder=folder, sets=tuple(names) or None)
 
 
 def _parser() -> argparse.ArgumentParser:

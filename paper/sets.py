@@ -104,18 +104,14 @@ def load(name: str, folder: Path, rows: int | None = None) -> Table:
 
     UnavailableError if it is not on this machine, or damaged.
     """
-    table = sampled(_load(name, folder), rows)
+    table = load_raw(name, folder, rows)
     return table._replace(features=standardise(table.features))
 
 
 @cache
 def load_raw(name: str, folder: Path, rows: int | None = None) -> Table:
     """Give the same rows as `load`, not standardised."""
-    return sampled(_load(name, folder), rows)
-
-
-def sampled(table: Table, rows: int | None) -> Table:
-    """Take a sample of the rows, always the same."""
+    table = _load(name, folder)
     if rows is None or rows >= len(table.classes):
         return table
     pick = sample_of(len(table.classes), rows)
@@ -123,7 +119,7 @@ def sampled(table: Table, rows: int | None) -> Table:
 
 
 def sample_of(count: int, rows: int) -> IntArray:
-    """Choose the rows of a sample."""
+    """Choose the rows of a sample, always the same."""
     generator = np.random.default_rng(_SAMPLE_SEED)
     return np.sort(generator.choice(count, rows, replace=False))
 

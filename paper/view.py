@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -39,33 +38,43 @@ class Origin(NamedTuple):
         )
 
 
-class View:
-    """All records of a folder, read once."""
+class View(Records):
+    """The records of a folder, as tables and figures ask for them."""
 
     def __init__(self, settings: Settings) -> None:
+        super().__init__(settings.folder)
         self.settings = settings
-        self._records = Records(settings.folder)
-
-    def all(self) -> Iterator[Record]:
-        """Give every record."""
-        return self._records.all()
 
     def records(self, experiment: str, *, name: str = "", method: str = "") -> list[Record]:
         """Give the records of an experiment, of one set or of one method where asked for."""
         return [
             record
-            for record in self._records.store(experiment).all()
+            for record in self.store(experiment).all()
             if name in ("", record.key.set) and method in ("", record.key.method)
         ]
 
     def one(self, *run: Any) -> Record | None:
-        """Give the record of a run."""
-        return self._records.find(Run(*run))
+        """Give the record of a run; None where there is none."""
+        return self.find(Run(*run))
+
+    def toys(self, name: str, method: str, quantity: str) -> list[float]:
+        """Give a quantity of a method on every drawing of a toy; NaN where it has none."""
+        records = self.records("toys", name=name, method=method)
+        return [record.number(quantity) for record in records]
+
+    def timing(self, name: str) -> Record | None:
+        """Give the timings on a set."""
+        return self.one("timings", name, "all", "paper")
 
     def partitions(self, name: str, method: str, protocol: str) -> list[Record]:
         """Give the records of a method on a set, by seeds."""
         found = self.records("partitions", name=name, method=method)
         return [record for record in found if record.key.protocol == protocol]
+
+    def seeds(self, name: str, method: str, protocol: str) -> dict[int, dict[str, Any]]:
+        """Give what was chosen for each seed, but where every partition was a single cluster."""
+        found = self.partitions(name, method, protocol)
+        return {one.key.seed: one.results["living"] for one in found if one.results["living"]}
 
     def chosen(self, name: str, method: str, rule: str = "best") -> dict[str, Any] | None:
         """Give what the paper's protocol chose: by silhouette alone, or living clusters first."""

@@ -13,6 +13,7 @@ from paper.experiments.toys import NOISE, PAPER_METHODS, TOY_METHODS, TOYS
 from paper.methods import METHODS, TABLE_METHODS
 from paper.published import NOISE as PAPER_NOISE
 from paper.published import TABLES
+from paper.tables.partitions import living
 from paper.view import NOT_DEFINED, NOT_RUN, View, published
 
 UNEXPLAINED = "not looked into yet"
@@ -116,9 +117,7 @@ def checks(view: View) -> Grid:
         found = [NOT_RUN, "", ""]
         if record is not None:
             found = [_shown(record.results[quantity]) for quantity in TABLES]
-            found[0] += (
-                f" <small>({record.results['living']}/{record.results['n_clusters']})</small>"
-            )
+            found[0] += living(record.results["living"], record.results["n_clusters"])
         rows.append([cell, check.what, *found, paper])
     columns = ["", "what was done", "silhouette", "NMI", "ARI", "the paper's three"]
     return Grid("What was looked into", columns, rows, numbers=False)
@@ -134,11 +133,10 @@ def _of(view: View, name: str, method: str) -> Iterator[list[str]]:
     }
     if record is None or not paper:
         return
-    best, living = record.results["best"], record.results["living"]
-    if best is None or living is None or not _differ(best, paper):
+    best, full, k = (record.results[part] for part in ("best", "living", "n_clusters"))
+    if best is None or full is None or not _differ(best, paper):
         return
-    k = record.results["n_clusters"]
-    other = living if best["index"] != living["index"] else None
+    other = full if best["index"] != full["index"] else None
     sentences = []
     if best["living"] < k:
         sentences.append(f"ours has {best['living']} living clusters of {k}")
@@ -159,8 +157,7 @@ def _of(view: View, name: str, method: str) -> Iterator[list[str]]:
 def _of_noise(view: View) -> Iterator[list[str]]:
     for method, paper_method in PAPER_METHODS.items():
         for toy, theirs in zip(NOISE, PAPER_NOISE[paper_method], strict=True):
-            records = view.records("toys", name=toy, method=method)
-            found = [record.results["silhouette"] for record in records]
+            found = view.toys(toy, method, "silhouette")
             if found and abs(fmean(found) - theirs) > TOLERANCE:
                 cell = f"noise, {TOYS[toy].title}, {TOY_METHODS[method].title}"
                 ours, paper = number(fmean(found)), number(theirs)

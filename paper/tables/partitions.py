@@ -13,11 +13,10 @@ from benchmarks.framework import Grid, mean_and_deviation, number, unpack_labels
 from paper import sets
 from paper.methods import METHODS, TABLE_METHODS
 from paper.published import ARI_BETWEEN, NMI_BETWEEN, SILHOUETTES, TABLES, WINS_AND_LOSSES, Row
-from paper.records import Record
 from paper.view import NOT_DEFINED, NOT_RUN, View, beside_paper, published
 
 # Where no partition has a silhouette.
-_ONE_CLUSTER = "one cluster"
+ONE_CLUSTER = "one cluster"
 _WITH_DEFAULT = (*TABLE_METHODS, "clam-default")
 _BASELINES = tuple(name for name in TABLE_METHODS if not name.startswith("clam"))
 _BUDGETED = ("kmeans", "spectral", "agglomerative", "dcec", "dec", "clam")
@@ -31,26 +30,23 @@ _MEASURES: dict[str, tuple[Score, dict[str, Row]]] = {
 }
 
 
-def paper_protocol(view: View) -> Grid:
-    """The best silhouette over the grid, whatever its clusters; the paper's below."""
+def paper_protocol(view: View, rule: str) -> Grid:
+    """The best silhouette over the grid, by either rule; the paper's below where it is by its."""
 
     def cell(name: str, method: str) -> str:
-        ours = _with_living(view, name, method, "best")
-        return beside_paper(ours, published(SILHOUETTES, name, method))
+        record = view.one("partitions", name, method, "paper")
+        ours = NOT_RUN
+        if record is not None:
+            found, k = record.results[rule], record.results["n_clusters"]
+            ours = (
+                number(found["silhouette"]) + living(found["living"], k) if found else ONE_CLUSTER
+            )
+        return beside_paper(ours, published(SILHOUETTES, name, method) if rule == "best" else None)
 
-    rows = [*_rows(view, TABLE_METHODS, cell), *_wins_and_losses(view, "best")]
-    return Grid("Silhouettes, the paper's protocol", _columns(TABLE_METHODS), rows)
-
-
-def paper_protocol_living(view: View) -> Grid:
-    """The same runs, the best among the partitions with k living clusters."""
-
-    def cell(name: str, method: str) -> str:
-        return _with_living(view, name, method, "living")
-
-    rows = [*_rows(view, TABLE_METHODS, cell), *_wins_and_losses(view, "living")]
-    title = "Silhouettes, the paper's protocol with k living clusters"
-    return Grid(title, _columns(TABLE_METHODS), rows)
+    rows = [*_rows(view, TABLE_METHODS, cell), *_wins_and_losses(view, rule)]
+    title = "Silhouettes, the paper's protocol"
+    more = "" if rule == "best" else " with k living clusters"
+    return Grid(title + more, _columns(TABLE_METHODS), rows)
 
 
 def honest_protocol(view: View) -> Grid:
@@ -58,8 +54,14 @@ def honest_protocol(view: View) -> Grid:
 
     def cell(name: str, method: str) -> str:
         protocol = "default" if method == "clam-default" else "honest"
+        text, found = _over_seeds(view, name, method, protocol, "silhouette")
+        if not found:
+            return text
         records = view.partitions(name, method, protocol)
-        return _over_seeds(records, "silhouette") + _living_over_seeds(records)
+        failed = len(records) - len(found)
+        more = f", {failed} seeds with {ONE_CLUSTER}" if failed else ""
+        mean = fmean(one["living"] for one in found)
+        return text + living(mean, records[0].results["n_clusters"], more)
 
     rows = _rows(view, _WITH_DEFAULT, cell)
     return Grid("Silhouettes, the honest protocol", _columns(_WITH_DEFAULT), rows)
@@ -70,15 +72,15 @@ def classes(view: View, quantity: str) -> Grid:
 
     def cell(name: str, method: str) -> str:
         if method == "clam-default":
-            return _over_seeds(view.partitions(name, method, "default"), quantity)
-        chosen, living = (view.chosen(name, method, rule) for rule in ("best", "living"))
-        if chosen is None or living is None:
+            return _over_seeds(view, name, method, "default", quantity)[0]
+        best, full = (view.chosen(name, method, rule) for rule in ("best", "living"))
+        if best is None or full is None:
             ran = view.one("partitions", name, method, "paper") is not None
-            ours = _ONE_CLUSTER if ran else NOT_RUN
+            ours = ONE_CLUSTER if ran else NOT_RUN
         else:
-            ours = number(chosen[quantity])
-            if chosen["index"] != living["index"]:
-                ours += f" ({number(living[quantity])})"
+            ours = number(best[quantity])
+            if best["index"] != full["index"]:
+                ours += f" ({number(full[quantity])})"
         return beside_paper(ours, published(TABLES[quantity], name, method))
 
     title = f"{quantity.upper()} with the classes"
@@ -91,14 +93,14 @@ def similarity(view: View) -> Grid:
     def cell(name: str, method: str, score: Score) -> str:
         if not METHODS[method].covers(name):
             return NOT_DEFINED
-        best, living = (
+        best, full = (
             [chosen for one in ("clam", method) if (chosen := view.chosen(name, one, rule))]
             for rule in ("best", "living")
         )
-        if len(best) < 2 or len(living) < 2:
+        if len(best) < 2 or len(full) < 2:
             return NOT_RUN
         text = _score(best, score)
-        return text if best == living else f"{text} ({_score(living, score)})"
+        return text if best == full else f"{text} ({_score(full, score)})"
 
     rows = [
         [
@@ -188,42 +190,19 @@ def _wins_and_losses(view: View, rule: str) -> list[list[str]]:
     ]
 
 
-def _with_living(view: View, name: str, method: str, rule: str) -> str:
-    """Write the silhouette of what a rule chose, and its number of living clusters."""
-    record = view.one("partitions", name, method, "paper")
-    if record is None:
-        return NOT_RUN
-    found: dict[str, Any] | None = record.results[rule]
-    if found is None:
-        return _ONE_CLUSTER
-    return number(found["silhouette"]) + _living(found["living"], record.results["n_clusters"])
-
-
-def _over_seeds(records: Sequence[Record], quantity: str) -> str:
-    """Write the mean ± standard deviation over the seeds."""
-    if not records:
-        return NOT_RUN
-    values = [found[quantity] for found in _defined(records)]
-    return mean_and_deviation(values) if values else _ONE_CLUSTER
-
-
-def _living_over_seeds(records: Sequence[Record]) -> str:
-    """Write the mean number of living clusters over the seeds, and how many were asked for."""
-    found = _defined(records)
+def _over_seeds(
+    view: View, name: str, method: str, protocol: str, quantity: str
+) -> tuple[str, list[dict[str, Any]]]:
+    """Write the mean ± standard deviation over the seeds, and give what they found."""
+    found = list(view.seeds(name, method, protocol).values())
     if not found:
-        return ""
-    failed = len(records) - len(found)
-    more = f", {failed} seeds with {_ONE_CLUSTER}" if failed else ""
-    return _living(fmean(one["living"] for one in found), records[0].results["n_clusters"], more)
+        return ONE_CLUSTER if view.partitions(name, method, protocol) else NOT_RUN, found
+    return mean_and_deviation([one[quantity] for one in found]), found
 
 
-def _living(living: float, asked: int, more: str = "") -> str:
-    return f" <small>({living:.3g}/{asked}{more})</small>"
-
-
-def _defined(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Leave out the seeds for which every partition was a single cluster."""
-    return [record.results["living"] for record in records if record.results["living"]]
+def living(count: float, asked: int, more: str = "") -> str:
+    """Write a number of living clusters, a mean perhaps, and how many were asked for."""
+    return f" <small>({count:.3g}/{asked}{more})</small>"
 
 
 def _score(pair: list[dict[str, Any]], score: Score) -> str:

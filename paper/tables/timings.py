@@ -18,7 +18,7 @@ def efficiency(view: View) -> Grid:
     """A row for each set and method, the paper's numbers below those that it has."""
     rows = []
     for name in sets.TIMED_SETS:
-        record = view.one("timings", name, "all", "paper")
+        record = view.timing(name)
         if record is None:
             rows.append([sets.title(name), NOT_RUN, NOT_RUN, NOT_RUN])
             continue

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import nan
-
 from benchmarks.framework import Grid, mean_and_deviation
 from paper.experiments.toys import ELONGATED, NOISE, PAPER_METHODS, TOY_METHODS, TOYS
 from paper.published import NOISE as PAPER_NOISE
@@ -39,8 +37,5 @@ def elongated(view: View) -> Grid:
 
 
 def _mean(view: View, toy: str, method: str, quantity: str) -> str:
-    records = view.records("toys", name=toy, method=method)
-    if not records:
-        return NOT_RUN
-    values = [record.results[quantity] for record in records]
-    return mean_and_deviation([nan if value is None else value for value in values])
+    values = view.toys(toy, method, quantity)
+    return mean_and_deviation(values) if values else NOT_RUN
