@@ -16,7 +16,7 @@ from paper.published import ARI_BETWEEN, NMI_BETWEEN, SILHOUETTES, TABLES, WINS_
 from paper.view import NOT_DEFINED, NOT_RUN, View, beside_paper, published
 
 # Where no partition has a silhouette.
-ONE_CLUSTER = "one cluster"
+_ONE_CLUSTER = "one cluster"
 _WITH_DEFAULT = (*TABLE_METHODS, "clam-default")
 _BASELINES = tuple(name for name in TABLE_METHODS if not name.startswith("clam"))
 _BUDGETED = ("kmeans", "spectral", "agglomerative", "dcec", "dec", "clam")
@@ -34,19 +34,16 @@ def paper_protocol(view: View, rule: str) -> Grid:
     """The best silhouette over the grid, by either rule; the paper's below where it is by its."""
 
     def cell(name: str, method: str) -> str:
-        record = view.one("partitions", name, method, "paper")
-        ours = NOT_RUN
-        if record is not None:
-            found, k = record.results[rule], record.results["n_clusters"]
-            ours = (
-                number(found["silhouette"]) + living(found["living"], k) if found else ONE_CLUSTER
-            )
+        found = view.chosen(name, method, rule)
+        ours = _why_none(view, name, method, "paper")
+        if found is not None:
+            k = view.partitions(name, method, "paper")[0].results["n_clusters"]
+            ours = number(found["silhouette"]) + living(found["living"], k)
         return beside_paper(ours, published(SILHOUETTES, name, method) if rule == "best" else None)
 
-    rows = [*_rows(view, TABLE_METHODS, cell), *_wins_and_losses(view, rule)]
     title = "Silhouettes, the paper's protocol"
     more = "" if rule == "best" else " with k living clusters"
-    return Grid(title + more, _columns(TABLE_METHODS), rows)
+    return _by_method(view, title + more, TABLE_METHODS, cell, _wins_and_losses(view, rule))
 
 
 def honest_protocol(view: View) -> Grid:
@@ -54,17 +51,17 @@ def honest_protocol(view: View) -> Grid:
 
     def cell(name: str, method: str) -> str:
         protocol = "default" if method == "clam-default" else "honest"
-        text, found = _over_seeds(view, name, method, protocol, "silhouette")
+        found = view.seeds(name, method, protocol).values()
         if not found:
-            return text
+            return _why_none(view, name, method, protocol)
         records = view.partitions(name, method, protocol)
         failed = len(records) - len(found)
-        more = f", {failed} seeds with {ONE_CLUSTER}" if failed else ""
+        more = f", {failed} seeds with {_ONE_CLUSTER}" if failed else ""
+        text = mean_and_deviation([one["silhouette"] for one in found])
         mean = fmean(one["living"] for one in found)
         return text + living(mean, records[0].results["n_clusters"], more)
 
-    rows = _rows(view, _WITH_DEFAULT, cell)
-    return Grid("Silhouettes, the honest protocol", _columns(_WITH_DEFAULT), rows)
+    return _by_method(view, "Silhouettes, the honest protocol", _WITH_DEFAULT, cell)
 
 
 def classes(view: View, quantity: str) -> Grid:
@@ -72,19 +69,18 @@ def classes(view: View, quantity: str) -> Grid:
 
     def cell(name: str, method: str) -> str:
         if method == "clam-default":
-            return _over_seeds(view, name, method, "default", quantity)[0]
+            found = [one[quantity] for one in view.seeds(name, method, "default").values()]
+            none = _why_none(view, name, method, "default")
+            return mean_and_deviation(found) if found else none
         best, full = (view.chosen(name, method, rule) for rule in ("best", "living"))
-        if best is None or full is None:
-            ran = view.one("partitions", name, method, "paper") is not None
-            ours = ONE_CLUSTER if ran else NOT_RUN
-        else:
+        ours = _why_none(view, name, method, "paper")
+        if best is not None and full is not None:
             ours = number(best[quantity])
             if best["index"] != full["index"]:
                 ours += f" ({number(full[quantity])})"
         return beside_paper(ours, published(TABLES[quantity], name, method))
 
-    title = f"{quantity.upper()} with the classes"
-    return Grid(title, _columns(_WITH_DEFAULT), _rows(view, _WITH_DEFAULT, cell))
+    return _by_method(view, f"{quantity.upper()} with the classes", _WITH_DEFAULT, cell)
 
 
 def similarity(view: View) -> Grid:
@@ -120,11 +116,9 @@ def budgets(view: View) -> Grid:
     """How much was run: fits under the paper's protocol, and fits times seeds otherwise."""
 
     def value(name: str, method: str, part: str) -> str:
-        if not METHODS[method].covers(name):
-            return NOT_DEFINED
         record = view.one("partitions", name, method, "paper")
         if record is None:
-            return NOT_RUN
+            return NOT_RUN if METHODS[method].covers(name) else NOT_DEFINED
         return f"{(record.results if part == 'rows' else record.case.definition)[part]:,}"
 
     def row(name: str) -> list[str]:
@@ -158,14 +152,18 @@ def _columns(methods: Sequence[str]) -> list[str]:
     return ["", *(METHODS[method].title for method in methods)]
 
 
-def _rows(view: View, methods: Sequence[str], cell: Cell) -> list[list[str]]:
-    return [
+def _by_method(
+    view: View, title: str, methods: Sequence[str], cell: Cell, more: Sequence[Sequence[str]] = ()
+) -> Grid:
+    """Make a table with a row a set, and more rows below, and a column a method."""
+    rows = [
         [
             sets.title(name),
             *(cell(name, m) if METHODS[m].covers(name) else NOT_DEFINED for m in methods),
         ]
         for name in view.table_sets
     ]
+    return Grid(title, _columns(methods), [*rows, *more])
 
 
 def _wins_and_losses(view: View, rule: str) -> list[list[str]]:
@@ -190,14 +188,9 @@ def _wins_and_losses(view: View, rule: str) -> list[list[str]]:
     ]
 
 
-def _over_seeds(
-    view: View, name: str, method: str, protocol: str, quantity: str
-) -> tuple[str, list[dict[str, Any]]]:
-    """Write the mean ± standard deviation over the seeds, and give what they found."""
-    found = list(view.seeds(name, method, protocol).values())
-    if not found:
-        return ONE_CLUSTER if view.partitions(name, method, protocol) else NOT_RUN, found
-    return mean_and_deviation([one[quantity] for one in found]), found
+def _why_none(view: View, name: str, method: str, protocol: str) -> str:
+    """Say why a method has no silhouette on a set."""
+    return _ONE_CLUSTER if view.partitions(name, method, protocol) else NOT_RUN
 
 
 def living(count: float, asked: int, more: str = "") -> str:
