@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
@@ -24,23 +23,8 @@ _TABLES = {
 
 
 def write_page(path: Path, settings: Settings) -> None:
-    """Write tables and figures, and where the numbers come from.
-
-    Parameters
-    ----------
-    path : Path
-        Markdown file; pictures go into ``_static/paper`` beside it.
-    settings : Settings
-        Folder of the records, and the budgets to tell of.
-    """
-    view = View(settings)
-    drawn = [name for name in FIGURES if _draw(view, name, path.parent)]
-    write_text(path, page_text(view, drawn))
-
-
-def page_text(view: View, drawn: Collection[str] = tuple(FIGURES)) -> str:
-    """Give the text of the page, with links to the figures that are drawn."""
-    folder = view.settings.folder.resolve()
+    """Write the records of a folder as a markdown page, figures in ``_static/paper`` beside it."""
+    view, folder = View(settings), settings.folder.resolve()
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=False,  # It is markdown.
@@ -49,19 +33,20 @@ def page_text(view: View, drawn: Collection[str] = tuple(FIGURES)) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return templates.get_template("page.md.jinja").render(
+    text = templates.get_template("page.md.jinja").render(
         **_TABLES,
         view=view,
-        settings=view.settings,
+        settings=settings,
         folder=folder.relative_to(REPOSITORY) if folder.is_relative_to(REPOSITORY) else folder,
         figures=FIGURES,
-        drawn=drawn,
+        drawn=[name for name in FIGURES if _draw(view, name, path.parent)],
         made=partial(_made, view),
         Origin=Origin,
         by_paper=Origin("partitions", protocols=("paper",)),
         by_honest=Origin("partitions", protocols=("honest", "default")),
         origins=_origins(view),
     )
+    write_text(path, text)
 
 
 def _draw(view: View, name: str, folder: Path) -> bool:
@@ -84,8 +69,7 @@ def _made(view: View, origin: Origin) -> str:
         return ""
     commits = ", ".join(sorted({record.environment["commit"] for record in records}))
     hours = sum(record.seconds for record in records) / 3600
-    options = [origin.options, *(["--quick"] if view.settings.quick else [])]
-    command = f"python -m paper {' '.join(options)}"
+    command = f"python -m paper {origin.options}{' --quick' if view.settings.quick else ''}"
     runs = "1 run" if len(records) == 1 else f"{len(records)} runs"
     return f"*{runs}, {hours:.2g} core-hours: `{command}` at commit {commits}.*"
 

@@ -67,10 +67,9 @@ def is_made(name: str, folder: Path) -> bool:
 
 
 def problems(names: Iterable[str], folder: Path, *, download: bool = False) -> list[str]:
-    """Say of each set that is needed and cannot be had why, and what to do.
+    """Say of each set that is needed and cannot be had why; what is made needs no data.
 
-    What is made, a toy for example, needs no data. What is not at hand may be downloaded into the
-    cache, where `load` finds it.
+    What is not at hand may be downloaded into the cache, where `load` finds it.
     """
     found = []
     for name in dict.fromkeys(names):

@@ -15,7 +15,7 @@ class Settings:
     """Options of every run. What changes a result is copied into the definition of the run."""
 
     data_dir: Path = DATA
-    # Where records are kept.
+    # Of the records.
     folder: Path = REPOSITORY / "paper" / "records"
     # Shows that everything runs, not how good it is.
     quick: bool = False
@@ -60,11 +60,6 @@ class Settings:
     def budget(self) -> str:
         """Name the budget in records."""
         return "quick" if self.quick else "full"
-
-    @property
-    def page(self) -> str:
-        """Which command makes the page."""
-        return "make paper-quick" if self.quick else "make paper"
 
 
 FULL = Settings(

@@ -20,8 +20,9 @@ from sklearn.preprocessing import scale
 from amclust.datasets._table import make_table, write_csv
 from benchmarks import framework
 from benchmarks.framework import UnavailableError, Unfinished, running, unpack_labels
-from paper import cli, sets
-from paper.cli import PAGE
+from paper import __main__ as cli
+from paper import sets
+from paper.__main__ import PAGE
 from paper.experiments import (
     EXPERIMENTS,
     case_of,

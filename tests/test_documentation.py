@@ -110,11 +110,11 @@ def test_the_api_page_lists_nothing_else():
         ("benchmarks.cluster_number.__main__", "number_of_clusters.md"),
         ("benchmarks.recipe.__main__", "recipe.md"),
         ("benchmarks.deep.__main__", "deep.md"),
-        ("paper.cli", "paper.md"),
+        ("paper.__main__", "paper.md"),
     ],
 )
 def test_a_page_of_results_is_what_its_command_writes(module, page, tmp_path):
-    if module in ("benchmarks.deep.__main__", "paper.cli"):
+    if module in ("benchmarks.deep.__main__", "paper.__main__"):
         pytest.importorskip("torch")
     if not (ROOT / "benchmarks" / "results").is_dir():
         pytest.skip("the source distribution has no records")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -20,26 +20,19 @@ Place = tuple[float, float]
 Drawing = tuple[tuple[Place, ...], Place]
 
 
-class Steps(NamedTuple):
-    """How far the dynamics goes."""
-
-    n_steps: int = 10
-    step_size: float = 0.1
-
-
 MEMORIES = {
     "three-memories": ((0.2, 0.35), (0.55, 0.4), (0.75, 0.8)),
     "five-memories": ((0.2, 0.25), (0.45, 0.45), (0.8, 0.2), (0.3, 0.8), (0.75, 0.7)),
 }
 _BETAS = (0.001, 0.1, 1.0, 10.0, 15.0, 20.0, 25.0, 30.0, 50.0, 100.0)
 # Of the basins: the paper's, as many steps as one step of size 1 would go.
-_BASIN_STEPS = Steps()
+_BASIN_STEPS = {"n_steps": 10, "step_size": 0.1}
 _RESOLUTION = 300
 
 # The drawing of the attractor dynamics, in units of its grid over ten.
 _DYNAMICS: Drawing = (((0.35, 0.55), (1.15, 0.35), (2.45, 0.75)), (0.8, 1.5))
 _DYNAMICS_BETA = 5.0
-_DYNAMICS_STEPS = Steps(20, 0.25)
+_DYNAMICS_STEPS = {"n_steps": 20, "step_size": 0.25}
 
 # The drawings of collective attraction. In the third as drawn, the point never falls to the first
 # memory, the farthest; with the other two moved apart, so that they cancel better, it does.
@@ -51,7 +44,7 @@ CASES: dict[str, Drawing] = {
 }
 _CASE_BETAS = tuple(np.geomspace(0.01, 100.0, 81).round(5).tolist())
 # Long enough for the dynamics to settle.
-_CASE_STEPS = Steps(1000)
+_CASE_STEPS = {"n_steps": 1000, "step_size": 0.1}
 
 
 def runs(settings: Settings) -> Iterator[Run]:
@@ -62,19 +55,18 @@ def runs(settings: Settings) -> Iterator[Run]:
 
 def definition(run: Run, settings: Settings) -> dict[str, Any]:
     if run.method == "basins":
-        asked = {"memories": MEMORIES[run.set], "betas": _BETAS, **_BASIN_STEPS._asdict()}
+        asked = {"memories": MEMORIES[run.set], "betas": _BETAS, **_BASIN_STEPS}
         return {**asked, "resolution": _RESOLUTION}
     if run.method == "dynamics":
         (memories, point), betas, steps = _DYNAMICS, (_DYNAMICS_BETA,), _DYNAMICS_STEPS
     else:
         (memories, point), betas, steps = CASES[run.set], _CASE_BETAS, _CASE_STEPS
-    return {"memories": memories, "point": point, "betas": betas, **steps._asdict()}
+    return {"memories": memories, "point": point, "betas": betas, **steps}
 
 
 def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
     asked = case.definition
-    memories, steps = np.array(asked["memories"]), Steps(asked["n_steps"], asked["step_size"])
-    models = [given_network(memories, beta, steps) for beta in asked["betas"]]
+    memories, models = np.array(asked["memories"]), given_networks(asked)
     if case.key.method == "basins":
         return _basins(models, asked["resolution"])
     follow = _dynamics if case.key.method == "dynamics" else _attraction
@@ -115,15 +107,22 @@ def _attraction(models: list[ClAM], memories: FloatArray, point: FloatArray) -> 
     }
 
 
-def given_network(memories: FloatArray, beta: float, steps: Steps = _BASIN_STEPS) -> ClAM:
+def given_networks(asked: dict[str, Any]) -> list[ClAM]:
+    """Give the networks of a definition, one for each temperature."""
+    memories, steps = np.array(asked["memories"]), (asked["n_steps"], asked["step_size"])
+    return [given_network(memories, beta, *steps) for beta in asked["betas"]]
+
+
+def given_network(
+    memories: FloatArray, beta: float, n_steps: int = 10, step_size: float = 0.1
+) -> ClAM:
     """Give a network with these memories: fitted to them, with steps too small to move them."""
-    memories = np.asarray(memories, dtype=np.float64)
     model = ClAM(
         len(memories),
         objective="reconstruction",
         beta=beta,
-        n_steps=steps.n_steps,
-        step_size=steps.step_size,
+        n_steps=n_steps,
+        step_size=step_size,
         scale=None,
         init=memories,
         max_epochs=1,

@@ -13,6 +13,7 @@ default
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from paper.records import Case, Run
 from paper.settings import Settings
 
 _DIGITS = 5
+# By silhouette alone, or living clusters first.
+_RANKS = {"best": itemgetter("silhouette"), "living": itemgetter("living", "silhouette")}
 
 
 def runs(settings: Settings) -> Iterator[Run]:
@@ -62,10 +65,8 @@ def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str,
     table = sets.load(run.set, settings.data_dir, asked["rows"])
     configs = _configs(run, settings)
     fits = list(zip(configs, draw_seeds(run.seed, len(configs)), strict=True))
-    judge = _Judge(table, asked["judged_rows"])
-    if unfinished.state is not None:
-        judge.restore(unfinished.state)
-    for config, seed in fits[len(judge.silhouettes) :]:
+    judge = _Judge(table, asked["judged_rows"], unfinished.state)
+    for config, seed in fits[len(judge.state["silhouettes"]) :]:
         try:
             labels = METHODS[run.method].fit(table, config, seed, settings)
         except FitError:
@@ -82,64 +83,46 @@ def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str,
 
 
 class _Judge:
-    """Scores partitions, and keeps the best by either rule."""
+    """Scores partitions, and keeps the best by either rule; `state` is all as plain values."""
 
-    def __init__(self, table: Table, max_rows: int) -> None:
+    def __init__(self, table: Table, max_rows: int, state: dict[str, Any] | None) -> None:
         self._table = table
         self._rows = judged_rows(len(table.classes), max_rows)
         self._features = np.ascontiguousarray(table.features[self._rows])
-        self.silhouettes: list[float | None] = []
-        self.living: list[int] = []
-        self._best: dict[str, dict[str, Any] | None] = {"best": None, "living": None}
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """What was found so far, as plain values."""
-        return {"silhouettes": self.silhouettes, "living_clusters": self.living, **self._best}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.silhouettes, self.living = state["silhouettes"], state["living_clusters"]
-        self._best = {rule: state[rule] for rule in self._best}
+        nothing = {"silhouettes": [], "living_clusters": [], "best": None, "living": None}
+        self.state: dict[str, Any] = state or nothing
 
     def add_failure(self) -> None:
-        self.silhouettes.append(None)
-        self.living.append(0)
+        self.state["silhouettes"].append(None)
+        self.state["living_clusters"].append(0)
 
     def add(self, labels: IntArray, config: Config, seed: int) -> None:
         labels = np.unique(labels, return_inverse=True)[1]
         living = living_clusters(labels)
-        score = float(silhouettes(self._features, labels[self._rows][None])[0])
-        self.living.append(living)
-        self.silhouettes.append(None if np.isnan(score) else round(score, _DIGITS))
+        score = round(float(silhouettes(self._features, labels[self._rows][None])[0]), _DIGITS)
+        self.state["living_clusters"].append(living)
+        self.state["silhouettes"].append(None if np.isnan(score) else score)
         if np.isnan(score):
             return
-        found = None
-        for rule, kept in self._best.items():
-            if kept is None or _rank(rule, living, score) > _rank(
-                rule, kept["living"], kept["silhouette"]
-            ):
-                found = found or self._describe(labels, config, seed, living, score)
-                self._best[rule] = found
+        found = {"silhouette": score, "living": living}
+        better = [rule for rule in _RANKS if self._is_better(found, rule)]
+        if better:
+            classes = self._table.classes
+            found = {
+                "index": len(self.state["silhouettes"]) - 1,
+                "config": config,
+                "seed": seed,
+                **found,
+                "largest": round(largest_share(labels), _DIGITS),
+                "nmi": round(normalized_mutual_info_score(classes, labels), _DIGITS),
+                "ari": round(adjusted_rand_score(classes, labels), _DIGITS),
+                "labels": pack_labels(labels),
+            }
+            self.state |= dict.fromkeys(better, found)
 
-    def _describe(
-        self, labels: IntArray, config: Config, seed: int, living: int, score: float
-    ) -> dict[str, Any]:
-        return {
-            "index": len(self.silhouettes) - 1,
-            "config": config,
-            "seed": seed,
-            "silhouette": round(score, _DIGITS),
-            "living": living,
-            "largest": round(largest_share(labels), _DIGITS),
-            "nmi": round(normalized_mutual_info_score(self._table.classes, labels), _DIGITS),
-            "ari": round(adjusted_rand_score(self._table.classes, labels), _DIGITS),
-            "labels": pack_labels(labels),
-        }
-
-
-def _rank(rule: str, living: int, score: float) -> tuple[int, float]:
-    """Order partitions: by silhouette alone, or living clusters first."""
-    return (living if rule == "living" else 0), round(score, _DIGITS)
+    def _is_better(self, found: dict[str, Any], rule: str) -> bool:
+        rank, kept = _RANKS[rule], self.state[rule]
+        return kept is None or rank(found) > rank(kept)
 
 
 def judged_rows(rows: int, max_rows: int) -> IntArray:

@@ -11,7 +11,7 @@ from amclust import ClAM
 from amclust._colours import cluster_colours
 from amclust.plotting import BasinsDisplay
 from benchmarks.data import FloatArray
-from paper.experiments.networks import CASES, Steps, given_network
+from paper.experiments.networks import CASES, given_network, given_networks
 from paper.records import Record
 from paper.view import View
 
@@ -27,14 +27,12 @@ def basins(view: View, name: str) -> Figure | None:
     if record is None:
         return None
     figure = Figure(figsize=(11, 4.8), layout="constrained")
-    asked, elsewhere = record.case.definition, record.results["elsewhere"]
-    for ax, beta, part in zip(figure.subplots(2, 5).flat, asked["betas"], elsewhere, strict=True):
-        steps = Steps(asked["n_steps"], asked["step_size"])
-        model = given_network(asked["memories"], beta, steps)
+    models, elsewhere = given_networks(record.case.definition), record.results["elsewhere"]
+    for ax, model, part in zip(figure.subplots(2, 5).flat, models, elsewhere, strict=True):
         BasinsDisplay.from_estimator(
             model, _SQUARE, margin=0.0, resolution=200, ax=ax, show_rows=False
         )
-        ax.set_title(f"β = {beta:g}: {part:.1%} elsewhere", fontsize=9)
+        ax.set_title(f"β = {model.beta:g}: {part:.1%} elsewhere", fontsize=9)
         ax.set(xticks=[], yticks=[], xlabel="", ylabel="", aspect="equal")
     return figure
 
@@ -46,8 +44,7 @@ def dynamics(view: View) -> Figure | None:
         return None
     asked, found = record.case.definition, record.results
     memories, point = np.array(asked["memories"]), np.array(asked["point"])
-    steps, step_size = asked["n_steps"], asked["step_size"]
-    model = given_network(memories, asked["betas"][0], Steps(steps, step_size))
+    step_size, (model,) = asked["step_size"], given_networks(asked)
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     one, all_steps = figure.subplots(1, 2)
     _draw_pulls(one, model, point)
@@ -56,7 +53,8 @@ def dynamics(view: View) -> Figure | None:
     one.set_title(f"pulls, and the first step (α = {step_size})")
     _draw_memories(all_steps, memories)
     all_steps.plot(*np.array(found["path"]).T, "o-", c="black", ms=3, lw=1)
-    all_steps.set_title(f"{steps} steps: {found['distance']:.2f} from ρ{found['falls_to'] + 1}")
+    falls_to, distance = found["falls_to"], found["distance"]
+    all_steps.set_title(f"{model.n_steps} steps: {distance:.2f} from ρ{falls_to + 1}")
     for ax in (one, all_steps):
         ax.set(xlim=(0, 2.7), ylim=(0, 1.8), xticks=[], yticks=[], aspect="equal")
     return figure
@@ -79,10 +77,7 @@ def attraction(view: View) -> Figure | None:
 
 
 def _telling_beta(record: Record) -> tuple[float, int]:
-    """Give a β at which the point arrives at another memory than the nearest, else any.
-
-    It is the middle one of those β, and comes with the memory that the point arrives at.
-    """
+    """Give the middle β at which the point arrives beyond the nearest memory, and where."""
     asked, results = record.case.definition, record.results
     rows = list(zip(asked["betas"], results["falls_to"], results["distance"], strict=True))
     distances = np.linalg.norm(np.array(asked["memories"]) - asked["point"], axis=1)
@@ -94,7 +89,7 @@ def _telling_beta(record: Record) -> tuple[float, int]:
 
 
 def _pulls(model: ClAM, point: FloatArray) -> FloatArray:
-    """Give the pull of every memory on a point: membership times the way to the memory."""
+    """Multiply the membership of every memory by the way to it."""
     memberships = model.predict_proba(point[None])[0]
     return memberships[:, None] * (model.cluster_centers_ - point)
 

@@ -91,7 +91,7 @@ class DefaultClAM(Method):
     title = "ClAM's default"
 
     def fixed(self, settings: Settings) -> Config:
-        """Spell the defaults out, so that a changed one changes the definition."""
+        # Spelt out, so that a changed default changes the definition.
         defaults = ClAM().get_params()
         return {name: value for name, value in defaults.items() if name not in _IMMATERIAL}
 
@@ -108,4 +108,3 @@ CLAM_UNMASKED = ClAMMethod("clam-unmasked", "ClAM, no masking", {"objective": "r
 CLAM_WEIGHTED = ClAMMethod(
     "clam-weighted", "ClAM, weighted", {"objective": "completion", "weights": "learn"}
 )
-CLAM_DEFAULT = DefaultClAM()

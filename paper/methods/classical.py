@@ -57,13 +57,9 @@ class AgglomerativeMethod(Method):
     sampled = True
 
     def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
-        grid = product(linkage=AGGLOMERATIVE_GRID["linkage"], metric=AGGLOMERATIVE_GRID["metric"])
-        return [
-            config
-            for config in grid
-            if config["metric"] not in _SAME_METRICS
-            and (config["linkage"] != "ward" or config["metric"] == "euclidean")
-        ]
+        metrics = [name for name in AGGLOMERATIVE_GRID["metric"] if name not in _SAME_METRICS]
+        grid = product(linkage=AGGLOMERATIVE_GRID["linkage"], metric=metrics)
+        return [one for one in grid if one["linkage"] != "ward" or one["metric"] == "euclidean"]
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
         return AgglomerativeClustering(table.n_clusters, **config).fit_predict(table.features)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,9 +40,12 @@ class DECMethod(Method):
     sampled = True
 
     def fixed(self, settings: Settings) -> Config:
-        names = ("batch_size", "tolerance")
-        shared = {name: EMBEDDED_GRID[name] for name in names}
-        return {**shared, "updates": settings.dec_updates, "centers": self.first_centers}
+        return {
+            "batch_size": EMBEDDED_GRID["batch_size"],
+            "tolerance": EMBEDDED_GRID["tolerance"],
+            "updates": settings.dec_updates,
+            "centers": self.first_centers,
+        }
 
     def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
         return product(update_interval=_some_intervals(settings.dec_intervals.get(name)))
@@ -55,9 +57,8 @@ class DECMethod(Method):
         """Cluster the rows, and give the centres too."""
         rows = torch.from_numpy(np.ascontiguousarray(table.features, dtype=np.float32))
         unchanged = Autoencoder(nn.Identity(), nn.Identity())
-        with _one_thread():
-            deep = _training(update_interval, updates)
-            return self.run(unchanged, rows, table.n_clusters, seed, deep)
+        deep = _training(update_interval, updates)
+        return self.run(unchanged, rows, table.n_clusters, seed, deep)
 
 
 class DCECMethod(Method):
@@ -77,7 +78,7 @@ class DCECMethod(Method):
         return name in IMAGES
 
     def fixed(self, settings: Settings) -> Config:
-        values = _dcec_training("", 1, settings).as_json()
+        values = _training(1, settings.dcec_updates).as_json()
         del values["update_interval"], values["epochs"]
         return {**values, "autoencoder_epochs": dict(settings.dcec_epochs)}
 
@@ -88,12 +89,12 @@ class DCECMethod(Method):
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
         images = _images(table.name, settings.data_dir, self.rows(settings))
-        deep = _dcec_training(table.name, config["update_interval"], settings)
+        epochs = {_KIND: settings.dcec_epochs.get(table.name, 0)}
+        deep = _training(config["update_interval"], settings.dcec_updates, epochs=epochs)
         shelf = Shelf(settings.folder / "unfinished" / "autoencoders", say=lambda _: None)
-        with _one_thread():
-            pretrained = shelf.pretrained(_KIND, images, config["autoencoder"], deep).copy()
-            rows = torch.from_numpy(images.features)
-            return dcec(pretrained, rows, table.n_clusters, seed, deep).labels
+        pretrained = shelf.pretrained(_KIND, images, config["autoencoder"], deep).copy()
+        rows = torch.from_numpy(images.features)
+        return dcec(pretrained, rows, table.n_clusters, seed, deep).labels
 
 
 def _training(update_interval: int, updates: int, **others: Any) -> DeepSettings:
@@ -105,11 +106,6 @@ def _training(update_interval: int, updates: int, **others: Any) -> DeepSettings
         tolerance=EMBEDDED_GRID["tolerance"],
         **others,
     )
-
-
-def _dcec_training(name: str, interval: int, settings: Settings) -> DeepSettings:
-    epochs = {_KIND: settings.dcec_epochs.get(name, 0)}
-    return _training(interval, settings.dcec_updates, epochs=epochs)
 
 
 def _some_intervals(count: int | None) -> tuple[int, ...]:
@@ -130,17 +126,6 @@ def _images(name: str, folder: Path, rows: int | None) -> Images:
     low, high = table.features.min(), table.features.max()
     scaled = ((table.features - low) / (high - low)).astype(np.float32)
     return Images(name, scaled, table.classes, IMAGES[name])
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch use one thread, as all methods of the tables do."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 DEC = DECMethod("dec", "DEC", dec, f"k-means, {K_MEANS_RESTARTS} restarts")

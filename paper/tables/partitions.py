@@ -17,8 +17,8 @@ from paper.view import NOT_DEFINED, NOT_RUN, View, beside_paper, published
 
 # Where no partition has a silhouette.
 _ONE_CLUSTER = "one cluster"
-_WITH_DEFAULT = (*TABLE_METHODS, "clam-default")
-_BASELINES = tuple(name for name in TABLE_METHODS if not name.startswith("clam"))
+_WITH_DEFAULT = [*TABLE_METHODS, "clam-default"]
+_BASELINES = [name for name in TABLE_METHODS if not name.startswith("clam")]
 _BUDGETED = ("kmeans", "spectral", "agglomerative", "dcec", "dec", "clam")
 _SAMPLED = ("spectral", "dec", "dcec")
 
