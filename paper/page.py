@@ -12,9 +12,9 @@ from amclust.io.files import atomic_write
 from benchmarks.folders import REPOSITORY
 from benchmarks.framework import write_text
 from paper.figures import FIGURES
+from paper.records import Origin, View
 from paper.settings import Settings
 from paper.tables import ablations, departures, partitions, summary, targets, timings, toys
-from paper.view import Origin, View
 
 _TABLES = {
     module.__name__.rpartition(".")[2]: module

@@ -36,11 +36,10 @@ from paper.experiments import (
 from paper.experiments.toys import TOY_METHODS
 from paper.figures import FIGURES
 from paper.methods import METHODS
-from paper.records import Records, Run
+from paper.records import NOT_RUN, Records, Run, View
 from paper.settings import FULL, QUICK
 from paper.tables import ablations
 from paper.tables.departures import UNEXPLAINED
-from paper.view import NOT_RUN, View
 
 # Of the made set in the place of zoo.
 pytestmark = pytest.mark.filterwarnings("ignore:.*not the published data:UserWarning")

@@ -17,8 +17,7 @@ from threadpoolctl import threadpool_info
 from amclust import ClAM
 from amclust._config import available_cores, n_threads
 from amclust.datasets import DATASETS
-from benchmarks.data import IntArray, Table
-from benchmarks.framework import Timed, Unfinished, load_average, timed
+from benchmarks.framework import Unfinished, load_average, timed
 from benchmarks.partitions import living_clusters, silhouettes
 from benchmarks.protocol import PROTOCOLS, RESTARTS, TYPICAL, paper_parameters
 from paper import sets
@@ -73,6 +72,8 @@ def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str,
         table = sets.make_like(name, asked["rows"])
     else:
         table = sets.load(name, settings.data_dir, asked["rows"])
+    rows = judged_rows(len(table.features), settings.sample_rows)
+    judged = np.ascontiguousarray(table.features[rows])
     restarts = asked[KMEANS]["timed"]
     machine = _machine()
     found = unfinished.state or {method: [] for method in TITLES}
@@ -88,7 +89,13 @@ def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str,
         for method, model in models.items():
             done = timed(partial(model.fit_predict, table.features))
             factor = asked[KMEANS]["n_init"] / restarts if method == KMEANS else 1.0
-            found[method].append(_row(table, done, factor, settings))
+            score = silhouettes(judged, done.result[rows][None])[0]
+            row = {
+                "seconds": round(done.seconds * factor, 4),
+                "silhouette": round(float(score), 5),
+                "living": living_clusters(done.result),
+            }
+            found[method].append(row)
         unfinished.keep(found)
     return {
         "n_clusters": table.n_clusters,
@@ -96,18 +103,6 @@ def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str,
         "features": table.features.shape[1],
         **machine,
         **found,
-    }
-
-
-def _row(
-    table: Table, done: Timed[IntArray], factor: float, settings: Settings
-) -> dict[str, float]:
-    rows = judged_rows(len(table.features), settings.sample_rows)
-    score = silhouettes(np.ascontiguousarray(table.features[rows]), done.result[rows][None])[0]
-    return {
-        "seconds": round(done.seconds * factor, 4),
-        "silhouette": round(float(score), 5),
-        "living": living_clusters(done.result),
     }
 
 

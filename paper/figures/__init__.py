@@ -15,7 +15,7 @@ from paper.experiments.toys import ELONGATED, NOISE
 from paper.figures.networks import attraction, basins, dynamics
 from paper.figures.sets import ablations, curves, entropies, memories
 from paper.figures.toys import toys
-from paper.view import Origin, View
+from paper.records import Origin, View
 
 
 class FigureInfo(NamedTuple):

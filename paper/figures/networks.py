@@ -12,8 +12,7 @@ from amclust._colours import cluster_colours
 from amclust.plotting import BasinsDisplay
 from benchmarks.data import FloatArray
 from paper.experiments.networks import CASES, given_network, given_networks
-from paper.records import Record
-from paper.view import View
+from paper.records import Record, View
 
 _SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 _CASE_TITLES = dict(zip(CASES, ("I", "II", "III as drawn", "III moved apart"), strict=True))

@@ -13,9 +13,8 @@ from amclust.plotting import EntropyDisplay, MemoriesDisplay
 from benchmarks.framework import unpack_array
 from paper import sets
 from paper.experiments.curves import CURVES, STEPS
-from paper.records import Record
+from paper.records import Record, View
 from paper.tables.ablations import QUANTITIES, QUESTIONS, effect_in_all, effect_on
-from paper.view import View
 
 _PARAMETERS = {
     "beta": "β",

@@ -13,7 +13,7 @@ from amclust._colours import cluster_colours
 from benchmarks.data import FloatArray, IntArray
 from benchmarks.framework import unpack_labels
 from paper.experiments.toys import FIRST_SEED, TOY_METHODS, TOYS, Drawn, draw
-from paper.view import View
+from paper.records import View
 
 _METHODS = ("kmeans", "dec", "clam-completion", "clam")
 

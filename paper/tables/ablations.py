@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from benchmarks.framework import Grid, signed
 from paper import sets
-from paper.view import NOT_RUN, View
+from paper.records import NOT_RUN, View
 
 # What is asked: the variant that has it, and the one that has it not.
 QUESTIONS = {"masking": ("clam", "clam-unmasked"), "learned weights": ("clam-weighted", "clam")}

@@ -13,8 +13,8 @@ from paper.experiments.toys import NOISE, PAPER_METHODS, TOY_METHODS, TOYS
 from paper.methods import METHODS, TABLE_METHODS
 from paper.published import NOISE as PAPER_NOISE
 from paper.published import TABLES
+from paper.records import NOT_DEFINED, NOT_RUN, View, published
 from paper.tables.partitions import living
-from paper.view import NOT_DEFINED, NOT_RUN, View, published
 
 UNEXPLAINED = "not looked into yet"
 TOLERANCE = 0.02

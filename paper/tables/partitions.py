@@ -13,7 +13,7 @@ from benchmarks.framework import Grid, mean_and_deviation, number, unpack_labels
 from paper import sets
 from paper.methods import METHODS, TABLE_METHODS
 from paper.published import ARI_BETWEEN, NMI_BETWEEN, SILHOUETTES, TABLES, WINS_AND_LOSSES, Row
-from paper.view import NOT_DEFINED, NOT_RUN, View, beside_paper, published
+from paper.records import NOT_DEFINED, NOT_RUN, View, beside_paper, published
 
 # Where no partition has a silhouette.
 _ONE_CLUSTER = "one cluster"

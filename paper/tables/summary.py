@@ -9,10 +9,10 @@ from benchmarks.framework import number, signed
 from paper import sets
 from paper.experiments.toys import ELONGATED, TOYS
 from paper.published import SILHOUETTES
+from paper.records import View, published
 from paper.tables.ablations import QUESTIONS, effect_in_all
 from paper.tables.targets import CLOSE
 from paper.tables.timings import made, ratio
-from paper.view import View, published
 
 _DEFAULT = (
     "ClAM's default, whose ten restarts optimise the silhouette itself (not the paper's loss),"

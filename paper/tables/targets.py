@@ -7,8 +7,8 @@ from paper import sets
 from paper.experiments.timings import DEFAULT, PUBLISHED, TITLES
 from paper.experiments.toys import ELONGATED, TOY_METHODS, TOYS
 from paper.published import SILHOUETTES
+from paper.records import NOT_RUN, View
 from paper.tables.timings import made, ratio
-from paper.view import NOT_RUN, View
 
 CLOSE = 0.01
 _SETS_TO_REACH = 8

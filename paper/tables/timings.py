@@ -8,8 +8,7 @@ from benchmarks.framework import Grid, amount, median_ratio, number
 from paper import sets
 from paper.experiments.timings import DEFAULT, KMEANS, PUBLISHED, TITLES
 from paper.published import EFFICIENCY
-from paper.records import Record
-from paper.view import NOT_DEFINED, NOT_RUN, View, beside_paper
+from paper.records import NOT_DEFINED, NOT_RUN, Record, View, beside_paper
 
 _MADE = " (made data of this shape)"
 
