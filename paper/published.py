@@ -15,12 +15,10 @@ def _rows(columns: tuple[str, ...], rows: dict[str, tuple[float | None, ...]]) -
     return {name: dict(zip(columns, values, strict=True)) for name, values in rows.items()}
 
 
-# --- table 1: silhouettes -------------------------------------------------------------------------
-
 _BASELINES = ("kmeans", "spectral", "agglomerative", "dcec", "dec", "dec-random")
 _ALL = (*_BASELINES, "clam", "clam-unmasked", "clam-weighted")
 
-# In the order of our tables: small sets first.
+# Table 1, in the order of our tables: small sets first.
 SILHOUETTES = _rows(
     _ALL,
     {
@@ -47,11 +45,9 @@ WINS_AND_LOSSES = {
     "clam-unmasked": dict(zip(_OTHER_THAN_UNMASKED, _UNMASKED, strict=True)),
 }
 
-# --- tables of the agreement with the classes -----------------------------------------------------
-
-# Of the appendix; the main part has NMI alone, in two digits. NMI of DEC with random seeds on
-# MovLib, 0.3147, is DEC's ARI in the row below it, and that on FMNIST, 0.3339, is not the 0.43 of
-# the main part: slips, left as printed.
+# Agreement with the classes, of the appendix; the main part has NMI alone, in two digits. NMI of
+# DEC with random seeds on MovLib, 0.3147, is DEC's ARI in the row below it, and that on FMNIST,
+# 0.3339, is not the 0.43 of the main part: slips, left as printed.
 NMI = _rows(
     (*_BASELINES, "clam"),
     {
@@ -86,11 +82,10 @@ ARI = _rows(
 
 TABLES = {"silhouette": SILHOUETTES, "nmi": NMI, "ari": ARI}
 
-# --- table of the agreement of ClAM with each baseline --------------------------------------------
-
 _COMPARED = ("kmeans", "spectral", "agglomerative")
 
-# The NMI of Segment with agglomerative clustering is printed as 0.0.0070.
+# Agreement of ClAM with each baseline. That of Segment with agglomerative clustering is printed as
+# 0.0.0070.
 NMI_BETWEEN = _rows(
     _COMPARED,
     {
@@ -123,8 +118,6 @@ ARI_BETWEEN = _rows(
     },
 )
 
-# --- table of the efficiency ----------------------------------------------------------------------
-
 
 class Efficiency(NamedTuple):
     """Silhouettes and seconds of k-means and ClAM."""
@@ -144,13 +137,11 @@ EFFICIENCY = {
     "japanese_vowels": Efficiency(0.109, 0.118, 1973, 3933),
 }
 
-# --- table of the noise: silhouette of the inliers, clean and with outliers -----------------------
-
+# Silhouette of the inliers, clean and with outliers.
 NOISE = {"kmeans": (0.511, 0.477), "clam": (0.531, 0.531)}
 
-# --- tables of the hyperparameters ----------------------------------------------------------------
-
-# The best of ClAM are `benchmarks.protocol.PROTOCOLS`, its grid is `ClAMSearch(space="paper")`.
+# Hyperparameters. The best of ClAM are `benchmarks.protocol.PROTOCOLS`, and its grid is
+# `ClAMSearch(space="paper")`.
 KMEANS_GRID: dict[str, Any] = {"init": ("k-means++", "random"), "n_init": 1000}
 SPECTRAL_GRID: dict[str, Any] = {
     "gamma": (0.001, 0.01, 0.05, 0.1, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0),

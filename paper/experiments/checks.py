@@ -7,6 +7,7 @@ and ARI stand beside the paper's for one method.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,20 +78,19 @@ def _rbf(width: float) -> dict[str, Any]:
 
 
 _AVERAGE, _WARD = {"linkage": "average"}, {"linkage": "ward"}
-_USPS = {
-    "kmeans": ("k-means on smoothed pixels", _k_means, {}),
-    "agglomerative": (
+_NEIGHBOURS = {"affinity": "nearest_neighbors", "width": 10}
+_smoothed = partial(Check, "usps_test", smoothed=True)
+CHECKS = {
+    "usps-smoothed-kmeans": _smoothed("kmeans", "k-means on smoothed pixels", _k_means, {}),
+    "usps-smoothed-agglomerative": _smoothed(
+        "agglomerative",
         "average linkage, Manhattan, on smoothed pixels",
         _agglomerative,
         {**_AVERAGE, "metric": "manhattan"},
     ),
-    "spectral": ("Gaussian affinity, γ = 0.01, on smoothed pixels", _spectral, _rbf(0.01)),
-}
-CHECKS = {
-    **{
-        f"usps-smoothed-{method}": Check("usps_test", method, *how, smoothed=True)
-        for method, how in _USPS.items()
-    },
+    "usps-smoothed-spectral": _smoothed(
+        "spectral", "Gaussian affinity, γ = 0.01, on smoothed pixels", _spectral, _rbf(0.01)
+    ),
     "mice-average": Check(
         "mice_protein", "agglomerative", "average linkage", _agglomerative, _AVERAGE
     ),
@@ -102,19 +102,11 @@ CHECKS = {
         _spectral_of_scikit_learn,
         {"affinity": "rbf", "gamma": 0.1},
     ),
-    "yale-spectral": Check(
-        "yale",
-        "spectral",
-        "10 neighbours",
-        _spectral,
-        {"affinity": "nearest_neighbors", "width": 10},
+    "yale-spectral": Check("yale", "spectral", "10 neighbours", _spectral, _NEIGHBOURS),
+    "ctg-spectral": Check("ctg", "spectral", "Gaussian affinity, γ = 0.05", _spectral, _rbf(0.05)),
+    "segment-spectral": Check(
+        "segment", "spectral", "Gaussian affinity, γ = 0.1", _spectral, _rbf(0.1)
     ),
-    **{
-        f"{name}-spectral": Check(
-            name, "spectral", f"Gaussian affinity, γ = {width}", _spectral, _rbf(width)
-        )
-        for name, width in (("ctg", 0.05), ("segment", 0.1))
-    },
     **{
         f"yale-kmeans-{seed}": Check(
             "yale",

@@ -113,10 +113,10 @@ def checks(view: View) -> Grid:
     for name, check in CHECKS.items():
         record = view.one("checks", check.set, name, "check")
         cell = f"{sets.title(check.set)}, {METHODS[check.method].title}"
-        paper = " / ".join(_shown(table[check.set].get(check.method)) for table in TABLES.values())
+        paper = _joined(table[check.set].get(check.method) for table in TABLES.values())
         found = [NOT_RUN, "", ""]
         if record is not None:
-            found = [_shown(record.results[quantity]) for quantity in TABLES]
+            found = [number(record.results[quantity]) for quantity in TABLES]
             found[0] += living(record.results["living"], record.results["n_clusters"])
         rows.append([cell, check.what, *found, paper])
     columns = ["", "what was done", "silhouette", "NMI", "ARI", "the paper's three"]
@@ -168,9 +168,5 @@ def _differ(chosen: dict[str, Any], paper: dict[str, float]) -> bool:
     return any(abs(chosen[quantity] - value) > TOLERANCE for quantity, value in paper.items())
 
 
-def _joined(numbers: Iterable[float]) -> str:
-    return " / ".join(map(number, numbers))
-
-
-def _shown(value: float | None) -> str:
-    return number(value) if value is not None else ""
+def _joined(numbers: Iterable[float | None]) -> str:
+    return " / ".join("" if value is None else number(value) for value in numbers)
