@@ -79,8 +79,18 @@ def test_a_file_is_sorted_with_every_environment_and_record_once(store):
     assert [record.key.seed for record in Store(store.path, Key).all()] == [9, 10]
 
 
-@pytest.mark.parametrize("bad", [b'{"case": {"se', b"[]", b"\xff\xfe{}", b'{"case": {}}', b"null"])
-def test_a_line_that_is_no_record_counts_as_missing(store, capsys, bad):
+@pytest.mark.parametrize(
+    ("bad", "kept"),
+    [
+        (b'{"case": {"se', False),
+        (b"\xff\xfe{}", False),
+        (b"[]", True),
+        (b'{"case": {}}', True),
+        (b'{"case": {"set": "iris", "seeds": 0}}', True),  # the mistake may be the key's
+        (b"null", True),
+    ],
+)
+def test_a_line_that_is_no_record_counts_as_missing(store, capsys, bad, kept):
     cases = [make_case(seed=seed) for seed in range(3)]
     for case in cases[:2]:
         store.put(make_record(case))
@@ -91,8 +101,11 @@ def test_a_line_that_is_no_record_counts_as_missing(store, capsys, bad):
     assert f"WARNING: line 4 of {store.path} is no record" in capsys.readouterr().out
     again.put(make_record(cases[2]))
     assert Store(store.path, Key).missing(cases) == []
+    before = store.path.read_bytes()
     again.compact()
-    assert len(store.path.read_bytes().splitlines()) == 4
+    lines = store.path.read_bytes().splitlines()
+    assert (bad in lines, len(lines)) == (kept, 4 + kept)
+    assert (store.path.read_bytes() == before) == kept
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

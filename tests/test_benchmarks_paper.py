@@ -10,6 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.quality.cells import unpack_labels
+from benchmarks.store import write_text
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_1samp
 from sklearn.cluster import SpectralClustering
@@ -18,8 +20,6 @@ from sklearn.preprocessing import scale
 
 from amclust.datasets._table import make_table, write_csv
 from benchmarks.framework import UnavailableError
-from benchmarks.quality.cells import unpack_labels
-from benchmarks.store import write_text
 from paper import cli, networks, sets, toys
 from paper.cli import PAGE
 from paper.execute import execute, missing

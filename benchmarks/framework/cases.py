@@ -26,15 +26,9 @@ K = TypeVar("K", bound=Key)
 class Case(Generic[K]):
     """What is measured.
 
-    Attributes
-    ----------
-    key : NamedTuple
-        Names it, for instance by set, method and seed.
-    definition : dict
-        Everything that is chosen about it, as plain values. A record with another definition is
-        out of date.
-    data : str or None
-        Fingerprint of the data; None where they are made or not at hand.
+    The `key` names it, for instance by set, method and seed. The `definition` says everything that
+    is chosen about it, as plain values: a record with another one is out of date. `data` is a
+    fingerprint of the data, None where they are made or not at hand.
     """
 
     key: K
@@ -47,7 +41,6 @@ class Case(Generic[K]):
         return short_hash(self.definition)
 
     def __str__(self) -> str:
-        """Name the case in a line of the log."""
         return " ".join(map(str, self.key))
 
 
@@ -68,7 +61,6 @@ class Record(Generic[K]):
 
     @property
     def key(self) -> K:
-        """The key of the case."""
         return self.case.key
 
     def number(self, name: str) -> float:
@@ -77,9 +69,6 @@ class Record(Generic[K]):
         return math.nan if value is None else float(value)
 
     def is_of(self, case: Case[K]) -> bool:
-        """Whether this is still what the case asks for.
-
-        Where one of the two does not know its data there is nothing to compare.
-        """
+        """Whether this is still what the case asks for; unknown data are not compared."""
         same_data = None in (self.case.data, case.data) or self.case.data == case.data
         return self.key == case.key and self.case.hash == case.hash and same_data

@@ -26,15 +26,14 @@ def plain(content: Any) -> Any:
     return content
 
 
-def to_json(content: Any) -> str:
+def to_json(content: Any, *, sort_keys: bool = False) -> str:
     """Write plain values in one line; floats are read back to the last bit."""
-    return json.dumps(plain(content), allow_nan=False)
+    return json.dumps(plain(content), sort_keys=sort_keys, allow_nan=False)
 
 
 def short_hash(content: Any) -> str:
     """Name plain values by a few characters, whatever the order of their keys."""
-    text = json.dumps(plain(content), sort_keys=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(to_json(content, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def pack_labels(labels: NDArray[np.integer[Any]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 
 from benchmarks.framework import (
@@ -15,11 +15,11 @@ from benchmarks.framework import (
     print_entries,
     say,
 )
+from benchmarks.quality import summary as quality
 from benchmarks.quality.cases import COST, Key, make_case, perform
 from benchmarks.quality.methods import METHODS
-from benchmarks.quality.page import all_cost_lines, write_page
 from benchmarks.quality.sets import FRESH, GROUPS, SETS, expand_groups, load_set
-from benchmarks.quality.summary import Summary, target_lines
+from benchmarks.summary import Summary
 
 SECTIONS = ("cells", COST)
 
@@ -69,11 +69,11 @@ def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
     """Print the tables of what was chosen, the targets, and how much comes from other code."""
     records = [record for record in store.all() if record.key in keys]
     summary = Summary(records, (*SETS, *FRESH), tuple(METHODS))
-    for grid in [*summary.grids(), *([summary.comparison()] if summary.pairs else [])]:
-        say()
-        say(grid.as_text())
-    costs = all_cost_lines(store, sorted({key.set for key in keys}))
-    print_entries("targets", [*target_lines(summary.pairs), *costs])
+    pairs = quality.pairs_of(summary)
+    for grid in [*quality.measure_grids(summary), *([quality.comparison(pairs)] if pairs else [])]:
+        say(f"\n{grid.as_text()}")
+    costs = quality.all_cost_lines(store, sorted({key.set for key in keys}))
+    print_entries("targets", [*quality.target_lines(pairs), *costs])
     source = describe_environment()["source"]
     ours = (record for record in records if record.key.method.startswith("clam"))
     other = sum(record.environment["source"] != source for record in ours)
@@ -81,12 +81,8 @@ def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
         say(f"{other} of ClAM's cases were run with other code in src/: --fresh repeats them")
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """Choose between partitions and costs."""
-    sections = {"nargs": "+", "choices": SECTIONS, "default": SECTIONS, "metavar": "SECTION"}
-    parser.add_argument("--sections", **sections, help="cells, cost (default: both)")
-
-
+_SECTIONS = {"nargs": "+", "choices": SECTIONS, "default": SECTIONS, "metavar": "SECTION"}
+_SECTIONS |= {"help": "cells, cost (default: both)"}
 main = Benchmark(
     "quality",
     "quality.md",
@@ -96,8 +92,8 @@ main = Benchmark(
     cases,
     perform,
     report,
-    write_page,
-    add_options,
+    quality.write_page,
+    options={"--sections": _SECTIONS},
     choices={"sets": (*GROUPS, *SETS, *FRESH), "methods": tuple(METHODS)},
     seeds=10,
     alone=lambda case: case.key.method == COST,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from argparse import Namespace
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,18 +93,18 @@ def measure_cost(table: Table) -> dict[str, Any]:
     # The first call of each pays for loading and for starting threads.
     timed(lambda: ClAM(k, n_init=2, max_epochs=1, random_state=0).fit(features))
     timed(lambda: KMeans(k, n_init=2, random_state=0).fit(features))
-    rounds = interleave(
-        {
-            "clam": lambda seed: ClAM(k, random_state=seed).fit(features),
-            "single": lambda seed: ClAM(k, **FIRST_RELEASE, random_state=seed).fit(features),
-            "kmeans": lambda seed: KMeans(k, n_init=KMEANS_RESTARTS, random_state=seed).fit(
-                features
-            ),
-        },
-        range(COST_ROUNDS),
-    )
-    seconds = {name: seconds_of(entries) for name, entries in rounds.items()}
-    return {"load": load, "seconds": seconds}
+    makers = {
+        "clam": ClAM,
+        "single": partial(ClAM, **FIRST_RELEASE),
+        "kmeans": partial(KMeans, n_init=KMEANS_RESTARTS),
+    }
+    calls = {name: partial(_fit, make, table) for name, make in makers.items()}
+    rounds = interleave(calls, range(COST_ROUNDS))
+    return {"load": load, "seconds": {name: seconds_of(found) for name, found in rounds.items()}}
+
+
+def _fit(make: Callable[..., Any], table: Table, seed: int) -> None:
+    make(table.n_clusters, random_state=seed).fit(table.features)
 
 
 def cost_lines(record: Record[Key]) -> list[Line]:
