@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.framework import (
     Case,
@@ -161,9 +162,12 @@ def test_what_stops_a_command_is_said_in_a_line(capsys):
     assert capsys.readouterr().out == "UNAVAILABLE: no zoo\n"
 
 
-def test_packed_arrays(store):
+def test_packed_arrays():
     labels, values = np.array([4, 4, 0, 7]), np.array([[0.5, 2.0], [nan, -1.0]])
     assert unpack_labels(pack_labels(labels)).tolist() == [0, 0, 1, 2]
+    many = np.random.default_rng(0).integers(9, size=200)
+    assert adjusted_rand_score(many, unpack_labels(pack_labels(many))) == 1.0
+    assert pack_labels(8 - many) == pack_labels(many)
     np.testing.assert_array_equal(unpack_array(pack_array(values)), values)
 
 

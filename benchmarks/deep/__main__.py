@@ -126,7 +126,6 @@ def target_lines(summary: Summary) -> Iterator[Line]:
 
 
 def _validity(ours: Series) -> dict[str, bool | str]:
-    """Say whether a comparison counts, and why not."""
     note = "" if ours.has_all_clusters else "some of DeepClAM's partitions have empty clusters"
     if len(ours.records) < MIN_SEEDS:
         note = f"{len(ours.records)} seeds of at least {MIN_SEEDS}"
@@ -134,7 +133,6 @@ def _validity(ours: Series) -> dict[str, bool | str]:
 
 
 def cases(options: Namespace) -> list[Case[Key]]:
-    """List the cases, a seed and a set after the other, so that all methods of one come early."""
     torch.set_num_threads(options.threads)
     settings = deep.QUICK if options.quick else deep.FULL
     return [
@@ -148,7 +146,6 @@ def cases(options: Namespace) -> list[Case[Key]]:
 
 
 def tell(record: Record[Key]) -> str:
-    """Say what a line of the log says."""
     found = record.results
     return (
         f"NMI {found['nmi']:.4f}  accuracy {found['accuracy']:.4f}  ARI {found['ari']:.4f}  "
@@ -159,7 +156,6 @@ def tell(record: Record[Key]) -> str:
 
 
 def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
-    """Print the tables and the targets of what was chosen."""
     records = [record for record in store.all() if record.key in keys]
     found = Summary(records, SETS, options.autoencoder)
     for name in found.sets:
@@ -168,7 +164,6 @@ def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
 
 
 def write_page(path: Path, store: Store[Key]) -> None:
-    """Put the tables between the marks of a page."""
     parts = []
     for name, kind, title in _TABLES:
         grid = Summary(store.all(), [name], kind).grid(name, SCORES)

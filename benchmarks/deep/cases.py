@@ -101,7 +101,6 @@ class Key(NamedTuple):
 
 
 def make_case(key: Key, settings: Settings) -> Case[Key]:
-    """Name what a result depends on, apart from the code."""
     values = {**asdict(settings), "epochs": settings.epochs[key.autoencoder]}
     parameters = METHODS[key.method].parameters()
     return Case(key, {"settings": values, "parameters": parameters})

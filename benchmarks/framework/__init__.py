@@ -22,7 +22,17 @@ A benchmark lists its `Case` s, says how one is performed, and writes tables of 
 killed process loses nothing that was done. `Benchmark` makes a command of all that.
 """
 
-from benchmarks.framework.cases import Case, Key, Record
+from benchmarks.framework.cases import (
+    Case,
+    Key,
+    Record,
+    pack_array,
+    pack_labels,
+    plain,
+    short_hash,
+    unpack_array,
+    unpack_labels,
+)
 from benchmarks.framework.command import (
     Benchmark,
     RefusedError,
@@ -64,14 +74,6 @@ from benchmarks.framework.pages import (
 )
 from benchmarks.framework.running import Failure, Unfinished, complete, execute
 from benchmarks.framework.store import Store
-from benchmarks.framework.values import (
-    pack_array,
-    pack_labels,
-    plain,
-    short_hash,
-    unpack_array,
-    unpack_labels,
-)
 
 __all__ = ["Case", "Failure", "Key", "Record", "Store", "Unfinished", "complete", "execute"]
 __all__ += ["Benchmark", "RefusedError", "add_run_options", "count", "guarded", "make_parser"]

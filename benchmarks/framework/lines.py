@@ -14,8 +14,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.framework.cases import plain
 from benchmarks.framework.pages import amount, say
-from benchmarks.framework.values import plain
 
 Result = TypeVar("Result")
 

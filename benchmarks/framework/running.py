@@ -16,11 +16,10 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from benchmarks.framework.cases import Case, K, Record
+from benchmarks.framework.cases import Case, K, Record, to_json
 from benchmarks.framework.environment import describe_environment
 from benchmarks.framework.pages import describe_error, say, warn_once, write_text
 from benchmarks.framework.store import UNREADABLE, Store
-from benchmarks.framework.values import to_json
 
 _SECONDS_BETWEEN_WRITES = 15.0
 _DIGITS = 6

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic
 
-from benchmarks.framework.cases import Case, K, Record
+from benchmarks.framework.cases import Case, K, Record, to_json
 from benchmarks.framework.pages import describe_error, warn_once, write_text
-from benchmarks.framework.values import to_json
 
 # What reading a line or a file that is none of ours, or only half of one, may raise.
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)

@@ -93,7 +93,6 @@ class Key(NamedTuple):
 
 
 def cases(options: Namespace) -> list[Case[Key]]:
-    """List the sections; printed is where the numbers come from."""
     load = load_average()
     for name, value in (environment(options) | {"load": load}).items():
         say(f"{name:<16} {value}")
@@ -129,7 +128,6 @@ def entries_of(record: Record[Key]) -> list[Entry]:
 
 
 def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
-    """Print all comparisons once more, without notes, and count the targets."""
     records = [record for record in store.all() if record.key in keys]
     entries = [entry for record in records for entry in entries_of(record)]
     print_entries("summary", entries, notes=False)
@@ -148,7 +146,6 @@ def environment(options: Namespace) -> dict[str, Any]:
 
 
 def write_page(path: Path, store: Store[Key]) -> None:
-    """Write a section a table, with the machine that it comes from."""
     records = [one for name in SECTIONS if (one := store.find(Key(name))) is not None]
     parts, everything = [_INTRODUCTION], []
     for record in records:
@@ -194,7 +191,6 @@ def _amount(value: float, unit: str = "") -> str:
 
 
 def _targets(lines: Sequence[Line]) -> str:
-    """Hold every comparison against its target."""
     rows = [
         [line.what, line.peer_name, _compared(line), str(line.target), line.cells[-1]]
         for line in lines

@@ -279,7 +279,6 @@ def _import_milliseconds(module: str) -> float:
 
 
 def _python(*arguments: str) -> str:
-    """Run a fresh interpreter, and give what it prints."""
     command = [sys.executable, *arguments]
     done = subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout

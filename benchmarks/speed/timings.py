@@ -224,7 +224,6 @@ def _scored(features: FloatArray, sample: IntArray, rounds: list[Timed[Partition
 
 
 def _silhouette(features: FloatArray, labels: IntArray) -> float:
-    """Silhouette, and -1 where everything fell into one cluster."""
     return float(silhouette_score(features, labels)) if np.unique(labels).size > 1 else -1.0
 
 
