@@ -111,7 +111,6 @@ def _deep() -> Facts:
 
 
 def cases() -> Iterator[tuple[str, Case]]:
-    """Yield the cases with their names."""
     iris, wine, digits = load_iris().data, load_wine().data, load_digits().data
     blobs = make_blobs(3_000, 8, centers=6, random_state=1)[0]
     large = make_blobs(20_000, 6, centers=5, random_state=2)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -48,9 +48,9 @@ class Series:
 
     def mean(self, quantity: str) -> float:
         """Give the mean of a result over the seeds, or the stability."""
-        return (
-            self.stability if quantity == "stability" else fmean(self.values(Measure("", quantity)))
-        )
+        if quantity == "stability":
+            return self.stability
+        return fmean(self.values(Measure("", quantity)))
 
     def show(self, measure: Measure) -> str:
         """Write mean ± standard deviation over the seeds."""
@@ -61,9 +61,18 @@ class Series:
         return Series(self.records[seed] for seed in seeds)
 
 
-def by_set_and_method(records: Iterable[Record[Any]]) -> dict[tuple[str, str], Series]:
-    """Sort records into series."""
-    groups: dict[tuple[str, str], list[Record[Any]]] = {}
-    for record in records:
-        groups.setdefault((record.key.set, record.key.method), []).append(record)
-    return {key: Series(group) for key, group in groups.items()}
+class Summary:
+    """The series of sets and methods that have some, in the order in which they are shown."""
+
+    def __init__(
+        self, records: Iterable[Record[Any]], sets: Sequence[str], methods: Sequence[str]
+    ) -> None:
+        groups: dict[tuple[str, str], list[Record[Any]]] = {}
+        for record in records:
+            groups.setdefault((record.key.set, record.key.method), []).append(record)
+        self.series = {key: Series(group) for key, group in groups.items()}
+        self.methods = [m for m in methods if any((s, m) in groups for s in sets)]
+        self.sets = [s for s in sets if any((s, m) in groups for m in self.methods)]
+
+    def __getitem__(self, key: tuple[str, str]) -> Series:
+        return self.series.get(key, Series())

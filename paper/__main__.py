@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -174,6 +175,13 @@ def _settings(options: argparse.Namespace, budget: Settings) -> Settings:
     return replace(budget, data_dir=options.data_dir, folder=folder, sets=tuple(names) or None)
 
 
+class _Help(argparse.HelpFormatter):
+    """Breaks no line within a name: they have hyphens."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = make_parser(
         "paper",
@@ -181,6 +189,7 @@ def _parser() -> argparse.ArgumentParser:
         "interrupted one goes on where it stopped. Sets that are not in the folder of the data "
         "are looked for in the cache of amclust.datasets.",
     )
+    parser.formatter_class = _Help
     add_run_options(parser, choices=CHOICES, quick=True)
     parser.add_argument("--plan", action="store_true", help="say what would be run, and how long")
     parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")

@@ -18,8 +18,8 @@ from amclust.torch.deep._pretraining import pretrain  # noqa: E402
 from benchmarks.data import standardise  # noqa: E402
 from benchmarks.deep import __main__ as command  # noqa: E402
 from benchmarks.deep import cases, peers  # noqa: E402
-from benchmarks.deep.cases import Key, accuracy, make_case, silhouette  # noqa: E402
-from benchmarks.deep.methods import METHODS, deep_clam, defaults  # noqa: E402
+from benchmarks.deep.__main__ import Summary, target_lines  # noqa: E402
+from benchmarks.deep.cases import METHODS, Key, accuracy, deep_clam, defaults, make_case, silhouette  # noqa: E402
 from benchmarks.deep.peers import (  # noqa: E402
     autoencoder_graph,
     autoencoder_k_means,
@@ -33,7 +33,6 @@ from benchmarks.deep.peers import (  # noqa: E402
 from benchmarks.deep.pretrained import Autoencoder, Shelf, untrained  # noqa: E402
 from benchmarks.deep.sets import SETS, Images, load_set  # noqa: E402
 from benchmarks.deep.settings import AUTOENCODERS, QUICK, Settings  # noqa: E402
-from benchmarks.deep.summary import Summary, target_lines  # noqa: E402
 from benchmarks.folders import DATA  # noqa: E402
 from benchmarks.framework import Case, Record, Store, UnavailableError, Unfinished  # noqa: E402
 
@@ -313,7 +312,7 @@ def summary_of(**ours):
         for seed in range(3)
     ]
     records = [make_record(seed=seed, **ours) for seed in range(3)]
-    return Summary([*others, *records], ["usps"], list(METHODS), "mlp")
+    return Summary([*others, *records], ["usps"], "mlp")
 
 
 def test_targets_are_reached_or_not():
@@ -334,7 +333,7 @@ def test_targets_are_reached_or_not():
 def test_empty_clusters_and_few_seeds_do_not_count():
     assert not any(line.reached for line in target_lines(summary_of(living=2)))
     few = [make_record(), make_record("dec", nmi=0.1)]
-    lines = list(target_lines(Summary(few, ["usps"], list(METHODS), "mlp")))
+    lines = list(target_lines(Summary(few, ["usps"], "mlp")))
     assert [line.valid for line in lines] == [False] * 3
     assert lines[0].note == "1 seeds of at least 3"
 
@@ -345,5 +344,5 @@ def test_means_and_deviations_are_over_the_seeds():
     records = [
         make_record(seed=seed, autoencoder=kind, nmi=0.5 + seed / 10) for seed, kind in seeds
     ]
-    table = Summary(records, ["usps"], ["deepclam"], "mlp").grid("usps")
+    table = Summary(records, ["usps"], "mlp").grid("usps")
     assert table.rows[0][:2] == ["DeepClAM", "0.600 ± 0.100"]

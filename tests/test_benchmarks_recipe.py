@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 
 from amclust import ClAM, _native
 from benchmarks.recipe import __main__ as command
-from benchmarks.recipe.variants import DEFAULT, VARIANTS
+from benchmarks.recipe.cases import DEFAULT, VARIANTS
 
 X = load_iris().data[::3]
 

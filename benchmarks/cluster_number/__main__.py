@@ -8,9 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.cluster_number.cases import GROUPS, Key, cases, perform
-from benchmarks.cluster_number.sets import TABLES
-from benchmarks.cluster_number.ways import WAYS
+from benchmarks.cluster_number.cases import GROUPS, TABLES, WAYS, Key, cases, perform
 from benchmarks.framework import Benchmark, Grid, Record, Store, count, replace_between, say
 
 TABLE_MARKS = ("<!-- the table of python -m benchmarks.cluster_number -->", "<!-- its end -->")
@@ -52,7 +50,6 @@ def _right(sets: Iterable[dict[str, Record[Key]]], way: str) -> str:
 
 
 def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
-    """Print how close the answers are and what they take, and the tables of the page."""
     rows = []
     for group, title in GROUPS.items():
         for way in WAYS:
@@ -78,7 +75,6 @@ def steadiness_lines(store: Store[Key]) -> str:
 
 
 def write_page(path: Path, store: Store[Key]) -> None:
-    """Put the tables between the marks of a page."""
     replace_between(path, TABLE_MARKS, table(store).as_markdown())
     replace_between(path, STEADINESS_MARKS, steadiness_lines(store))
 
@@ -92,9 +88,7 @@ main = Benchmark(
     perform,
     report,
     write_page,
-    lambda parser: parser.add_argument(
-        "--repeats", type=count, default=6, help="of the targets (default: 6)"
-    ),
+    {"--repeats": {"type": count, "default": 6, "help": "of the targets (default: 6)"}},
     choices={"ways": tuple(WAYS)},
     alone=lambda case: case.key.group == "cost",
 ).main

@@ -96,7 +96,6 @@ class Shelf:
 
 
 def _key(pair: Autoencoder, X: Tensor, kind: str, settings: Settings) -> str:
-    """Name the rows, the first weights and the training."""
     code = hashlib.sha256(X.numpy().tobytes())
     for module in pair:
         for value in module.parameters():

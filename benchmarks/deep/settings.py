@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 AUTOENCODERS = ("mlp", "convolutional", "residual")
 
@@ -28,10 +27,6 @@ class Settings:
     updates: int = 1_200
     update_interval: int = 30
     tolerance: float = 1e-3
-
-    def as_json(self) -> dict[str, Any]:
-        """Give the settings as plain values."""
-        return asdict(self)
 
 
 FULL = Settings()

@@ -22,8 +22,17 @@ A benchmark lists its `Case` s, says how one is performed, and writes tables of 
 killed process loses nothing that was done. `Benchmark` makes a command of all that.
 """
 
-# ruff: noqa: F401
-from benchmarks.framework.cases import Case, Key, Record
+from benchmarks.framework.cases import (
+    Case,
+    Key,
+    Record,
+    pack_array,
+    pack_labels,
+    plain,
+    short_hash,
+    unpack_array,
+    unpack_labels,
+)
 from benchmarks.framework.command import (
     Benchmark,
     RefusedError,
@@ -39,24 +48,38 @@ from benchmarks.framework.environment import (
     load_average,
     optional_module,
 )
-from benchmarks.framework.lines import Entry, Line, Skipped, Target, line_cells, print_entries
+from benchmarks.framework.lines import (
+    Entry,
+    Line,
+    Skipped,
+    Target,
+    Timed,
+    interleave,
+    median_ratio,
+    print_entries,
+    seconds_of,
+    timed,
+)
 from benchmarks.framework.pages import (
     Grid,
+    amount,
+    describe_error,
     mean_and_deviation,
     number,
     replace_between,
+    say,
     signed,
+    warn_once,
     write_text,
 )
-from benchmarks.framework.printing import amount, describe_error, say, warn_once
 from benchmarks.framework.running import Failure, Unfinished, complete, execute
 from benchmarks.framework.store import Store
-from benchmarks.framework.timing import Timed, interleave, median_ratio, seconds_of, timed
-from benchmarks.framework.values import (
-    pack_array,
-    pack_labels,
-    plain,
-    short_hash,
-    unpack_array,
-    unpack_labels,
-)
+
+__all__ = ["Case", "Failure", "Key", "Record", "Store", "Unfinished", "complete", "execute"]
+__all__ += ["Benchmark", "RefusedError", "add_run_options", "count", "guarded", "make_parser"]
+__all__ += ["QUIET_LOAD", "UnavailableError", "describe_environment", "load_average"]
+__all__ += ["Entry", "Line", "Skipped", "Target", "Timed", "interleave", "optional_module"]
+__all__ += ["Grid", "amount", "median_ratio", "number", "print_entries", "seconds_of", "timed"]
+__all__ += ["describe_error", "mean_and_deviation", "replace_between", "say", "signed"]
+__all__ += ["pack_array", "pack_labels", "plain", "short_hash", "warn_once", "write_text"]
+__all__ += ["unpack_array", "unpack_labels"]

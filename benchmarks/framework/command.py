@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import textwrap
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from typing import Any, Generic, NoReturn
 from benchmarks.folders import DATA, REPOSITORY, RESULTS
 from benchmarks.framework.cases import Case, K, Record
 from benchmarks.framework.environment import UnavailableError, describe_environment
-from benchmarks.framework.printing import describe_error, say
+from benchmarks.framework.pages import describe_error, say
 from benchmarks.framework.running import Failure, complete, execute
 from benchmarks.framework.store import Store
 
@@ -40,8 +39,9 @@ class Benchmark(Generic[K]):
     from the options of the command line; `perform` is called with a case, its `Unfinished` and the
     options, and gives the results; `report` prints what is in the store, for the keys that were
     chosen; `write_page` writes the page from the store. `choices`, `seeds`, `jobs` and `quick` are
-    those of `add_run_options`, `alone` and `tell` those of `complete`. With `same`, which says
-    whether a record made again is as the one before, there is an option ``--check``.
+    those of `add_run_options`, `options` more of argparse's by their flags, `alone` and `tell`
+    those of `complete`. With `same`, which says whether a record made again is as the one before,
+    there is an option ``--check``.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Benchmark(Generic[K]):
     perform: Callable[..., Mapping[str, Any]]
     report: Callable[[Store[K], set[K], argparse.Namespace], object]
     write_page: Callable[[Path, Store[K]], None]
-    add_options: Callable[[argparse.ArgumentParser], object] = bool
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
     seeds: int | None = None
     jobs: bool = True
@@ -64,22 +64,27 @@ class Benchmark(Generic[K]):
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Do it, and give the exit code: see `guarded`."""
-        return guarded(partial(self._work, self.parser().parse_args(arguments)))
+        return guarded(partial(self._work, self._parser().parse_args(arguments)))
 
     def _work(self, options: argparse.Namespace) -> int:
         folder = RESULTS / "quick" if options.quick else RESULTS
         output = options.output or folder / f"{self.name}.jsonl"
         committed = output == RESULTS / f"{self.name}.jsonl"
         page = options.page or (REPOSITORY / "docs" / self.page if committed else None)
-        store = Store(output, self.key)
-        failures = []
+        store, failures = Store(output, self.key), []
+        if options.page_only and page is None:
+            raise RefusedError("--page-only with another --output needs --page")
         if not options.page_only:
             cases = self.cases(options)
+            work = partial(self.perform, options=options)
             if self.same is not None and options.check:
-                return self._check(cases, store, options)
+                again = [case for case in cases if store.find(case.key) and not self.alone(case)]
+                say(f"{len(again)} of {len(cases)} cases are recorded")
+                outcomes = execute(again, work, store.unfinished_path, jobs=options.jobs)
+                return self._check(store, outcomes)
             failures = complete(
                 cases,
-                partial(self.perform, options=options),
+                work,
                 store,
                 jobs=options.jobs,
                 alone=self.alone,
@@ -89,20 +94,16 @@ class Benchmark(Generic[K]):
             )
             self.report(store, {case.key for case in cases}, options)
             say(f"records in {output}")
-        elif page is None:
-            raise RefusedError("--page-only with another --output needs --page")
         if page is not None:
             self.write_page(page, store)
             say(f"page in {page}")
         return FAILED if failures else 0
 
-    def _check(self, cases: list[Case[K]], store: Store[K], options: argparse.Namespace) -> int:
-        """Run recorded cases once more and compare; write nothing."""
+    def _check(self, store: Store[K], outcomes: Iterator[Record[K] | Failure[K]]) -> int:
+        """Compare cases that were run once more with their records; write nothing."""
         assert self.same is not None
-        again = [case for case in cases if store.find(case.key) and not self.alone(case)]
-        work = partial(self.perform, options=options)
         differing = 0
-        for outcome in execute(again, work, store.unfinished_path, jobs=options.jobs):
+        for outcome in outcomes:
             before = store.find(outcome.case.key)
             if isinstance(outcome, Failure):
                 end = f"FAILED: {outcome.reason}"
@@ -112,25 +113,23 @@ class Benchmark(Generic[K]):
                 end = "DIFFERS from the record"
             differing += end != "the same"
             say(f"{outcome.case}  {end}")
-        say(f"{len(again)} of {len(cases)} cases are recorded, {differing} of them differ")
+        say(f"{differing} of them differ")
         return int(differing > 0)
 
-    def parser(self) -> argparse.ArgumentParser:
-        """Make the parser of the command line."""
+    def _parser(self) -> argparse.ArgumentParser:
         parser = make_parser(f"benchmarks.{self.name}", self.description)
         add_run_options(
             parser, choices=self.choices, seeds=self.seeds, jobs=self.jobs, quick=self.quick
         )
-        self.add_options(parser)
+        for flag, more in self.options.items():
+            parser.add_argument(flag, **more)
         if self.same is not None:
-            parser.add_argument(
-                "--check", action="store_true", help="run recorded cases again and compare only"
-            )
-        for option, where in (
-            ("--output", f"records (default: benchmarks/results/{self.name}.jsonl)"),
-            ("--page", f"(default: docs/{self.page}; none with another --output)"),
-        ):
-            parser.add_argument(option, type=Path, metavar="FILE", help=where)
+            what = "run recorded cases again and compare only"
+            parser.add_argument("--check", action="store_true", help=what)
+        where = f"records (default: benchmarks/results/{self.name}.jsonl)"
+        parser.add_argument("--output", type=Path, metavar="FILE", help=where)
+        where = f"(default: docs/{self.page}; none with another --output)"
+        parser.add_argument("--page", type=Path, metavar="FILE", help=where)
         parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")
         return parser
 
@@ -160,15 +159,9 @@ def guarded(work: Callable[[], int]) -> int:
 
 def make_parser(name: str, description: str) -> argparse.ArgumentParser:
     """Start the parser of ``python -m`` `name`, with the folder of the data sets."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m {name}", description=description, formatter_class=_Help
-    )
-    parser.add_argument(
-        "--data-dir",
-        type=Path,
-        default=DATA,
-        help="folder of the paper's tables (default: $AMCLUST_DATA, else %(default)s)",
-    )
+    parser = argparse.ArgumentParser(prog=f"python -m {name}", description=description)
+    where = "folder of the paper's tables (default: $AMCLUST_DATA, else %(default)s)"
+    parser.add_argument("--data-dir", type=Path, default=DATA, help=where)
     return parser
 
 
@@ -197,16 +190,11 @@ def add_run_options(
             help=f"only these of: {', '.join(allowed)}",
         )
     if seeds is not None:
-        parser.add_argument(
-            "--seeds",
-            type=_seeds,
-            default=range(seeds),
-            help=f"a count, or start:stop (default: {seeds})",
-        )
+        what = f"a count, or start:stop (default: {seeds})"
+        parser.add_argument("--seeds", type=_seeds, default=range(seeds), help=what)
     if jobs:
-        parser.add_argument(
-            "--jobs", type=count, default=1, help="cases at a time, each in one thread (default: 1)"
-        )
+        what = "cases at a time, each in one thread (default: 1)"
+        parser.add_argument("--jobs", type=count, default=1, help=what)
     if quick:
         parser.add_argument("--quick", action="store_true", help="small budgets: does it all work?")
     parser.add_argument("--fresh", action="store_true", help="run also what has a record")
@@ -229,25 +217,18 @@ def _seeds(text: str) -> range:
     return seeds
 
 
-class _Help(argparse.HelpFormatter):
-    """Breaks no line within a name: they have hyphens."""
-
-    def _split_lines(self, text: str, width: int) -> list[str]:
-        return textwrap.wrap(text, width, break_on_hyphens=False)
-
-
 @contextmanager
 def _terminable() -> Iterator[None]:
     """Let SIGTERM end everything as Ctrl-C does, workers too."""
+
+    def terminate(*_: object) -> NoReturn:
+        raise TerminatedError
+
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _terminate)
+    before = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _terminate(*_: object) -> NoReturn:
-    raise TerminatedError

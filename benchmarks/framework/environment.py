@@ -33,11 +33,12 @@ def optional_module(name: str, package: str) -> Any:
 
 
 def describe_environment(**more: Any) -> dict[str, Any]:
-    """Say which code runs, with which packages, and where.
+    """Say which code runs, with which packages, and where; `more` is added.
 
     ``source`` names the content of ``src`` whatever the commit, so that it tells whether the
-    library is the same. `more` is added, for instance the number of threads.
+    library is the same.
     """
+    affinity = hasattr(os, "sched_getaffinity")
     return {
         "commit": _git("rev-parse", "--short", "HEAD")
         + _dirty("src", "benchmarks/*.py", "paper/*.py"),
@@ -45,7 +46,7 @@ def describe_environment(**more: Any) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {package: _version(package) for package in PACKAGES},
         "processor": _processor(),
-        "cores": _usable_cores(),
+        "cores": len(os.sched_getaffinity(0)) if affinity else os.cpu_count() or 1,
         "instruction_set": amclust.show_config()["instruction_set"],
         "system": f"{platform.system()} {platform.machine()}",
         **more,
@@ -60,17 +61,9 @@ def load_average() -> float | None:
 def _processor() -> str:
     """Read the model name that Linux gives, or what the platform says elsewhere."""
     cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
 
 
 def _version(package: str) -> str:
@@ -81,10 +74,9 @@ def _version(package: str) -> str:
 
 
 def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
     try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return done.stdout.strip()

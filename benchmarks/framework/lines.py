@@ -1,45 +1,85 @@
-"""What a benchmark says: one line a comparison, with its target and whether it is reached."""
+"""Comparisons: timed in turns, each a line with its target and whether it is reached."""
 
 from __future__ import annotations
 
 import math
 import operator
+import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from statistics import fmean, median
-from typing import Any, Literal
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from benchmarks.framework.printing import amount, say
-from benchmarks.framework.timing import median_ratio
-from benchmarks.framework.values import plain
+from sklearn.exceptions import ConvergenceWarning
 
-Relation = Literal["<=", "<", ">=", ">"]
+from benchmarks.framework.cases import plain
+from benchmarks.framework.pages import amount, say
 
-_RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
-    "<=": operator.le,
-    "<": operator.lt,
-    ">=": operator.ge,
-    ">": operator.gt,
-}
+Result = TypeVar("Result")
+
+# OpenMP and BLAS threads spin for some milliseconds after a call; the next call must not pay.
+_SETTLE_SECONDS = 0.05
+_RELATIONS = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 COLUMNS = ("what", "ours", "peer", "ratio", "target", "reached")
-_WIDTHS = (50, 13, 38, 9, 42, 7)
+_ROW = "{:<50}  {:<13}  {:<38}  {:<9}  {:<42}  {:<7}"
+
+
+class Timed(NamedTuple, Generic[Result]):
+    """What a call returned, how long it took, and whether it said it had not converged."""
+
+    seconds: float
+    result: Result
+    converged: bool
+
+
+def timed(call: Callable[[], Result]) -> Timed[Result]:
+    """Time one call; its convergence warnings are kept as a fact instead of printed."""
+    time.sleep(_SETTLE_SECONDS)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        start = time.perf_counter()
+        result = call()
+        seconds = time.perf_counter() - start
+    unconverged = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    return Timed(seconds, result, not unconverged)
+
+
+def interleave(
+    calls: Mapping[str, Callable[[int], Result]], seeds: Iterable[int]
+) -> dict[str, list[Timed[Result]]]:
+    """Time several methods in turn, seed by seed, so that they share the machine's moods."""
+    rounds: dict[str, list[Timed[Result]]] = {name: [] for name in calls}
+    for seed in seeds:
+        for name, call in calls.items():
+            rounds[name].append(timed(partial(call, seed)))
+    return rounds
+
+
+def seconds_of(rounds: Iterable[Timed[Result]]) -> list[float]:
+    """Take the times alone."""
+    return [entry.seconds for entry in rounds]
+
+
+def median_ratio(ours: Iterable[float], peers: Iterable[float]) -> float:
+    """Median of the ratios of measurements made side by side."""
+    return median(mine / theirs for mine, theirs in zip(ours, peers, strict=True))
 
 
 @dataclass(frozen=True)
 class Target:
-    """A bound on one quantity, for instance ``ratio <= 0.1``."""
+    """A bound on one quantity, for instance ``ratio <= 0.1``; NaN never keeps it."""
 
     quantity: str
-    relation: Relation
+    relation: str
     limit: float
     unit: str = ""
 
     def holds(self, value: float) -> bool:
-        """Tell whether a measured value keeps the bound; NaN never does."""
-        return not math.isnan(value) and _RELATIONS[self.relation](value, self.limit)
+        return _RELATIONS[self.relation](value, self.limit)
 
     def __str__(self) -> str:
-        """Write the bound as people read it."""
         return f"{self.quantity} {self.relation} {self.limit:g}{self.unit}"
 
 
@@ -47,20 +87,11 @@ class Target:
 class Line:
     """One comparison.
 
-    Attributes
-    ----------
-    ours, peer : float
-        The two measurements in `unit`; ``peer`` is NaN where there is nothing to compare with.
-    value : float
-        The quantity that the target bounds.
-    ratio : float or None
-        Median of paired ratios where measurements come in pairs; None: ``ours / peer``.
-    valid : bool
-        False when the number was got in a way that does not count (see ``note``).
-    note : str
-        How it was measured, and what a reader must know.
-    samples : mapping of str to sequence
-        The raw measurements.
+    `ours` and `peer` are the two measurements in `unit`, the peer's NaN where there is nothing to
+    compare with; `value` is the quantity that the target bounds, and `ratio` the median of paired
+    ratios where measurements come in pairs (None: ``ours / peer``). It is not `valid` when the
+    number was got in a way that does not count, which the `note` says. `samples` are the raw
+    measurements.
     """
 
     what: str
@@ -81,8 +112,7 @@ class Line:
     ) -> Line:
         """Compare measurements made side by side: medians, and the median of their ratios."""
         ratio = median_ratio(ours, peer)
-        samples = {"ours": ours, "peer": peer}
-        others |= {"value": ratio, "ratio": ratio, "samples": samples}
+        others |= {"value": ratio, "ratio": ratio, "samples": {"ours": ours, "peer": peer}}
         return cls(what, median(ours), median(peer), unit=unit, **others)
 
     @classmethod
@@ -106,6 +136,21 @@ class Line:
             return self.ratio
         return self.ours / self.peer if self.peer else math.nan
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The texts of the `COLUMNS` of its row."""
+        target = str(self.target)
+        if self.target.quantity != "ratio":
+            target += f" ({amount(self.value)}{self.target.unit})"
+        return (
+            self.what,
+            amount(self.ours, self.unit),
+            f"{amount(self.peer, self.unit)} {self.peer_name}".strip(),
+            amount(self.shown_ratio),
+            target,
+            "yes" if self.reached else "NO",
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Give the line as plain values."""
         content: dict[str, Any] = plain(asdict(self) | {"ratio": self.shown_ratio})
@@ -126,61 +171,28 @@ class Skipped:
     """A comparison that could not be made on this machine."""
 
     what: str
-    reason: str
+    skipped: str
 
     def as_json(self) -> dict[str, Any]:
-        """Give the entry as plain values."""
-        return {"what": self.what, "skipped": self.reason}
+        return asdict(self)
 
 
 Entry = Line | Skipped
 
 
-def print_header(title: str) -> None:
-    """Start a table."""
-    say()
-    say(f"== {title} ==")
-    say(_row(COLUMNS))
-
-
-def print_entry(entry: Entry, *, with_note: bool = True) -> None:
-    """Print one comparison, its note below."""
-    if isinstance(entry, Skipped):
-        say(f"{entry.what:<50}  SKIPPED: {entry.reason}")
-        return
-    say(_row(line_cells(entry)))
-    if with_note and entry.note:
-        say(f"    {entry.note}")
-
-
-def print_entries(title: str, entries: Sequence[Entry], *, with_note: bool = True) -> None:
-    """Print a table of comparisons, and count the targets; nothing where there are none."""
-    if not entries:
-        return
-    print_header(title)
+def print_entries(title: str, entries: Iterable[Entry], *, notes: bool = True) -> list[Entry]:
+    """Print comparisons as they come, then count the targets; give what was printed."""
+    say(f"\n== {title} ==\n{_ROW.format(*COLUMNS).rstrip()}")
+    printed: list[Entry] = []
     for entry in entries:
-        print_entry(entry, with_note=with_note)
-    lines = [entry for entry in entries if isinstance(entry, Line)]
-    reached = sum(line.reached for line in lines)
-    say()
-    say(f"{reached} of {len(lines)} targets reached, {len(entries) - len(lines)} skipped")
-
-
-def line_cells(line: Line) -> tuple[str, ...]:
-    """Write a comparison as the `COLUMNS` of its row."""
-    target = str(line.target)
-    if line.target.quantity != "ratio":
-        target += f" ({amount(line.value)}{line.target.unit})"
-    return (
-        line.what,
-        amount(line.ours, line.unit),
-        f"{amount(line.peer, line.unit)} {line.peer_name}".strip(),
-        amount(line.shown_ratio),
-        target,
-        "yes" if line.reached else "NO",
-    )
-
-
-def _row(cells: Iterable[str]) -> str:
-    padded = (f"{cell:<{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
-    return "  ".join(padded).rstrip()
+        printed.append(entry)
+        if isinstance(entry, Skipped):
+            say(f"{entry.what:<50}  SKIPPED: {entry.skipped}")
+            continue
+        say(_ROW.format(*entry.cells).rstrip())
+        if notes and entry.note:
+            say(f"    {entry.note}")
+    lines = [entry for entry in printed if isinstance(entry, Line)]
+    reached, skipped = sum(line.reached for line in lines), len(printed) - len(lines)
+    say(f"\n{reached} of {len(lines)} targets reached, {skipped} skipped")
+    return printed

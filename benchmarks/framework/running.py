@@ -16,12 +16,10 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from benchmarks.framework.cases import Case, K, Record
+from benchmarks.framework.cases import Case, K, Record, to_json
 from benchmarks.framework.environment import describe_environment
-from benchmarks.framework.pages import write_text
-from benchmarks.framework.printing import describe_error, say, warn_once
+from benchmarks.framework.pages import describe_error, say, warn_once, write_text
 from benchmarks.framework.store import UNREADABLE, Store
-from benchmarks.framework.values import to_json
 
 _SECONDS_BETWEEN_WRITES = 15.0
 _DIGITS = 6
@@ -31,15 +29,9 @@ class Unfinished:
     """What a case has found so far, kept on disk so that an interrupt costs seconds.
 
     It is in the file `path`; without one nothing is kept. What was found on data with another
-    fingerprint is not gone on with.
-
-    Attributes
-    ----------
-    state : dict or None
-        What an interrupted run left; None at a fresh start.
-    seconds : float
-        What the case has taken, its interrupted part included. One that times itself, for
-        instance without reading its data, sets it.
+    fingerprint is not gone on with. `state` is what an interrupted run left, None at a fresh start;
+    `seconds` what the case has taken, its interrupted part included. A case that times itself, for
+    instance without reading its data, sets it.
     """
 
     def __init__(self, path: Path | None = None, data: str | None = None) -> None:
@@ -50,13 +42,6 @@ class Unfinished:
         if path is not None and path.is_file():
             self._restore(path)
         self._began = self._written = time.perf_counter()
-
-    @property
-    def folder(self) -> Path:
-        """Where larger things may be kept until all is done."""
-        if self._path is None:
-            raise RuntimeError("nothing of this case is kept")
-        return self._path.parent
 
     @property
     def seconds(self) -> float:
@@ -80,13 +65,10 @@ class Unfinished:
         """Take up what an interrupted run left, unless it is damaged or of other data."""
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
-            before, state = float(kept["seconds"]), dict(kept["state"])
-            data = kept["data"]
+            if None in (kept["data"], self._data) or kept["data"] == self._data:
+                self._before, self.state = float(kept["seconds"]), dict(kept["state"])
         except UNREADABLE as error:
             warn_once(f"{path} is damaged, its case starts anew", describe_error(error))
-            return
-        if None in (data, self._data) or data == self._data:
-            self._before, self.state = before, state
 
 
 @dataclass(frozen=True)
@@ -140,30 +122,13 @@ def complete(
 ) -> list[Failure[K]]:
     """Perform the cases that the store misses, keep each when it is done, and say so.
 
-    Parameters
-    ----------
-    cases : sequence of Case
-        What to do, in this order; those that need the machine for themselves come last.
-    perform : callable
-        Called with a case and its `Unfinished`; gives what was found, as plain values. With
-        several jobs it must be a function of a module other than ``__main__``, or a partial of one.
-    store : Store
-        Where records are, and come, or several behind one front. Whole whenever the process ends.
-    jobs : int
-        How many cases at a time, each in one thread.
-    alone : callable
-        Whether a case must have the machine, and all threads, for itself: it is timed.
-    environment : dict, optional
-        Code and machine; the present ones where not given.
-    fresh : bool
-        Perform also what the store has.
-    tell : callable, optional
-        Gives what a line of the log says of a record, beside its name and seconds.
-
-    Returns
-    -------
-    list of Failure
-        What could not be done.
+    `perform` is called with a case and its `Unfinished`, and gives what was found, as plain values;
+    with several `jobs`, each in one thread, it must be a function of a module other than
+    ``__main__``, or a partial of one. Cases of which `alone` holds, because they are timed, come
+    last and have the machine, and all threads, for themselves. The store is whole whenever the
+    process ends. `environment` describes code and machine (default: the present ones), with `fresh`
+    also what the store has is performed, and `tell` gives what a line of the log says of a record,
+    beside its name and seconds. What could not be done is returned.
     """
     todo = list(cases) if fresh else store.missing(cases)
     say(f"{len(cases)} cases, {len(cases) - len(todo)} of them in {store.path.name}")

@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic
 
-from benchmarks.framework.cases import Case, K, Record
-from benchmarks.framework.pages import write_text
-from benchmarks.framework.printing import describe_error, warn_once
-from benchmarks.framework.values import to_json
+from benchmarks.framework.cases import Case, K, Record, to_json
+from benchmarks.framework.pages import describe_error, warn_once, write_text
 
 # What reading a line or a file that is none of ours, or only half of one, may raise.
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
+_NO_JSON = (json.JSONDecodeError, UnicodeDecodeError)
 
 
 class Store(Generic[K]):
-    """The records of a benchmark, in a file.
+    """The records of a benchmark, in the file `path`; `key` is the NamedTuple that names a case.
 
     The file has a line for each environment, which records refer to by its id, then a line for
     each record, sorted by key::
@@ -33,13 +32,6 @@ class Store(Generic[K]):
     the lines and drops those that were replaced. A line that cannot be read, as the last one of a
     killed process, counts as missing, with a warning. Only one process may write; workers report
     to it (see `benchmarks.framework.execute`).
-
-    Parameters
-    ----------
-    path : Path
-        The file, ``.jsonl``; made with its folder when the first record is put.
-    key : type
-        The NamedTuple that keys of cases are made of.
     """
 
     def __init__(self, path: Path, key: Callable[..., K]) -> None:
@@ -47,7 +39,7 @@ class Store(Generic[K]):
         self._make_key = key
         self._records: dict[K, Record[K]] = {}
         self._written: set[str] = set()
-        self._ends_in_newline = True
+        self._ends_in_newline = self._understood = True
         self._read()
 
     def find(self, key: K) -> Record[K] | None:
@@ -90,10 +82,16 @@ class Store(Generic[K]):
         self.unfinished_path(record.case).unlink(missing_ok=True)
 
     def compact(self) -> None:
-        """Write the file anew: every environment and record once, sorted."""
+        """Write the file anew: every environment and record once, sorted.
+
+        Lines that are no JSON, half-written ones, are dropped. While one is JSON that this key
+        cannot be made of, the file stays as it is: the mistake may be the key's.
+        """
         if not self.path.is_file():
             return
         self._read()
+        if not self._understood:
+            return
         environments = self.environments()
         lines = [to_json({"id": key, "environment": one}) for key, one in environments.items()]
         lines += [_record_line(record) for record in self.all()]
@@ -116,10 +114,9 @@ class Store(Generic[K]):
 
     def _read(self) -> None:
         """Read the file; of several lines for a key the last one counts."""
-        if not self.path.is_file():
-            return
-        content = self.path.read_bytes()
+        content = self.path.read_bytes() if self.path.is_file() else b""
         self._ends_in_newline = content.endswith(b"\n") or not content
+        self._understood = True
         environments: dict[str, dict[str, Any]] = {}
         for place, line in enumerate(content.split(b"\n"), start=1):
             if not line.strip():
@@ -128,23 +125,20 @@ class Store(Generic[K]):
                 values = json.loads(line.decode())
                 if "id" in values:
                     environments[values["id"]] = dict(values["environment"])
-                else:
-                    record = self._record(values, environments)
-                    self._records[record.key] = record
+                    continue
+                key, data = self._make_key(**values["case"]), values["data"]
+                self._records[key] = Record(
+                    Case(key, dict(values["definition"]), data),
+                    dict(values["results"]),
+                    float(values["seconds"]),
+                    environments[values["environment"]],
+                    values["date"],
+                )
             except UNREADABLE as error:
+                self._understood &= isinstance(error, _NO_JSON)
                 what = f"line {place} of {self.path} is no record, it counts as missing"
                 warn_once(what, describe_error(error))
         self._written = set(environments)
-
-    def _record(self, values: dict[str, Any], environments: dict[str, dict[str, Any]]) -> Record[K]:
-        key = self._make_key(**values["case"])
-        return Record(
-            Case(key, dict(values["definition"]), values["data"]),
-            dict(values["results"]),
-            float(values["seconds"]),
-            environments[values["environment"]],
-            values["date"],
-        )
 
 
 def environment_id(environment: dict[str, Any]) -> str:

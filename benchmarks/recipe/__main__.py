@@ -20,8 +20,7 @@ from benchmarks.framework import (
     signed,
 )
 from benchmarks.quality.sets import SETS
-from benchmarks.recipe.cases import K_MEANS, Key, make_case, perform
-from benchmarks.recipe.variants import DEFAULT, VARIANTS
+from benchmarks.recipe.cases import DEFAULT, K_MEANS, VARIANTS, Key, make_case, perform
 
 # usps_train stays held out.
 CHOSEN_BY = tuple(name for name in SETS if name != "usps_train")
@@ -33,7 +32,6 @@ _TOLERANCE = 0.0005
 
 
 def cases(options: Namespace) -> list[Case[Key]]:
-    """List the variants on the sets, and k-means."""
     return [
         make_case(Key(variant, name), options.seeds)
         for variant in (K_MEANS, *(options.variants or VARIANTS))
@@ -77,7 +75,6 @@ def _stability(found: dict[str, Record[Key]]) -> str:
 
 
 def write_page(path: Path, store: Store[Key]) -> None:
-    """Put the table between the marks of a page."""
     replace_between(path, MARKS, table(store.all()).as_markdown())
 
 
@@ -90,9 +87,7 @@ main = Benchmark(
     perform,
     lambda store, keys, options: say(table(store.all()).as_text()),
     write_page,
-    lambda parser: parser.add_argument(
-        "--seeds", type=count, default=5, help="how many (default: 5)"
-    ),
+    {"--seeds": {"type": count, "default": 5, "help": "how many (default: 5)"}},
     choices={"variants": tuple(VARIANTS), "sets": SETS},
 ).main
 

@@ -6,9 +6,9 @@ records are kept.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,8 +35,8 @@ from benchmarks.framework import (
     say,
     write_text,
 )
-from benchmarks.framework.lines import print_entry, print_header
-from benchmarks.speed.sections import SECTIONS
+from benchmarks.speed import resources, timings
+from benchmarks.speed.missing import missing
 
 # When the defaults became those of docs/recipe.md (commit a53be58).
 _NEW_RECIPE = datetime(2026, 11, 16, 0, 28, tzinfo=timezone.utc)
@@ -56,6 +56,36 @@ _TARGET_COLUMNS = ("what", "beside", "compared", "target", "reached")
 _OVERALL = "all four"
 
 
+class Section(NamedTuple):
+    """A table of the page; what was done is said where the table alone does not."""
+
+    title: str
+    text: str
+    run: Callable[[Namespace], Iterator[Entry]]
+
+
+_PAPER = "Ten restarts of 200 epochs, beside k-means with 1,000."
+_LOOP = "The same protocol, as one would write it at first."
+_STACKED = "All restarts as one stack of tensors, on a CPU."
+_BLAS = "Beside matrix products of BLAS on the same machine."
+_MISSING = "Entries removed at random; RMSE is of the completed entries."
+SECTIONS = {
+    "paper": Section("The paper's protocol", _PAPER, timings.paper),
+    "torch": Section("A plain PyTorch loop", _LOOP, timings.native_beside_torch),
+    "stacked": Section("The torch backend", _STACKED, timings.stacked_beside_torch),
+    "large": Section("Many rows", "A fit with its labels, `n_init=1` for all.", timings.large),
+    "flops": Section("Arithmetic", _BLAS, resources.flops),
+    "scaling": Section(
+        "Scaling", "The exponent of the time of a fit; 1 is linear.", timings.scaling
+    ),
+    "memory": Section(
+        "Memory", "At the peak of a call, beside the table itself.", resources.memory
+    ),
+    "missing": Section("Missing values", _MISSING, missing),
+    "import": Section("Import", "", resources.imports),
+}
+
+
 class Key(NamedTuple):
     """A section of the page."""
 
@@ -63,39 +93,44 @@ class Key(NamedTuple):
 
 
 def cases(options: Namespace) -> list[Case[Key]]:
-    """List the sections; printed is where the numbers come from."""
-    _print_environment(environment(options), quick=options.quick)
+    load = load_average()
+    for name, value in (environment(options) | {"load": load}).items():
+        say(f"{name:<16} {value}")
+    if load is not None and load > QUIET_LOAD:
+        say("BUSY             the numbers below are not for the record")
+    if options.quick:
+        say("QUICK RUN        few repeats, small sizes: shows that it runs, not how fast it is")
+    # A section that is asked for is always run, since what it measures is time.
+    options.fresh = True
     return [Case(Key(name), {"quick": options.quick}) for name in options.only or SECTIONS]
 
 
 def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
     """Run one section, printing every comparison as it comes."""
     name, load = case.key.section, load_average()
-    entries: list[Entry] = []
-    print_header(name)
-    try:
-        for entry in SECTIONS[name].run(options):
-            entries.append(entry)
-            print_entry(entry)
-    except UnavailableError as error:
-        entries.append(Skipped(name, str(error)))
-        print_entry(entries[-1])
+    entries = print_entries(name, _entries(name, options))
     return {"load": load, "entries": [entry.as_json() for entry in entries]}
+
+
+def _entries(name: str, options: Namespace) -> Iterator[Entry]:
+    try:
+        yield from SECTIONS[name].run(options)
+    except UnavailableError as error:
+        yield Skipped(name, str(error))
 
 
 def entries_of(record: Record[Key]) -> list[Entry]:
     """Read what a section said."""
     return [
-        Skipped(one["what"], one["skipped"]) if "skipped" in one else Line.from_json(one)
+        Skipped(**one) if "skipped" in one else Line.from_json(one)
         for one in record.results["entries"]
     ]
 
 
 def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
-    """Print all comparisons once more, without notes, and count the targets."""
     records = [record for record in store.all() if record.key in keys]
     entries = [entry for record in records for entry in entries_of(record)]
-    print_entries("summary", entries, with_note=False)
+    print_entries("summary", entries, notes=False)
 
 
 def environment(options: Namespace) -> dict[str, Any]:
@@ -107,26 +142,10 @@ def environment(options: Namespace) -> dict[str, Any]:
     )
 
 
-def _print_environment(environment: dict[str, Any], *, quick: bool) -> None:
-    """Print where the numbers come from."""
-    load = load_average()
-    for name, value in (environment | {"load": load}).items():
-        say(f"{name:<16} {value}")
-    if load is not None and load > QUIET_LOAD:
-        say("BUSY             the numbers below are not for the record")
-    if quick:
-        say("QUICK RUN        few repeats, small sizes: shows that it runs, not how fast it is")
-
-
-def _versions(environment: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {v}" for name, v in environment["versions"].items())
-
-
 # --- the page -------------------------------------------------------------------------------------
 
 
 def write_page(path: Path, store: Store[Key]) -> None:
-    """Write a section a table, with the machine that it comes from."""
     records = [one for name in SECTIONS if (one := store.find(Key(name))) is not None]
     parts, everything = [_INTRODUCTION], []
     for record in records:
@@ -154,15 +173,10 @@ def _tables(record: Record[Key], lines: Sequence[Line]) -> str:
 
 
 def _marked(name: str, lines: Sequence[Line], caveat: str) -> str:
-    rows = [
-        [
-            line.what,
-            _amount(line.ours, line.unit),
-            f"{_amount(line.peer, line.unit)} {line.peer_name}".strip(),
-            _compared(line),
-        ]
-        for line in lines
-    ]
+    rows = []
+    for line in lines:
+        peer = f"{_amount(line.peer, line.unit)} {line.peer_name}".strip()
+        rows.append([line.what, _amount(line.ours, line.unit), peer, _compared(line)])
     table = Grid(name, _COLUMNS, rows, numbers=False).as_markdown()
     body = "\n\n".join(filter(None, [table, caveat]))
     return f"<!-- {name} -->\n\n{body}\n\n<!-- end -->"
@@ -172,25 +186,18 @@ def _compared(line: Line) -> str:
     return f"{line.target.quantity} {_amount(line.value)}"
 
 
+def _amount(value: float, unit: str = "") -> str:
+    return amount(value, unit).replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def _targets(lines: Sequence[Line]) -> str:
-    """Hold every comparison against its target."""
     rows = [
-        [
-            line.what,
-            line.peer_name,
-            _compared(line),
-            str(line.target),
-            "yes" if line.reached else "NO",
-        ]
+        [line.what, line.peer_name, _compared(line), str(line.target), line.cells[-1]]
         for line in lines
     ]
     reached = sum(line.reached for line in lines)
     table = Grid("targets", _TARGET_COLUMNS, rows, numbers=False).as_markdown()
     return f"## Targets\n\n{reached} of {len(rows)} are reached.\n\n{table}"
-
-
-def _amount(value: float, unit: str = "") -> str:
-    return amount(value, unit).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _origins(records: Sequence[Record[Key]]) -> str:
@@ -200,20 +207,16 @@ def _origins(records: Sequence[Record[Key]]) -> str:
         one = record.environment
         origin = (
             f"{record.date[:10]}, {one['processor']}, {one['cores']} cores, "
-            f"{one['instruction_set']}, Python {one['python']}, {_versions(one)}"
+            f"{one['instruction_set']}, Python {one['python']}, "
+            f"{', '.join(f'{name} {v}' for name, v in one['versions'].items())}"
         )
         sections.setdefault(origin, []).append(record.key.section)
     lines = (f"- {', '.join(names)}: {origin}" for origin, names in sections.items())
     return "\n".join(["## Where the numbers come from", "", *lines])
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """Add the folder of the images; a section that is asked for is always run."""
-    parser.set_defaults(fresh=True)
-    where = "folder of the idx files (default: %(default)s)"
-    parser.add_argument("--fashion-mnist-dir", type=Path, default=FASHION_MNIST, help=where)
-
-
+_IMAGES = {"type": Path, "default": FASHION_MNIST}
+_IMAGES |= {"help": "folder of the idx files (default: %(default)s)"}
 main = Benchmark(
     "speed",
     "speed.md",
@@ -223,7 +226,7 @@ main = Benchmark(
     perform,
     report,
     write_page,
-    add_options,
+    options={"--fashion-mnist-dir": _IMAGES},
     choices={"only": tuple(SECTIONS)},
     jobs=False,
     quick=True,

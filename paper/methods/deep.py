@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ class DCECMethod(Method):
         return name in IMAGES
 
     def fixed(self, settings: Settings) -> Config:
-        values = _training(1, settings.dcec_updates).as_json()
+        values = asdict(_training(1, settings.dcec_updates))
         del values["update_interval"], values["epochs"]
         return {**values, "autoencoder_epochs": dict(settings.dcec_epochs)}
 
