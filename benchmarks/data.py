@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from amclust.datasets import _table, load_dataset
-from benchmarks.availability import UnavailableError
+from benchmarks.framework import UnavailableError
 
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
@@ -34,24 +34,9 @@ class Table(NamedTuple):
 
 
 def load_table(name: str, folder: Path) -> Table:
-    """Read one of the paper's sets, ``name.csv.gz``, from a folder.
+    """Read one of the paper's sets, ``name.csv.gz``: raw features, and classes as codes 0, 1, ...
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set, for instance ``"zoo"``.
-    folder : Path
-        Folder that holds the files.
-
-    Returns
-    -------
-    Table
-        Raw features in float64 and the labels as codes 0, 1, ...
-
-    Raises
-    ------
-    UnavailableError
-        If the file is not in the folder.
+    Raises an UnavailableError if the file is not in the folder.
     """
     path = folder / f"{name}.csv.gz"
     if not path.is_file():
@@ -62,23 +47,7 @@ def load_table(name: str, folder: Path) -> Table:
 
 
 def load_fashion_mnist(folder: Path) -> FloatArray:
-    """Read the 60,000 training images from the idx file of Debian's package.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder with ``train-images-idx3-ubyte.gz``.
-
-    Returns
-    -------
-    ndarray of shape (60000, 784)
-        Standardised pixels, float32, C-ordered.
-
-    Raises
-    ------
-    UnavailableError
-        If the file is not in the folder.
-    """
+    """Read the 60,000 training images of Debian's package: standardised pixels in float32."""
     pixels = read_idx(folder, "train", "images-idx3")
     return standardise(pixels.reshape(FASHION_MNIST_SHAPE).astype(np.float32))
 
@@ -91,6 +60,7 @@ def load_fashion_mnist_test(folder: Path) -> tuple[FloatArray, IntArray]:
 
 
 def read_idx(folder: Path, part: str, kind: str) -> NDArray[np.uint8]:
+    """Read a file of Debian's dataset-fashion-mnist; an UnavailableError where it is not."""
     path = folder / f"{part}-{kind}-ubyte.gz"
     if not path.is_file():
         message = (
@@ -111,23 +81,11 @@ def standardise(features: FloatArray) -> FloatArray:
 
 
 def make_mixture(n_samples: int, n_features: int, n_clusters: int, seed: int = 0) -> FloatArray:
-    """Draw overlapping Gaussian clusters of unequal size and spread.
+    """Draw overlapping Gaussian clusters of unequal size and spread, float32.
 
-    Stands in for data that cannot be had here, BNG Japanese Vowels in particular
-    (1,000,000 x 14, nine classes). Filled a chunk at a time, so that making it needs hardly
-    more memory than holding it.
-
-    Parameters
-    ----------
-    n_samples, n_features, n_clusters : int
-        Shape of the data.
-    seed : int, default=0
-        Seed of the private generator.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-        float32, C-ordered.
+    Stands in for data that cannot be had here, BNG Japanese Vowels in particular (1,000,000 x 14,
+    nine classes). Filled a chunk at a time, so that making it needs hardly more memory than holding
+    it.
     """
     generator = np.random.default_rng(seed)
     shares = generator.dirichlet(np.full(n_clusters, 3.0))
@@ -144,22 +102,7 @@ def make_mixture(n_samples: int, n_features: int, n_clusters: int, seed: int = 0
 
 
 def draw_removed(shape: tuple[int, int], fraction: float, seed: int) -> BoolArray:
-    """Choose entries to remove completely at random, never a whole row or column.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Rows and columns.
-    fraction : float
-        Share of the entries to remove.
-    seed : int
-        Seed of the private generator.
-
-    Returns
-    -------
-    ndarray of bool
-        True where an entry is removed.
-    """
+    """Choose entries to remove completely at random, never a whole row or column."""
     generator = np.random.default_rng(seed)
     rows, columns = shape
     removed = np.zeros(shape, dtype=bool)

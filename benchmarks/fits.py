@@ -27,6 +27,7 @@ from amclust import ClAM, ClAMSearch
 
 Facts = dict[str, NDArray[Any]]
 Case = Callable[[], Facts]
+OBJECTIVES = ("silhouette", "completion", "reconstruction")
 
 
 def _facts(model: Any, X: Any = None) -> Facts:
@@ -39,17 +40,12 @@ def _facts(model: Any, X: Any = None) -> Facts:
         "silhouette": np.array(model.silhouette_),
         "beta": np.array(model.beta_),
         "weights": model.weights_,
-        **{f"runs.{name}": runs[name] for name in runs.dtype.names if name != "silhouette"},
-        "runs.silhouette": runs["silhouette"],
+        **{f"runs.{name}": runs[name] for name in runs.dtype.names},
     }
     if X is not None:
-        facts |= {
-            "proba": model.predict_proba(X),
-            "energy": model.energy(X),
-            "entropy": model.entropy(X),
-            "distances": np.asarray(model.transform(X)),
-            "recall": model.recall(X),
-        }
+        asked = {"proba": "predict_proba", "distances": "transform"}
+        asked |= {name: name for name in ("energy", "entropy", "recall")}
+        facts |= {name: np.asarray(getattr(model, method)(X)) for name, method in asked.items()}
         filled = model.complete(X)
         facts["complete"] = filled.toarray() if sparse.issparse(filled) else np.asarray(filled)
     if hasattr(model, "recorded_memories_"):
@@ -60,7 +56,7 @@ def _facts(model: Any, X: Any = None) -> Facts:
     return facts
 
 
-def _holes(X: NDArray[Any], share: float = 0.1) -> NDArray[Any]:
+def _with_missing(X: NDArray[Any], share: float = 0.1) -> NDArray[Any]:
     X = X.astype(float).copy()
     X[np.random.default_rng(3).random(X.shape) < share] = np.nan
     X[np.isnan(X).all(axis=1), 0] = 0.0
@@ -69,8 +65,9 @@ def _holes(X: NDArray[Any], share: float = 0.1) -> NDArray[Any]:
 
 def _clam(X: Any, *, sample_weight: Any = None, ask: bool = True, **parameters: Any) -> Case:
     def case() -> Facts:
-        parameters.setdefault("n_clusters", 3)
-        model = ClAM(random_state=0, **{"n_init": 4, "max_epochs": 60} | parameters)
+        model = ClAM(
+            **{"n_clusters": 3, "n_init": 4, "max_epochs": 60} | parameters, random_state=0
+        )
         model.fit(X, sample_weight=sample_weight)
         return _facts(model, X if ask else None)
 
@@ -87,12 +84,9 @@ def _partial(X: Any, **parameters: Any) -> Case:
     return case
 
 
-def _after_fit(X: Any, **parameters: Any) -> Case:
-    def case() -> Facts:
-        model = ClAM(3, random_state=0, n_init=2, **parameters).fit(X)
-        return _facts(model.partial_fit(X[::2]), X)
-
-    return case
+def _after_fit(X: Any) -> Facts:
+    model = ClAM(3, random_state=0, n_init=2).fit(X)
+    return _facts(model.partial_fit(X[::2]), X)
 
 
 def _search(X: Any, **parameters: Any) -> Case:
@@ -117,31 +111,33 @@ def _deep() -> Facts:
 
 
 def cases() -> Iterator[tuple[str, Case]]:
-    """Yield the cases with their names."""
     iris, wine, digits = load_iris().data, load_wine().data, load_digits().data
     blobs = make_blobs(3_000, 8, centers=6, random_state=1)[0]
     large = make_blobs(20_000, 6, centers=5, random_state=2)[0]
     many = make_blobs(1_500, 2, centers=30, cluster_std=0.4, random_state=3)[0]
     weights = np.random.default_rng(0).integers(0, 4, len(iris)).astype(float)
+    large_weights = np.arange(len(large)) % 3
     counts = np.random.default_rng(5).poisson(0.6, (600, 60)).astype(float)
     counts[:200, :10] += 2
     counts[200:400, 10:20] += 2
     counts[400:, 20:30] += 2
-    text, missing = sparse.csr_matrix(counts), _holes(iris)
-    for objective in ("silhouette", "completion", "reconstruction"):
+    text, missing = sparse.csr_matrix(counts), _with_missing(iris)
+    for name in OBJECTIVES:
         for metric in ("euclidean", "cosine", "mahalanobis"):
-            yield f"{objective} {metric}", _clam(iris, objective=objective, metric=metric)
-        yield f"{objective} learned weights", _clam(iris, objective=objective, weights="learn")
-        yield f"{objective} sample weights", _clam(iris, objective=objective, sample_weight=weights)
-        yield f"{objective} missing", _clam(missing, objective=objective)
-        yield f"{objective} missing cosine", _clam(missing, objective=objective, metric="cosine")
-        yield f"{objective} batches", _clam(blobs, objective=objective, n_clusters=6)
-        yield f"{objective} CSR", _clam(text, objective=objective)
-        yield f"{objective} CSR cosine", _clam(text, objective=objective, metric="cosine")
-        yield (
-            f"{objective} more memories than features",
-            _clam(many, objective=objective, n_clusters=30),
-        )
+            yield f"{name} {metric}", _clam(iris, objective=name, metric=metric)
+        yield f"{name} learned weights", _clam(iris, objective=name, weights="learn")
+        yield f"{name} sample weights", _clam(iris, objective=name, sample_weight=weights)
+        yield f"{name} missing", _clam(missing, objective=name)
+        yield f"{name} missing cosine", _clam(missing, objective=name, metric="cosine")
+        yield f"{name} batches", _clam(blobs, objective=name, n_clusters=6)
+        yield f"{name} CSR", _clam(text, objective=name)
+        yield f"{name} CSR cosine", _clam(text, objective=name, metric="cosine")
+        more = _clam(many, objective=name, n_clusters=30)
+        yield f"{name} more memories than features", more
+        torch: dict[str, Any] = {"objective": name, "backend": "torch"}
+        yield f"torch {name}", _clam(iris, **torch)
+        yield f"torch {name} missing", _clam(missing, **torch)
+        yield f"torch {name} cosine", _clam(iris, metric="cosine", **torch)
     yield "defaults wine", _clam(wine, n_init=10, max_epochs=200)
     yield "float32", _clam(wine.astype(np.float32))
     yield "fixed weights", _clam(wine, weights=[1.0, 2.0, 0.5])
@@ -157,24 +153,14 @@ def cases() -> Iterator[tuple[str, Case]]:
     yield "number of clusters", _clam(wine, n_clusters="auto")
     yield "number of clusters, missing", _clam(missing, n_clusters=[2, 3, 4, 5])
     yield "large", _clam(large, n_clusters=5, ask=False)
-    yield (
-        "large, weights",
-        _clam(large, n_clusters=5, ask=False, sample_weight=np.arange(len(large)) % 3),
-    )
+    yield "large, weights", _clam(large, n_clusters=5, ask=False, sample_weight=large_weights)
     yield "partial_fit", _partial(iris)
     yield "partial_fit completion", _partial(missing, objective="completion")
     yield "partial_fit cosine, learned weights", _partial(iris, metric="cosine", weights="learn")
-    yield "partial_fit after fit", _after_fit(wine)
+    yield "partial_fit after fit", lambda: _after_fit(wine)
     yield "search", _search(wine)
     yield "search, several k", _search(wine, n_clusters=[2, 3], budget=800)
     yield "search, missing", _search(missing)
-    for objective in ("silhouette", "completion", "reconstruction"):
-        yield f"torch {objective}", _clam(iris, objective=objective, backend="torch")
-        yield f"torch {objective} missing", _clam(missing, objective=objective, backend="torch")
-        yield (
-            f"torch {objective} cosine",
-            _clam(iris, objective=objective, metric="cosine", backend="torch"),
-        )
     yield "torch batches", _clam(blobs, n_clusters=6, backend="torch", max_epochs=10)
     yield "torch partial_fit", _partial(iris, backend="torch")
     yield "torch search", _search(iris, estimator=ClAM(backend="torch"))
@@ -191,8 +177,7 @@ def record(path: str) -> None:
         start = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for fact, value in case().items():
-                found[f"{name}: {fact}"] = np.asarray(value)
+            found |= {f"{name}: {fact}": np.asarray(value) for fact, value in case().items()}
         print(f"{time.perf_counter() - start:6.2f} s  {name}", flush=True)
     np.savez_compressed(path, **found)
 
@@ -201,19 +186,16 @@ def compare(old_path: str, new_path: str) -> int:
     """Print the cases that differ, and by how much; return how many they are."""
     with np.load(old_path) as old, np.load(new_path) as new:
         facts = {name: (old.get(name), new.get(name)) for name in {*old.files, *new.files}}
-    names = list(dict.fromkeys(name.split(": ")[0] for name in sorted(facts)))
-    different = 0
-    for name in names:
-        there = [
-            f"{fact.split(': ')[1]} {_difference(*values)}"
-            for fact, values in sorted(facts.items())
-            if fact.split(": ")[0] == name and _difference(*values)
-        ]
-        different += bool(there)
-        if there:
-            print(f"{name}: {'; '.join(there)}")
-    print(f"{len(names)} cases, {different} of them differ")
-    return different
+    differences: dict[str, list[str]] = {}
+    for fact, values in sorted(facts.items()):
+        name, _, part = fact.partition(": ")
+        there = _difference(*values)
+        differences.setdefault(name, []).extend([f"{part} {there}"] if there else [])
+    different = {name: parts for name, parts in differences.items() if parts}
+    for name, parts in different.items():
+        print(f"{name}: {'; '.join(parts)}")
+    print(f"{len(differences)} cases, {len(different)} of them differ")
+    return len(different)
 
 
 def _difference(old: NDArray[Any] | None, new: NDArray[Any] | None) -> str:
@@ -228,49 +210,41 @@ def _difference(old: NDArray[Any] | None, new: NDArray[Any] | None) -> str:
     return f"differs in {np.count_nonzero(amount > 0)} of {old.size}, by {np.nanmax(amount):.2g}"
 
 
-def timed_cases() -> dict[str, Callable[[], Callable[[], object]]]:
-    """Return what is timed by name: a function that prepares, and gives what is timed."""
-    digits, usps = load_digits().data, load_digits().data.repeat(4, axis=0).astype(np.float32)
+def timed_cases() -> dict[str, Callable[[], object]]:
+    """Return what is timed, by name."""
+    digits, wine = load_digits().data, load_wine().data
+    usps = digits.repeat(4, axis=0).astype(np.float32)
     large = make_blobs(400_000, 20, centers=20, random_state=0)[0].astype(np.float32)
     counts = sparse.csr_matrix(np.random.default_rng(0).poisson(0.02, (2_000, 2_000)).astype(float))
+    short: dict[str, Any] = {"n_init": 1, "max_epochs": 5}
+    of_large = ClAM(20, **short, random_state=0).fit(large[:5_000])
+    of_digits = ClAM(10, **short, random_state=0).fit(digits)
 
-    def fit(X: Any, k: int, **parameters: Any) -> Callable[[], Callable[[], object]]:
-        return lambda: lambda: ClAM(k, random_state=0, **parameters).fit(X)
-
-    def ask(X: Any, k: int, method: str) -> Callable[[], Callable[[], object]]:
-        def prepared() -> Callable[[], object]:
-            model = ClAM(k, n_init=1, max_epochs=5, random_state=0).fit(X[:5_000])
-            return lambda: getattr(model, method)(X)
-
-        return prepared
+    def fit(X: Any, k: int, **parameters: Any) -> Callable[[], object]:
+        return lambda: ClAM(k, random_state=0, **parameters).fit(X)
 
     return {
-        **{
-            f"digits, {objective}": fit(digits, 10, objective=objective, max_epochs=60)
-            for objective in ("silhouette", "completion", "reconstruction")
-        },
+        **{f"digits, {one}": fit(digits, 10, objective=one, max_epochs=60) for one in OBJECTIVES},
         "digits, one restart, one thread": fit(digits, 10, n_init=1, n_jobs=1),
         "digits, cosine": fit(digits + 1, 10, metric="cosine", max_epochs=60),
-        "digits, missing": fit(_holes(digits), 10, n_init=2, max_epochs=30),
+        "digits, missing": fit(_with_missing(digits), 10, n_init=2, max_epochs=30),
         "7,188 x 64, silhouette": fit(usps, 10, n_init=4, max_epochs=30),
-        "wine, ten restarts": fit(load_wine().data, 3),
+        "wine, ten restarts": fit(wine, 3),
         "2,000 x 2,000 CSR": fit(counts, 5, n_init=2, max_epochs=20),
         "400,000 x 20": fit(large, 20, n_init=1),
-        "400,000 x 20, predict": ask(large, 20, "predict"),
-        "400,000 x 20, memberships": ask(large, 20, "predict_proba"),
-        "one row, predict": lambda: (
-            lambda model: lambda: [model.predict(digits[:1]) for _ in range(300)]
-        )(ClAM(10, n_init=1, max_epochs=5, random_state=0).fit(digits)),
+        "400,000 x 20, predict": lambda: of_large.predict(large),
+        "400,000 x 20, memberships": lambda: of_large.predict_proba(large),
+        "one row, predict": lambda: [of_digits.predict(digits[:1]) for _ in range(300)],
     }
 
 
 def measure(repeats: int) -> None:
     """Print the least seconds of every timed case."""
-    for name, prepare in timed_cases().items():
-        timed, best = prepare(), np.inf
+    for name, call in timed_cases().items():
+        best = np.inf
         for _ in range(repeats):
             start = time.perf_counter()
-            timed()
+            call()
             best = min(best, time.perf_counter() - start)
         print(f"{best:.6f} {name}")
 
@@ -295,29 +269,26 @@ def time_versions(pythons: list[str], rounds: int) -> None:
 
 
 def main() -> int:
-    """Record or compare."""
+    """Record, compare or time."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fits", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("record").add_argument("file")
-    comparing = commands.add_parser("compare")
-    comparing.add_argument("old")
-    comparing.add_argument("new")
-    timing = commands.add_parser("time")
-    timing.add_argument("old")
-    timing.add_argument("new")
-    timing.add_argument("--rounds", type=int, default=5)
+    for name in ("compare", "time"):
+        command = commands.add_parser(name)
+        command.add_argument("old")
+        command.add_argument("new")
+    command.add_argument("--rounds", type=int, default=5)
     commands.add_parser("measure").add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     if arguments.command == "record":
         record(arguments.file)
-        return 0
-    if arguments.command == "measure":
+    elif arguments.command == "measure":
         measure(arguments.repeats)
-        return 0
-    if arguments.command == "time":
+    elif arguments.command == "time":
         time_versions([arguments.old, arguments.new], arguments.rounds)
-        return 0
-    return 1 if compare(arguments.old, arguments.new) else 0
+    else:
+        return 1 if compare(arguments.old, arguments.new) else 0
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""k-POD, k-means for data with missing entries: the peer of training with holes."""
+"""k-POD, k-means for data with missing entries: the peer of training with missing values."""
 
 from __future__ import annotations
 
@@ -15,21 +15,7 @@ _SETTLED = 1e-6
 
 
 class KPod(NamedTuple):
-    """Result of :func:`k_pod`.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n_samples,)
-        Cluster of every row.
-    centers : ndarray of shape (n_clusters, n_features)
-        Centroids.
-    completed : ndarray of shape (n_samples, n_features)
-        The data with its holes filled from the centroid of the row's cluster.
-    loss : float
-        Sum of squared distances to the centroids over the observed entries.
-    n_iter : int
-        Rounds of filling and clustering of the best restart.
-    """
+    """Labels, centroids, completed data, loss over the observed entries, and number of rounds."""
 
     labels: IntArray
     centers: FloatArray
@@ -50,30 +36,12 @@ def k_pod(
     """Cluster rows with missing entries by k-POD [1]_.
 
     Missing entries start at the feature's observed mean. Then k-means on the filled data and
-    refilling the holes from the assigned centroids take turns until no assignment changes.
-    k-means continues from the centroids it has, the first time from k-means++. Of ``n_init``
-    restarts the one with the lowest sum of squares over the observed entries is kept.
+    refilling the missing values from the assigned centroids take turns. k-means continues from the
+    centroids it has, the first time from k-means++. Of ``n_init`` restarts the one with the lowest
+    sum of squares over the observed entries is kept.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_samples, n_features)
-        Data, NaN where an entry is missing; no column may be NaN throughout.
-    n_clusters : int
-        Number of clusters.
-    n_init : int, default=10
-        Number of restarts.
-    max_iter : int, default=100
-        Most rounds in a restart.
-    stop : {"assignments", "loss"}, default="assignments"
-        When a restart ends: as soon as no assignment changes, as in the authors' program, or
-        when the loss has settled. The first leaves some of the initial mean in the holes.
-    random_state : int, default=0
-        Seed; the same seed gives the same result.
-
-    Returns
-    -------
-    KPod
-        Labels, centroids, completed data, loss and number of rounds of the best restart.
+    A restart stops as soon as no assignment changes, as in the authors' program, which leaves some
+    of the initial mean in the missing values; or with ``stop="loss"`` when the loss has settled.
 
     References
     ----------
@@ -117,7 +85,7 @@ def _iterate(current: KPod, missing: BoolArray, max_iter: int, stop: Stop) -> KP
 
 
 def _round(filled: FloatArray, missing: BoolArray, k_means: KMeans) -> KPod:
-    """Cluster filled data, then refill every hole from the assigned centroid."""
+    """Cluster filled data, then refill every missing value from the assigned centroid."""
     k_means.fit(filled)
     assigned = k_means.cluster_centers_[k_means.labels_]
     loss = float(np.square((filled - assigned)[~missing]).sum())

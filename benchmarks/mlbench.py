@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.availability import UnavailableError, optional_module
 from benchmarks.data import FloatArray, IntArray
+from benchmarks.framework import UnavailableError, optional_module
 
 # The root of the system, or of a package unpacked with dpkg -x.
 ROOT = Path(os.environ.get("AMCLUST_MLBENCH") or "/")
@@ -40,24 +40,8 @@ TABLES = {
 def load_mlbench(name: str, root: Path = ROOT) -> tuple[FloatArray, IntArray]:
     """Read a table: features as numbers, without incomplete rows and constant columns.
 
-    Parameters
-    ----------
-    name : str
-        One of `TABLES`.
-    root : Path, optional
-        Folder that the package is unpacked in.
-
-    Returns
-    -------
-    features : ndarray of shape (n_samples, n_features)
-        float64; a factor counts by its levels, which are numbers in these tables.
-    classes : ndarray of shape (n_samples,)
-        Codes 0, 1, ...
-
-    Raises
-    ------
-    UnavailableError
-        If the package or the reader of its files is not there.
+    A factor counts by its levels, which are numbers in these tables; classes are codes 0, 1, ...
+    Raises an UnavailableError if the package or the reader of its files is not there.
     """
     path = root / _FOLDER / f"{name}.rda"
     if not path.is_file():

@@ -35,6 +35,7 @@ PROTOCOLS = {
     "ecoli": Protocol(0.095, 12, 0.1, 16, 0.15),
     "movement_libras": Protocol(0.7, 7, 0.01, 8, 0.15),
     "yale": Protocol(0.06, 10, 0.1, 8, 0.15),
+    "gcm": Protocol(0.0004, 12, 0.1, 8, 0.15, "max"),
     "mice_protein": Protocol(0.1, 5, 0.2, 8, 0.15),
     "usps_test": Protocol(0.1, 5, 0.001, 16, 0.15, "min"),
     "ctg": Protocol(0.4, 12, 0.1, 8, 0.1),

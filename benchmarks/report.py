@@ -18,8 +18,7 @@ import numpy as np
 
 from amclust import ClAM
 from amclust.report import write_report
-from benchmarks.printing import say
-from benchmarks.timing import timed
+from benchmarks.framework import say, timed
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 6_000_000

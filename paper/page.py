@@ -3,242 +3,78 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from amclust.io.files import atomic_write
 from benchmarks.folders import REPOSITORY
-from benchmarks.quality.grids import Grid
-from benchmarks.store import write_text
+from benchmarks.framework import write_text
 from paper.figures import FIGURES
+from paper.records import Origin, View
 from paper.settings import Settings
-from paper.tables import (
-    ablations,
-    budgets,
-    checks,
-    classes,
-    departures,
-    efficiency,
-    silhouettes,
-    similarity,
-    summary,
-    targets,
-    toys,
-)
-from paper.view import NOT_RUN, Origin, View
+from paper.tables import ablations, departures, partitions, summary, targets, timings, toys
 
-_BY_PAPER = Origin("partitions", protocols=("paper",))
-_BY_HONEST = Origin("partitions", protocols=("honest", "default"))
+_TABLES = {
+    module.__name__.rpartition(".")[2]: module
+    for module in (ablations, departures, partitions, summary, targets, timings, toys)
+}
 
 
 def write_page(path: Path, settings: Settings) -> None:
-    """Write tables and figures, and where the numbers come from.
-
-    Parameters
-    ----------
-    path : Path
-        Markdown file; pictures go into ``_static/paper`` beside it.
-    settings : Settings
-        Folder of the records, and the budgets to tell of.
-    """
-    view = View(settings)
-    parts = [
-        _introduction(settings),
-        f"## In short\n\n{summary.summary(view)}\n",
-        _section(targets.targets(view), _TARGETS),
-        _section(silhouettes.paper_protocol(view), _PAPER_PROTOCOL, _made(view, _BY_PAPER)),
-        _section(silhouettes.paper_protocol_living(view), _LIVING, _made(view, _BY_PAPER)),
-        _section(
-            silhouettes.honest_protocol(view),
-            _HONEST_PROTOCOL.format(s=settings),
-            _made(view, _BY_HONEST),
-        ),
-        _section(
-            ablations.ablations(view),
-            f"{_ABLATIONS}\n{ablations.verdict(view)}\n",
-            _made(view, _BY_HONEST),
-        ),
-        _figure(path, "ablations", view),
-        _section(classes.nmi(view), _CLASSES, _made(view, _BY_PAPER)),
-        _section(classes.ari(view), made=_made(view, _BY_PAPER)),
-        _section(similarity.similarity(view), _SIMILARITY, _made(view, _BY_PAPER)),
-        _section(
-            efficiency.efficiency(view),
-            _EFFICIENCY + efficiency.conditions(view),
-            _made(view, Origin("timings")),
-        ),
-        _section(toys.noise(view), _NOISE, _made(view, Origin("toys"))),
-        _section(toys.elongated(view), _TOYS, _made(view, Origin("toys"))),
-        *(_figure(path, name, view) for name in FIGURES if name != "ablations"),
-        _section(departures.departures(view), _DEPARTURES),
-        _section(checks.checks(view), _CHECKS, _made(view, Origin("checks"))),
-        _section(budgets.budgets(view), _BUDGETS.format(s=settings)),
-        _origins(view),
-    ]
-    write_text(path, "\n".join(parts))
+    """Write the records of a folder as a markdown page, figures in ``_static/paper`` beside it."""
+    view, folder = View(settings), settings.folder.resolve()
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=False,  # It is markdown.
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    text = templates.get_template("page.md.jinja").render(
+        **_TABLES,
+        view=view,
+        settings=settings,
+        folder=folder.relative_to(REPOSITORY) if folder.is_relative_to(REPOSITORY) else folder,
+        figures=FIGURES,
+        drawn=[name for name in FIGURES if _draw(view, name, path.parent)],
+        made=partial(_made, view),
+        Origin=Origin,
+        by_paper=Origin("partitions", protocols=("paper",)),
+        by_honest=Origin("partitions", protocols=("honest", "default")),
+        origins=_origins(view),
+    )
+    write_text(path, text)
 
 
-def _figure(page: Path, name: str, view: View) -> str:
-    """Draw a figure beside the page; say so where its records are missing."""
-    info = FIGURES[name]
-    figure = info.draw(view)
+def _draw(view: View, name: str, folder: Path) -> bool:
+    """Draw a figure beside the page; False where its records are missing."""
+    figure = FIGURES[name].draw(view)
     if figure is None:
-        return f"## Figure: {info.title}\n\n{NOT_RUN.capitalize()}.\n"
-    picture = page.parent / "_static" / "paper" / f"{name}.png"
+        return False
+    picture = folder / "_static" / "paper" / f"{name}.png"
     picture.parent.mkdir(parents=True, exist_ok=True)
     # Without the version of matplotlib, which would change the file and nothing in it.
     with atomic_write(picture, overwrite=True) as file:
         figure.savefig(file, format="png", dpi=110, metadata={"Software": None})
-    link = picture.relative_to(page.parent).as_posix()
-    made = _made(view, info.origin)
-    return f"## Figure: {info.title}\n\n![{info.title}]({link})\n\n{info.caption}\n\n{made}\n"
-
-
-def _introduction(settings: Settings) -> str:
-    quick = (
-        "\n**A quick run on small budgets: it shows that everything works, and no number here "
-        "counts.**\n"
-        if settings.quick
-        else ""
-    )
-    return f"""\
----
-html_theme.sidebar_secondary.remove: true
----
-
-# The paper's tables and figures
-
-The evaluation of Saha, Krotov, Zaki and Ram, "End-to-end differentiable clustering with
-associative memories" (ICML 2023), run anew. Their numbers are in italics, below or beside ours.
-Every feature is standardised and k is the number of classes. Where GCM is not at hand, NCI9, gene
-expressions too, stands in for it; it has no published number. A living cluster has a row at least.
-
-Written by `{settings.page}` from the records in `{_shown(settings.folder)}`, one file a run with
-its parameters, seeds, versions and seconds, so that a cell can be traced to its runs. `make paper`
-runs what has no record; `make paper PAPER_ARGS="--folder mine"` runs everything anew, and goes on
-where it was interrupted; `python -m paper --page-only` runs nothing.
-{quick}"""
-
-
-def _shown(folder: Path) -> str:
-    """Write a folder of this repository without the way to it."""
-    folder = folder.resolve()
-    inside = folder.is_relative_to(REPOSITORY)
-    return f"{folder.relative_to(REPOSITORY) if inside else folder}/"
-
-
-_TARGETS = """\
-The project's own aims for this page. What has no record counts as not reached.
-"""
-
-_PAPER_PROTOCOL = """\
-The best silhouette that the grid of a method has, whatever its clusters. Living clusters, of those
-asked for, are in brackets: a partition with dead clusters, or with most rows in one, can have a
-high silhouette. In the lines of wins and losses NCI9 counts in ours, GCM in the paper's.
-"""
-
-_LIVING = """\
-The best of the same fits that have k living clusters, or most of them where none has k.
-"""
-
-_HONEST_PROTOCOL = """\
-Every method has {s.honest_fits} single fits for each of {s.seeds} seeds, with parameters drawn from
-its grid, and the best silhouette among the partitions with k living clusters is taken (with most
-living clusters, where none has k). Agglomerative clustering has no seeds and fewer configurations.
-ClAM's default is `ClAM(k)` without any search. Mean ± standard deviation over the seeds, the mean
-number of living clusters in brackets. Large sets have fewer fits and seeds, for all methods (see
-"How much was run"). DEC and DCEC take longest: three and two seeds, and DCEC one fit.
-"""
-
-
-_CLASSES = """\
-Of the partitions that won by the paper's protocol; in brackets of those with k living clusters,
-where they are others. ClAM's default: mean ± standard deviation over the seeds.
-"""
-
-_SIMILARITY = """\
-Of the partitions that won by the paper's protocol; in brackets of those with k living clusters,
-where they are others: a partition with dead clusters agrees with hardly any. Where a baseline was
-given a sample of the rows, on these.
-"""
-
-_EFFICIENCY = """\
-k-means with 1000 restarts and ClAM with 10, in turn and by themselves; medians of three. As
-published, ClAM runs 200 epochs with the paper's best hyperparameters; its default is `ClAM(k)`, and
-stops when its loss no longer falls. For CIFAR-10 and JV the paper gives no hyperparameters: here
-they are those most common in its table, with β from the data; an epoch is 16,384 rows, a third and
-a sixtieth of a pass; timed once.
-"""
-
-_NOISE = """\
-Silhouette, NMI and ARI of the inliers; mean ± standard deviation over several drawings of the toy,
-which is ours: the paper does not say how its own was drawn. "The paper's loss" completes one hidden
-coordinate of the two; the default loss is amclust's silhouette. All of ClAM's rows have the best
-silhouette of 100 restarts, without scaling.
-"""
-
-_TOYS = """\
-Our own drawings too, the same for every method. Lloyd has the lowest sum of squares of 1000
-restarts, ClAM the best silhouette of 100; Lloyd chosen by the silhouette of 100 shows what the
-choice alone does. The stripes are just so long that the sum of squares and the silhouette disagree:
-a little shorter and Lloyd is right too, a little longer and ClAM is wrong too. They were tuned
-until it was so: about 40 lengths, counts and offsets were looked at, a first choice failed on
-some of ten drawings, and ten restarts of ClAM are too few. These are illustrations, not evidence.
-"""
-
-_DEPARTURES = """\
-Silhouette / NMI / ARI where one of ours, by the paper's protocol, is not the paper's. What was
-looked into is in the table below.
-"""
-
-
-_ABLATIONS = """\
-What it adds to complete hidden entries ("masking": ClAM less ClAM that sees all of them), and what
-it adds to learn a weight for every memory ("learned weights": weighted ClAM less ClAM). All
-variants have the same draws of hyperparameters and the same seeds, so the differences are those of
-pairs; honest protocol. Mean and 95 % interval over the seeds, and in the last line over the sets;
-bold where the interval leaves out zero.
-"""
-
-_CHECKS = """\
-Single partitions, made in ways that the paper or its program (github.com/bsaha205/clam) may have
-used. Smoothed: every image of USPS blurred by a Gaussian of 0.75 pixels before it is standardised.
-"""
-
-_BUDGETS = """\
-Under the paper's protocol a cell is the best of so many fits: the whole grid for k-means, spectral
-and agglomerative clustering. ClAM's fits, the same for its two variants, are drawn from its grid,
-which has far more, after some with the paper's best hyperparameters; each is one run of {s.epochs}
-epochs. DEC and DCEC have as many update intervals of the paper's sixteen. The paper allows DCEC
-20,000 updates; here it has {s.dcec_updates:,}. Silhouettes are taken of {s.sample_rows:,} rows at
-most, always the same, and methods whose cost grows with the square of the rows are given a sample.
-`python -m paper --plan` says what a full run takes.
-"""
-
-
-def _section(grid: Grid, text: str = "", made: str = "") -> str:
-    parts = (f"## {grid.title}\n", text, f"{grid.as_markdown()}\n", made and f"{made}\n")
-    return "\n".join(part for part in parts if part)
+    return True
 
 
 def _made(view: View, origin: Origin) -> str:
     """Say which command made the records, at which commits, and in how many hours."""
-    records = [
-        record
-        for run, record in view.records(origin.experiment).items()
-        if not origin.protocols or run.protocol in origin.protocols
-        if not origin.methods or run.method in origin.methods
-    ]
+    records = [one for one in view.records(origin.experiment) if origin.includes(one.key)]
     if not records:
         return ""
     commits = ", ".join(sorted({record.environment["commit"] for record in records}))
     hours = sum(record.seconds for record in records) / 3600
-    options = [origin.options, *(["--quick"] if view.settings.quick else [])]
-    command = f"python -m paper {' '.join(options)}"
+    command = f"python -m paper {origin.options}{' --quick' if view.settings.quick else ''}"
     runs = "1 run" if len(records) == 1 else f"{len(records)} runs"
     return f"*{runs}, {hours:.2g} core-hours: `{command}` at commit {commits}.*"
 
 
-def _origins(view: View) -> str:
+def _origins(view: View) -> list[tuple[tuple[str, ...], int]]:
     """Name commits, versions and machines, with how many runs come from each."""
     found = Counter(
         (
@@ -249,8 +85,4 @@ def _origins(view: View) -> str:
         )
         for record in view.all()
     )
-    lines = [
-        f"- commit {commit}: {count} runs; {versions}, Python {python}, {processor}"
-        for (commit, versions, python, processor), count in sorted(found.items())
-    ]
-    return "\n".join(["## Where the numbers come from\n", *lines]) + "\n"
+    return sorted(found.items())

@@ -11,25 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from amclust.datasets import DATASETS, load_dataset
-from benchmarks.availability import UnavailableError
 from benchmarks.data import IntArray, Table, make_mixture, standardise
 from benchmarks.folders import DATA
+from benchmarks.framework import UnavailableError
 from paper.published import EFFICIENCY, SILHOUETTES
 
-# The rows of the tables, small sets first.
-TABLE_SETS = (
-    "zoo",
-    "ecoli",
-    "movement_libras",
-    "yale",
-    "gcm",
-    "mice_protein",
-    "ctg",
-    "segment",
-    "usps_test",
-    "fashion_mnist",
-)
-assert set(TABLE_SETS) == set(SILHOUETTES)
+TABLE_SETS = tuple(SILHOUETTES)
 TIMED_SETS = tuple(EFFICIENCY)
 IMAGES = {"yale": (32, 32), "usps_test": (16, 16), "fashion_mnist": (28, 28)}
 STAND_INS = {"gcm": "nci9"}
@@ -80,21 +67,9 @@ def is_made(name: str, folder: Path) -> bool:
 
 
 def problems(names: Iterable[str], folder: Path, *, download: bool = False) -> list[str]:
-    """Say of each set that is needed and cannot be had why, and what to do.
+    """Say of each set that is needed and cannot be had why; what is made needs no data.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Sets of runs; what is made, a toy for example, needs no data.
-    folder : Path
-        Folder of the sets.
-    download : bool, default=False
-        Whether to download what is not at hand into the cache, where `load` finds it.
-
-    Returns
-    -------
-    list of str
-        A line a set.
+    What is not at hand may be downloaded into the cache, where `load` finds it.
     """
     found = []
     for name in dict.fromkeys(names):
@@ -117,46 +92,25 @@ def fingerprint(name: str, folder: Path) -> str | None:
         return None
     table = _load(name, folder)
     digest = hashlib.sha256(repr(table.features.shape).encode())
-    digest.update(np.ascontiguousarray(table.features))
-    digest.update(np.ascontiguousarray(table.classes, dtype=np.int64))
+    digest.update(np.ascontiguousarray(table.features).data)
+    digest.update(np.ascontiguousarray(table.classes, dtype=np.int64).data)
     return digest.hexdigest()[:_FINGERPRINT_DIGITS]
 
 
 @cache
 def load(name: str, folder: Path, rows: int | None = None) -> Table:
-    """Give a set with every feature standardised.
+    """Give a set, or a sample of its rows, with every feature standardised.
 
-    Parameters
-    ----------
-    name : str
-        A key of `amclust.datasets.DATASETS`.
-    folder : Path
-        Folder of the sets.
-    rows : int, optional
-        Take a sample of this size, always the same, where the set is larger.
-
-    Returns
-    -------
-    Table
-        Features of mean 0 and variance 1, in the dtype of the loader.
-
-    Raises
-    ------
-    UnavailableError
-        If the set is not on this machine, or damaged.
+    UnavailableError if it is not on this machine, or damaged.
     """
-    table = sampled(_load(name, folder), rows)
+    table = load_raw(name, folder, rows)
     return table._replace(features=standardise(table.features))
 
 
 @cache
 def load_raw(name: str, folder: Path, rows: int | None = None) -> Table:
     """Give the same rows as `load`, not standardised."""
-    return sampled(_load(name, folder), rows)
-
-
-def sampled(table: Table, rows: int | None) -> Table:
-    """Take a sample of the rows, always the same."""
+    table = _load(name, folder)
     if rows is None or rows >= len(table.classes):
         return table
     pick = sample_of(len(table.classes), rows)
@@ -164,7 +118,7 @@ def sampled(table: Table, rows: int | None) -> Table:
 
 
 def sample_of(count: int, rows: int) -> IntArray:
-    """Choose the rows of a sample."""
+    """Choose the rows of a sample, always the same."""
     generator = np.random.default_rng(_SAMPLE_SEED)
     return np.sort(generator.choice(count, rows, replace=False))
 

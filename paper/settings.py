@@ -6,74 +6,51 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.folders import DATA, RESULTS
+from benchmarks.folders import DATA, REPOSITORY
 from paper.published import EMBEDDED_GRID
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of every run. What changes a result is copied into the definition of the run.
-
-    Attributes
-    ----------
-    data_dir : Path
-        Folder of the sets.
-    folder : Path
-        Where records are kept.
-    quick : bool
-        Shows that everything runs, not how good it is.
-    sets : tuple of str or None
-        Sets of the tables to run; None: all.
-    clam_runs : mapping of str to int
-        Runs of ClAM under the paper's protocol, each with hyperparameters drawn from its grid.
-    published_restarts : int
-        Runs with the best hyperparameters of the paper, before those; a tenth of them at most.
-    epochs : int
-        Of a run of ClAM.
-    kmeans_restarts : mapping of str to int
-        ``n_init`` of k-means under the paper's protocol, where it is not the paper's 1000.
-    dec_intervals, dcec_intervals : mapping of str to int
-        How many of the paper's sixteen update intervals DEC and DCEC are run with, if not all.
-    dec_updates : int
-        Batches that DEC may train on.
-    dcec_updates : int
-        Batches that DCEC may train on after its autoencoder (the paper allows 20,000).
-    dcec_epochs : mapping of str to int
-        Passes in which its autoencoder is trained.
-    honest_fits : int
-        Fits of every method, for one seed of the honest protocol.
-    seeds : int
-        Seeds of the honest protocol, of ClAM's default and of the toys.
-    fewer_honest : mapping of str to (int, int)
-        Fits and seeds of the sets that are too large for so many.
-    timing_repeats : int
-        How often a timing is repeated.
-    curve_restarts : int
-        Runs behind a point of the curves of silhouettes.
-    sample_rows : int
-        Most rows that silhouettes are taken of, and that methods get whose cost grows with the
-        square of the rows or the product of rows, clusters and features.
-    """
+    """Options of every run. What changes a result is copied into the definition of the run."""
 
     data_dir: Path = DATA
-    folder: Path = RESULTS / "paper"
+    # Of the records.
+    folder: Path = REPOSITORY / "paper" / "records"
+    # Shows that everything runs, not how good it is.
     quick: bool = False
+    # Sets of the tables to run; None: all.
     sets: tuple[str, ...] | None = None
+    # Runs of ClAM under the paper's protocol, each with hyperparameters drawn from its grid, and
+    # before those runs with the best hyperparameters of the paper, a tenth of them at most.
     clam_runs: Mapping[str, int] = field(default_factory=dict)
     published_restarts: int = 10
     epochs: int = 200
+    # ``n_init`` of k-means under the paper's protocol, where it is not the paper's 1000.
     kmeans_restarts: Mapping[str, int] = field(default_factory=dict)
+    # How many of the paper's sixteen update intervals DEC and DCEC are run with, if not all.
     dec_intervals: Mapping[str, int] = field(default_factory=dict)
     dcec_intervals: Mapping[str, int] = field(default_factory=dict)
+    # Batches that they may train on, DCEC after its autoencoder (the paper allows 20,000).
     dec_updates: int = EMBEDDED_GRID["updates"]
     dcec_updates: int = 600
+    # Passes in which the autoencoder is trained.
     dcec_epochs: Mapping[str, int] = field(default_factory=dict)
+    # Fits of every method for one seed of the honest protocol; seeds of it, of ClAM's default and
+    # of the toys; fits and seeds of the sets that are too large for so many.
     honest_fits: int = 25
     seeds: int = 10
     fewer_honest: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     timing_repeats: int = 3
+    # Runs behind a point of the curves of silhouettes.
     curve_restarts: int = 5
+    # At most so many rows have their silhouette taken, and are given to methods whose cost grows
+    # with the square of the rows or the product of rows, clusters and features.
     sample_rows: int = 10_000
+
+    def has(self, name: str) -> bool:
+        """Whether a set is to be run."""
+        return self.sets is None or name in self.sets
 
     def honest_budget(self, name: str) -> tuple[int, int]:
         """Give the fits for a seed and the seeds of the honest protocol on a set."""
@@ -83,11 +60,6 @@ class Settings:
     def budget(self) -> str:
         """Name the budget in records."""
         return "quick" if self.quick else "full"
-
-    @property
-    def page(self) -> str:
-        """Which command makes the page."""
-        return "make paper-quick" if self.quick else "make paper"
 
 
 FULL = Settings(
@@ -119,7 +91,7 @@ FULL = Settings(
 
 _SETS = tuple(FULL.clam_runs)
 QUICK = Settings(
-    folder=RESULTS / "paper-quick",
+    folder=REPOSITORY / "paper" / "records-quick",
     quick=True,
     clam_runs=dict.fromkeys(_SETS, 10) | {"fashion_mnist": 1, "gcm": 2, "nci9": 2},
     published_restarts=2,

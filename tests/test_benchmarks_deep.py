@@ -1,8 +1,8 @@
 """The deep benchmark: peers that do what they say, cells that repeat, results that are kept."""
 
-import json
+from argparse import Namespace
 from dataclasses import replace
-from math import isnan, nan
+from math import nan
 
 import numpy as np
 import pytest
@@ -15,37 +15,32 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score  # noqa: E402
 
 from amclust.torch.autoencoders import mlp  # noqa: E402
 from amclust.torch.deep._pretraining import pretrain  # noqa: E402
-from benchmarks.availability import UnavailableError  # noqa: E402
 from benchmarks.data import standardise  # noqa: E402
-from benchmarks.deep import cli  # noqa: E402
-from benchmarks.deep.baselines.dcec import dcec  # noqa: E402
-from benchmarks.deep.baselines.dec import dec, dec_random  # noqa: E402
-from benchmarks.deep.baselines.embedded import (  # noqa: E402
+from benchmarks.deep import __main__ as command  # noqa: E402
+from benchmarks.deep import cases, peers  # noqa: E402
+from benchmarks.deep.__main__ import Summary, target_lines  # noqa: E402
+from benchmarks.deep.cases import METHODS, Key, accuracy, deep_clam, defaults, make_case, silhouette  # noqa: E402
+from benchmarks.deep.peers import (  # noqa: E402
+    autoencoder_graph,
+    autoencoder_k_means,
+    dec,
     divergence,
+    idec,
+    k_means_centers,
     similarities,
     target_distribution,
 )
-from benchmarks.deep.baselines.fitted import k_means_centers  # noqa: E402
-from benchmarks.deep.baselines.graph import autoencoder_graph  # noqa: E402
-from benchmarks.deep.baselines.idec import idec  # noqa: E402
-from benchmarks.deep.baselines.kmeans import autoencoder_k_means  # noqa: E402
-from benchmarks.deep.cells import Cell, Record, run_cell  # noqa: E402
-from benchmarks.deep.deepclam import deep_clam, defaults  # noqa: E402
-from benchmarks.deep.methods import METHODS, definition  # noqa: E402
 from benchmarks.deep.pretrained import Autoencoder, Shelf, untrained  # noqa: E402
-from benchmarks.deep.results import Results  # noqa: E402
-from benchmarks.deep.scoring import accuracy, silhouette  # noqa: E402
 from benchmarks.deep.sets import SETS, Images, load_set  # noqa: E402
 from benchmarks.deep.settings import AUTOENCODERS, QUICK, Settings  # noqa: E402
-from benchmarks.deep.summary import Summary  # noqa: E402
-from benchmarks.deep.targets import target_lines  # noqa: E402
 from benchmarks.folders import DATA  # noqa: E402
+from benchmarks.framework import Case, Record, Store, UnavailableError, Unfinished  # noqa: E402
 
 SHORT = Settings(
     rows=200, epochs=dict.fromkeys(AUTOENCODERS, 2), batch_size=50, updates=8, update_interval=4
 )
 ONE_INTERVAL = Settings(batch_size=50, updates=30, update_interval=30)
-PEERS = {"dec": dec, "dec_random": dec_random, "idec": idec, "dcec": dcec}
+PEERS = ("dec", "dec_random", "idec", "dcec")
 
 
 @pytest.fixture(autouse=True)
@@ -76,34 +71,18 @@ def weights(module):
     return torch.cat([value.detach().flatten() for value in module.parameters()])
 
 
-def make_record(**changes):
-    record = Record(
-        "usps",
-        "mlp",
-        "deepclam",
-        0,
-        "d",
-        "e",
-        3,
-        3,
-        0.6,
-        0.5,
-        0.7,
-        0.2,
-        nan,
-        0.1,
-        0.105,
-        9,
-        1.5,
-        "",
-    )
-    return replace(record, **changes)
+def make_record(method="deepclam", seed=0, autoencoder="mlp", **changes):
+    results = {"n_clusters": 3, "living": 3, "nmi": 0.6, "ari": 0.5, "accuracy": 0.7}
+    results |= {"silhouette": 0.2, "silhouette_recalled": nan, "reconstruction_before": 0.1}
+    results |= {"reconstruction": 0.105, "updates": 9, "labels": ""}
+    key = Key("usps", autoencoder, method, seed)
+    return Record(Case(key), results | changes, 1.5, {"commit": "x"})
 
 
 def run(folder, *arguments):
     fixed = ["--sets", "digits", "--quick", "--threads", "1", "--seeds", "1"]
-    places = ["--output", str(folder / "deep.json"), "--cache", str(folder / "cache")]
-    return cli.main([*fixed, *places, *arguments])
+    places = ["--output", str(folder / "deep.jsonl"), "--cache", str(folder / "cache")]
+    return command.main([*fixed, *places, *arguments])
 
 
 def test_similarities_and_target_are_those_of_the_paper():
@@ -133,7 +112,7 @@ def test_a_peer_lowers_its_loss_and_finds_the_blobs(name, blobs, trained):
         order = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))
         start = trained.latent(X)[order[:4]]
     target = target_distribution(similarities(trained.latent(X), start))
-    fitted = PEERS[name](trained.copy(), X, 4, 0, ONE_INTERVAL)
+    fitted = getattr(peers, name)(trained.copy(), X, 4, 0, ONE_INTERVAL)
     assert fitted.updates == 30
     assert loss(fitted.autoencoder, fitted.centers, target) < loss(trained, start, target)
     nearest = torch.cdist(fitted.autoencoder.latent(X), fitted.centers).argmin(1)
@@ -260,69 +239,64 @@ def test_another_training_has_another_file(tmp_path, blobs):
     assert len(list(tmp_path.iterdir())) == 5
 
 
-def test_a_cell_repeats_and_leaves_the_pretrained_autoencoder_as_it_was(tmp_path):
-    shelf = Shelf(tmp_path, str)
-    cell = Cell("digits", "mlp", "dec", 0)
-    first = run_cell(cell, SHORT, DATA, shelf, "here")
-    second = run_cell(cell, SHORT, DATA, shelf, "here")
-    assert replace(first, seconds=0.0) == pytest.approx(replace(second, seconds=0.0), nan_ok=True)
-    assert first.cell == cell
-    assert first.reconstruction_before != first.reconstruction
-    assert isnan(first.silhouette_recalled)
+@pytest.fixture
+def short(monkeypatch):
+    """Let a quick run be shorter still."""
+    monkeypatch.setattr(cases, "QUICK", SHORT)
 
 
-def test_dcec_has_a_convolutional_autoencoder_whatever_the_others_have():
-    assert METHODS["dcec"].kind("mlp") == "convolutional"
-    assert METHODS["dec"].kind("mlp") == "mlp"
+def test_a_case_repeats_and_leaves_the_pretrained_autoencoder_as_it_was(tmp_path, short):
+    options = Namespace(quick=True, data_dir=DATA, cache=tmp_path)
+    case = make_case(Key("digits", "mlp", "dec", 0), SHORT)
+    first, second = (cases.perform(case, Unfinished(), options) for _ in range(2))
+    assert first == pytest.approx(second, nan_ok=True)
+    assert first["n_clusters"] == 10
 
 
 def test_a_definition_depends_on_the_settings_that_matter():
-    here = definition("dec", "mlp", QUICK)
-    assert here != definition("idec", "mlp", QUICK)
-    assert here != definition("dec", "mlp", replace(QUICK, updates=1))
-    assert here == definition("dec", "mlp", replace(QUICK, epochs={**QUICK.epochs, "residual": 9}))
+    def here(method, settings):
+        return make_case(Key("digits", "mlp", method, 0), settings).hash
+
+    assert here("deepclam", QUICK) != here("dec", QUICK)
+    assert here("dec", QUICK) != here("dec", replace(QUICK, updates=1))
+    other = replace(QUICK, epochs={**QUICK.epochs, "residual": 9})
+    assert here("dec", QUICK) == here("dec", other)
 
 
 def test_the_definition_of_deep_clam_depends_on_its_defaults(monkeypatch):
-    here = definition("deepclam", "mlp", QUICK)
+    key = Key("digits", "mlp", "deepclam", 0)
+    here = make_case(key, QUICK).hash
     other = replace(METHODS["deepclam"], parameters=lambda: {**defaults(), "n_steps": 99})
     monkeypatch.setitem(METHODS, "deepclam", other)
-    assert here != definition("deepclam", "mlp", QUICK)
+    assert here != make_case(key, QUICK).hash
 
 
-def test_only_missing_cells_are_run(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "QUICK", SHORT)
+def test_only_missing_cases_are_run(tmp_path, capsys, monkeypatch, short):
     assert run(tmp_path, "--methods", "kmeans") == 0
-    assert "1 cells, 0 of them" in capsys.readouterr().out
-    first = json.loads((tmp_path / "deep.json").read_text())
+    assert "1 cases, 0 of them" in capsys.readouterr().out
+    (first,) = Store(tmp_path / "deep.jsonl", Key).all()
     assert run(tmp_path, "--methods", "kmeans", "dcec") == 0
     said = capsys.readouterr().out
-    assert "2 cells, 1 of them" in said
+    assert "2 cases, 1 of them" in said
     assert "DCEC (convolutional)" in said
-    second = json.loads((tmp_path / "deep.json").read_text())
-    assert first["cells"][0] in second["cells"]
-    assert [cell["method"] for cell in second["cells"]] == ["dcec", "kmeans"]
-    assert second["summary"]["mlp"]["tables"][0]["rows"][0][0] == "autoencoder + k-means"
-    monkeypatch.setattr(cli, "QUICK", replace(SHORT, updates=3))
+    assert "autoencoder + k-means" in said
+    dcec, kmeans = Store(tmp_path / "deep.jsonl", Key).all()
+    assert kmeans == first
+    assert dcec.key == Key("digits", "convolutional", "dcec", 0)
+    monkeypatch.setattr(cases, "QUICK", replace(SHORT, updates=3))
     assert run(tmp_path, "--methods", "dcec") == 0
-    assert "1 cells, 0 of them" in capsys.readouterr().out
+    assert "1 cases, 0 of them" in capsys.readouterr().out
 
 
-def test_what_was_finished_is_kept_after_an_interrupt(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(cli, "QUICK", SHORT)
-    original = cli.run_cell
+def test_what_was_finished_is_kept_after_an_interrupt(tmp_path, monkeypatch, capsys, short):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
 
-    def interrupted(cell, *arguments):
-        if cell.method == "dec":
-            raise KeyboardInterrupt
-        return original(cell, *arguments)
-
-    monkeypatch.setattr(cli, "run_cell", interrupted)
+    monkeypatch.setitem(METHODS, "dec", replace(METHODS["dec"], fit=interrupted))
     assert run(tmp_path, "--methods", "kmeans", "dec") == 130
-    assert "interrupted; 1 cells" in capsys.readouterr().out
-    assert list(Results.load(tmp_path / "deep.json").records) == [
-        Cell("digits", "mlp", "kmeans", 0)
-    ]
+    assert "interrupted" in capsys.readouterr().out
+    (record,) = Store(tmp_path / "deep.jsonl", Key).all()
+    assert record.key == Key("digits", "mlp", "kmeans", 0)
 
 
 def test_missing_data_are_named(tmp_path, capsys):
@@ -331,26 +305,14 @@ def test_missing_data_are_named(tmp_path, capsys):
     assert "usps_train.csv.gz is missing" in capsys.readouterr().out
 
 
-def test_a_results_file_is_read_as_it_was_written(tmp_path):
-    records = [
-        make_record(seed=seed, silhouette_recalled=value) for seed, value in ((0, 0.5), (1, nan))
-    ]
-    results = Results({"e": {"commit": "x"}, "unused": {}}, {one.cell: one for one in records})
-    results.save(tmp_path / "deep.json")
-    found = Results.load(tmp_path / "deep.json")
-    assert found.environments == {"e": {"commit": "x"}}
-    assert found.records[records[0].cell] == records[0]
-    assert isnan(found.records[records[1].cell].silhouette_recalled)
-
-
 def summary_of(**ours):
-    peers = [
-        make_record(method=method, seed=seed, nmi=0.5, accuracy=0.6)
+    others = [
+        make_record(method, seed, METHODS[method].kind("mlp"), nmi=0.5, accuracy=0.6)
         for method in ("kmeans", "dec", "dcec")
         for seed in range(3)
     ]
     records = [make_record(seed=seed, **ours) for seed in range(3)]
-    return Summary([*peers, *records], ["usps"], list(METHODS), "mlp")
+    return Summary([*others, *records], ["usps"], "mlp")
 
 
 def test_targets_are_reached_or_not():
@@ -361,22 +323,26 @@ def test_targets_are_reached_or_not():
         "usps: accuracy",
         "usps: reconstruction over pre-training's",
     ]
+    assert lines[2].peer_name == "DCEC on its convolutional autoencoder"
     missed = [line.reached for line in target_lines(summary_of(nmi=0.5))]
     assert missed == [False] * 3 + [True] * 4
     missed = [line.reached for line in target_lines(summary_of(reconstruction=0.111))]
     assert missed == [True] * 6 + [False]
 
 
-def test_dead_clusters_and_few_seeds_do_not_count():
+def test_empty_clusters_and_few_seeds_do_not_count():
     assert not any(line.reached for line in target_lines(summary_of(living=2)))
-    few = [make_record(), make_record(method="dec", nmi=0.1)]
-    lines = list(target_lines(Summary(few, ["usps"], list(METHODS), "mlp")))
+    few = [make_record(), make_record("dec", nmi=0.1)]
+    lines = list(target_lines(Summary(few, ["usps"], "mlp")))
     assert [line.valid for line in lines] == [False] * 3
     assert lines[0].note == "1 seeds of at least 3"
 
 
 def test_means_and_deviations_are_over_the_seeds():
-    records = [make_record(seed=seed, nmi=0.5 + seed / 10) for seed in range(3)]
-    table = Summary(records, ["usps"], ["deepclam"], "residual").grids()[0]
-    assert table.rows[0][:2] == ["DeepClAM (mlp)", "0.600 ± 0.100"]
-    assert table.rows[0][-1] == "3"
+    kinds = ("mlp", "mlp", "convolutional", "mlp")
+    seeds = zip((0, 1, 2, 2), kinds, strict=True)
+    records = [
+        make_record(seed=seed, autoencoder=kind, nmi=0.5 + seed / 10) for seed, kind in seeds
+    ]
+    table = Summary(records, ["usps"], "mlp").grid("usps")
+    assert table.rows[0][:2] == ["DeepClAM", "0.600 ± 0.100"]

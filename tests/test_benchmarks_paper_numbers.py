@@ -60,11 +60,20 @@ def assert_table(table, rows):
     }
 
 
-@pytest.mark.parametrize(
-    ("label", "table"), [("tab:ss", "SILHOUETTES"), ("tab:nmigt", "NMI_ROUNDED")]
-)
-def test_tables_with_a_row_a_set_are_the_papers(paper, label, table):
-    assert_table(getattr(published, table), sets_of(rows_of(paper, label)))
+def test_silhouettes_are_the_papers(paper):
+    assert_table(published.SILHOUETTES, sets_of(rows_of(paper, "tab:ss")))
+
+
+def test_nmi_is_that_of_the_main_part_but_for_two_slips(paper):
+    rounded = sets_of(rows_of(paper, "tab:nmigt"))
+    assert set(rounded) == set(published.NMI)
+    slips = {
+        (name, method)
+        for name, row in published.NMI.items()
+        for (method, value), main in zip(row.items(), numbers(rounded[name]), strict=True)
+        if (value is None) != (main is None) or (value is not None and abs(value - main) > 0.01)
+    }
+    assert slips == {("movement_libras", "dec-random"), ("fashion_mnist", "dec-random")}
 
 
 @pytest.mark.parametrize(
@@ -96,12 +105,10 @@ def test_wins_and_losses_are_the_papers(paper):
 
 def test_shapes_efficiency_noise_and_best_hyperparameters_are_the_papers(paper):
     shapes = sets_of(rows_of(paper, "tab:data"))
-    assert {name: tuple(map(int, cells[1:])) for name, cells in shapes.items()} == published.SHAPES
-    assert all(
-        (info.n_samples, info.n_features, info.n_classes) == published.SHAPES[name]
-        for name, info in DATASETS.items()
-        if name in published.SHAPES
-    )
+    assert set(shapes) == set(published.SILHOUETTES)
+    for name, cells in shapes.items():
+        info = DATASETS[name]
+        assert [info.n_samples, info.n_features, info.n_classes] == list(map(int, cells[1:]))
     efficiency = sets_of(row for row in rows_of(paper, "tab:efficiency-main"))
     assert {name: list(row) for name, row in published.EFFICIENCY.items()} == {
         name: numbers(cells) for name, cells in efficiency.items()
@@ -109,7 +116,7 @@ def test_shapes_efficiency_noise_and_best_hyperparameters_are_the_papers(paper):
     noise = [tuple(numbers(row[1:])) for row in rows_of(paper, "tab:noise")]
     assert list(published.NOISE.values()) == noise
     best = sets_of(rows_of(paper, "tab:bhp"))
-    assert {name: list(row) for name, row in published.BEST_HYPERPARAMETERS.items()} == {
+    assert {name: list(row) for name, row in PROTOCOLS.items()} == {
         name: [*numbers(cells[:5]), cells[5]] for name, cells in best.items()
     }
 
@@ -125,7 +132,3 @@ def test_grids_of_the_baselines_are_the_papers(paper):
         assert tuple(map(float, values.split(","))) == grid
     for name in ("metric", "linkage"):
         assert all(f"{value}'" in text for value in published.AGGLOMERATIVE_GRID[name])
-
-
-def test_best_hyperparameters_agree_with_the_other_benchmarks():
-    assert {**published.BEST_HYPERPARAMETERS, **PROTOCOLS} == published.BEST_HYPERPARAMETERS

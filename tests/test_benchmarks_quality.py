@@ -1,7 +1,7 @@
 """The quality benchmark: equal conditions, cells that repeat, results that are kept."""
 
 import json
-from dataclasses import replace
+from argparse import Namespace
 from math import nan
 
 import numpy as np
@@ -10,39 +10,57 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from amclust import ClAM
-from benchmarks.availability import UnavailableError
 from benchmarks.folders import DATA
+from benchmarks.framework import (
+    Case,
+    Grid,
+    Record,
+    Store,
+    UnavailableError,
+    execute,
+    mean_and_deviation,
+    pack_labels,
+    unpack_labels,
+)
+from benchmarks.partitions import choose, largest_share, silhouettes, stability
 from benchmarks.protocol import RESTARTS
-from benchmarks.quality import cli
-from benchmarks.quality.cells import Cell, Record, pack_labels, run_cell, unpack_labels
-from benchmarks.quality.grids import Grid, mean_and_deviation
-from benchmarks.quality.methods import METHODS
-from benchmarks.quality.results import Results
-from benchmarks.quality.scoring import choose, largest_share, silhouettes, stability
+from benchmarks.quality import __main__ as command
+from benchmarks.quality import cases
+from benchmarks.quality.__main__ import Pair, target_lines
+from benchmarks.quality.cases import METHODS, Key, make_case
 from benchmarks.quality.sets import FRESH, HELD_OUT, SETS, expand_groups, load_set
-from benchmarks.quality.summary import Pair, Series
-from benchmarks.quality.targets import target_lines
+from benchmarks.summary import Series
 
 
-def make_record(**changes):
-    labels = pack_labels(np.array([0, 1, 2, 0]))
-    record = Record("zoo", "clam", 0, "d", "e", 3, 0.5, 0.6, 0.7, 3, 0.5, 0.1, labels)
-    return replace(record, **changes)
+def make_record(name="zoo", method="clam", seed=0, **changes):
+    results = {"n_clusters": 3, "silhouette": 0.5, "nmi": 0.6, "ari": 0.7, "living": 3}
+    results |= {"largest": 0.5, "labels": pack_labels(np.array([0, 1, 2, 0]))}
+    return Record(Case(Key(name, method, seed)), results | changes, 0.1, {"commit": "e"})
 
 
 def run(path, *arguments):
     fixed = ["--sets", "iris", "--sections", "cells", "--output", str(path)]
-    return cli.main([*fixed, *arguments])
+    return command.main([*fixed, *arguments])
+
+
+def run_case(method, seed):
+    (record,) = execute(
+        [make_case(Key("iris", method, seed), DATA)],
+        lambda case, unfinished: cases.perform(case, unfinished, Namespace(data_dir=DATA)),
+        lambda case: None,
+        environment={"commit": "here"},
+    )
+    return record
 
 
 @pytest.fixture
 def results_file(tmp_path):
-    path = tmp_path / "quality.json"
+    path = tmp_path / "quality.jsonl"
     assert run(path, "--methods", "kmeans", "ward", "--seeds", "2") == 0
     return path
 
 
-def test_living_clusters_go_before_the_silhouette():
+def test_no_empty_clusters_goes_before_the_silhouette():
     full, better, collapsed = [0, 1, 2, 0], [2, 1, 0, 0], [0, 1, 1, 0]
     assert choose(np.array([collapsed, full, better]), np.array([0.9, 0.1, 0.2])) == 2
     assert choose(np.array([collapsed, collapsed]), np.array([0.1, 0.2])) == 1
@@ -54,67 +72,47 @@ def test_every_method_has_the_restarts_of_clam():
     single = {name for name, method in METHODS.items() if method.restarts != RESTARTS}
     assert single == {"clam", "clam-paper", "ward"}
     assert METHODS["clam-paper"].parameters(load_set("iris", DATA))["n_init"] == RESTARTS
-    assert METHODS["kmeans"].labelings(load_set("iris", DATA), 0).shape == (RESTARTS, 150)
-
-
-def test_clam_is_run_with_its_defaults():
     table = load_set("iris", DATA)
+    first, second = (METHODS["kmeans"].labelings(table, seed) for seed in (0, 1))
+    assert first.shape == (RESTARTS, 150)
+    assert not np.array_equal(first, second)
+    assert len({pack_labels(labels) for labels in first}) > 1
     expected = ClAM(3, random_state=1).fit_predict(table.features)
     assert_array_equal(METHODS["clam"].labelings(table, 1), [expected])
-
-
-def test_held_out_sets_are_a_third():
-    assert set(HELD_OUT) <= {*SETS, *FRESH}
-    assert 3 * len(HELD_OUT) >= len(SETS) + len(FRESH)
 
 
 def test_groups_of_sets():
     assert expand_groups(["all"]) == list(SETS)
     assert expand_groups(["fresh", "iris"]) == ["iris", *FRESH]
     assert not set(SETS) & set(FRESH)
+    assert set(HELD_OUT) <= {*SETS, *FRESH}
+    assert 3 * len(HELD_OUT) >= len(SETS) + len(FRESH)
 
 
 def test_a_fresh_set_that_is_not_there_is_skipped(tmp_path, monkeypatch, capsys):
     def unavailable(name, folder):
         raise UnavailableError(f"no {name} here")
 
-    monkeypatch.setattr(cli, "load_set", unavailable)
-    assert cli.main(["--sets", "fresh", "--output", str(tmp_path / "quality.json")]) == 0
+    monkeypatch.setattr(command, "load_set", unavailable)
+    assert command.main(["--sets", "fresh", "--output", str(tmp_path / "quality.jsonl")]) == 0
     printed = capsys.readouterr().out
     assert printed.count("SKIPPED") == len(FRESH)
     assert "no glass here" in printed
 
 
-@pytest.mark.parametrize("method", ["kmeans", "minibatch", "mixture", "spectral", "clam"])
-def test_a_cell_repeats(method):
-    cell = Cell("iris", method, 1)
-    first, second = (run_cell(cell, DATA, "") for _ in range(2))
-    assert replace(first, seconds=0.0) == replace(second, seconds=0.0)
-    table, labels = load_set("iris", DATA), unpack_labels(first.labels)
-    assert_allclose(first.silhouette, silhouette_score(table.features, labels), rtol=1e-5)
-    assert_allclose(first.ari, adjusted_rand_score(table.classes, labels), rtol=1e-12)
-    assert first.living == first.n_clusters == 3
-
-
-def test_k_medoids_repeats():
-    pytest.importorskip("kmedoids")
-    cell = Cell("iris", "kmedoids", 1)
-    first, second = (run_cell(cell, DATA, "") for _ in range(2))
-    assert replace(first, seconds=0.0) == replace(second, seconds=0.0)
-
-
-def test_seeds_give_different_restarts():
-    table = load_set("iris", DATA)
-    first, second = (METHODS["kmeans"].labelings(table, seed) for seed in (0, 1))
-    assert not np.array_equal(first, second)
-    assert len({pack_labels(labels) for labels in first}) > 1
-
-
-def test_packed_labels_are_the_partition():
-    labels = np.random.default_rng(0).integers(9, size=200)
-    packed = pack_labels(labels)
-    assert adjusted_rand_score(labels, unpack_labels(packed)) == 1.0
-    assert pack_labels(8 - labels) == packed
+@pytest.mark.parametrize(
+    "method", ["kmeans", "minibatch", "mixture", "spectral", "clam", "kmedoids"]
+)
+def test_a_case_repeats(method):
+    if method == "kmedoids":
+        pytest.importorskip("kmedoids")
+    first, second = (run_case(method, 1) for _ in range(2))
+    assert first.results == second.results
+    table, labels = load_set("iris", DATA), unpack_labels(first.results["labels"])
+    expected = silhouette_score(table.features, labels)
+    assert_allclose(first.results["silhouette"], expected, rtol=1e-5)
+    assert_allclose(first.results["ari"], adjusted_rand_score(table.classes, labels), atol=1e-6)
+    assert first.results["living"] == first.results["n_clusters"] == 3
 
 
 def test_measures():
@@ -141,80 +139,37 @@ def test_grids():
     assert grid.as_markdown() == "|  | a |\n| --- | ---: |\n| one | 1.0 |\n| two | 22.0 |"
 
 
-def test_results_are_read_as_written(tmp_path):
-    results = Results()
-    key = results.add_environment()
-    for record in (make_record(environment=key), make_record(seed=1, environment=key)):
-        results.records[record.cell] = record
-    alone = make_record(seed=2, silhouette=nan, living=1, environment=key)
-    results.records[alone.cell] = alone
-    results.costs["zoo"] = {"environment": key, "seconds": {"clam": [0.1, 0.2]}}
-    results.save(tmp_path / "results.json")
-    found = Results.load(tmp_path / "results.json")
-    assert str(found) == str(results)  # NaN is not equal to itself, but reads the same
-    assert Results.load(tmp_path / "none.json") == Results()
-
-
-def test_only_missing_cells_are_run(results_file, capsys):
-    capsys.readouterr()
-    run(results_file, "--methods", "kmeans", "ward", "--seeds", "3")
-    printed = capsys.readouterr().out
-    assert "4 cells, 3 of them in" in printed
-    assert "seed 2" in printed
-    assert "seed 1" not in printed
-
-
-def test_cells_with_other_parameters_are_run_again(results_file, capsys):
-    content = json.loads(results_file.read_text())
-    content["cells"][0]["definition"] = "other"
-    results_file.write_text(json.dumps(content))
-    capsys.readouterr()
-    run(results_file, "--methods", "kmeans", "ward", "--seeds", "2")
-    assert "3 cells, 2 of them in" in capsys.readouterr().out
-
-
-def test_check_tells_cells_that_differ(results_file, capsys):
-    before = results_file.read_text()
+def test_check_tells_cases_that_differ(results_file, capsys):
     assert run(results_file, "--check", "--methods", "kmeans", "--seeds", "1:2") == 0
-    content = json.loads(before)
-    content["cells"][1]["labels"] = pack_labels(np.arange(150) % 3)
-    results_file.write_text(json.dumps(content))
+    lines = [json.loads(line) for line in results_file.read_text().splitlines()]
+    lines[2]["results"]["labels"] = pack_labels(np.arange(150) % 3)  # of seed 1
+    results_file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    before = results_file.read_bytes()
     assert run(results_file, "--check", "--methods", "kmeans", "--seeds", "1:2") == 1
     assert "DIFFERS" in capsys.readouterr().out
-    assert json.loads(results_file.read_text()) == content
-
-
-def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):
-    def run_until_interrupted(cell, *arguments):
-        if cell.seed == 2:
-            raise KeyboardInterrupt
-        return run_cell(cell, *arguments)
-
-    monkeypatch.setattr(cli, "run_cell", run_until_interrupted)
-    path = tmp_path / "quality.json"
-    assert run(path, "--methods", "kmeans") == 130
-    assert [cell.seed for cell in Results.load(path).records] == [0, 1]
+    assert results_file.read_bytes() == before
 
 
 def test_the_page_shows_the_results_and_runs_nothing(results_file, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli, "run_cell", None)
+    monkeypatch.setattr(cases, "load_set", None)
     page = tmp_path / "quality.md"
-    assert run(results_file, "--page", str(page)) == 0
-    record = Results.load(results_file).records["iris", "ward", 0]
-    assert f"{record.silhouette:.3f} |" in page.read_text()
+    assert run(results_file, "--page-only", "--page", str(page)) == 0
+    record = Store(results_file, Key).find(Key("iris", "ward", 0))
+    assert f"{record.results['silhouette']:.3f} |" in page.read_text()
+    assert run(results_file, "--page-only") == 2  # the page of the documentation is not of these
 
 
 @pytest.mark.parametrize("seeds", ["0", "4:4", "-1:2", "x"])
 def test_bad_seeds_are_refused(seeds, capsys):
     with pytest.raises(SystemExit):
-        cli.main([f"--seeds={seeds}"])
+        command.main([f"--seeds={seeds}"])
     assert "--seeds" in capsys.readouterr().err
 
 
-def reached(**changes):
-    clam = Series([make_record(**changes), make_record(**changes, seed=1)])
-    k_means = Series([make_record(method="kmeans", seed=seed) for seed in (0, 1)])
-    lines = list(target_lines([Pair(changes.get("set", "zoo"), clam, k_means)]))
+def reached(name="zoo", **changes):
+    clam = Series([make_record(name, seed=seed, **changes) for seed in (0, 1)])
+    k_means = Series([make_record(name, "kmeans", seed) for seed in (0, 1)])
+    lines = list(target_lines([Pair(name, clam, k_means)]))
     return {f"{line.what} {line.peer_name}": line.reached for line in lines}
 
 
@@ -228,9 +183,9 @@ def test_targets():
     assert reached(ari=0.68)["zoo: ARI k-means"]
     assert not reached(ari=0.72)["mean over 1 sets: ARI k-means"]
     # At the ceiling, where a set need not be won.
-    assert reached(set="wine", silhouette=0.4997)["wine: silhouette k-means"]
-    assert not reached(set="wine", silhouette=0.499)["wine: silhouette k-means"]
+    assert reached("wine", silhouette=0.4997)["wine: silhouette k-means"]
+    assert not reached("wine", silhouette=0.499)["wine: silhouette k-means"]
 
 
-def test_partitions_with_dead_clusters_do_not_count():
+def test_partitions_with_empty_clusters_do_not_count():
     assert not any(reached(silhouette=0.8, ari=0.9, living=2).values())

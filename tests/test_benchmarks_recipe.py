@@ -6,8 +6,8 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
 
 from amclust import ClAM, _native
-from benchmarks.recipe import cli
-from benchmarks.recipe.variants import DEFAULT, VARIANTS
+from benchmarks.recipe import __main__ as command
+from benchmarks.recipe.cases import DEFAULT, VARIANTS
 
 X = load_iris().data[::3]
 
@@ -42,12 +42,14 @@ def test_a_variant_differs(variant, monkeypatch):
 
 
 def test_the_table_goes_between_the_marks(tmp_path):
-    page, output = tmp_path / "recipe.md", tmp_path / "recipe.json"
-    page.write_text(f"before\n{cli.BEGIN}\nold\n{cli.END}\nafter\n")
+    page, output = tmp_path / "recipe.md", tmp_path / "recipe.jsonl"
+    begin, end = command.MARKS
+    page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
+    places = ["--page", str(page), "--output", str(output)]
     arguments = ["--sets", "iris", "--seeds", "2", "--variants", DEFAULT]
-    assert cli.main([*arguments, "--page", str(page), "--output", str(output)]) == 0
+    assert command.main([*arguments, *places]) == 0
     first = page.read_text()
-    assert cli.main(["--page-only", "--page", str(page), "--output", str(output)]) == 0
+    assert command.main(["--page-only", *places]) == 0
     assert page.read_text() == first
     assert first.startswith("before\n")
     assert first.endswith("\nafter\n")
@@ -55,4 +57,4 @@ def test_the_table_goes_between_the_marks(tmp_path):
     assert "old" not in first
     page.write_text("no marks")
     with pytest.raises(ValueError, match="marks"):
-        cli.main(["--page-only", "--page", str(page), "--output", str(output)])
+        command.main(["--page-only", *places])

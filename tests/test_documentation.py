@@ -114,22 +114,22 @@ def test_no_docstring_has_an_entry_to_fill_in():
 @pytest.mark.parametrize(
     ("module", "page"),
     [
-        ("quality.cli", "quality.md"),
-        ("speed.cli", "speed.md"),
-        ("cluster_number", "number_of_clusters.md"),
-        ("recipe.cli", "recipe.md"),
-        ("deep.cli", "deep.md"),
-        ("paper.cli", "paper.md"),
+        ("benchmarks.quality.__main__", "quality.md"),
+        ("benchmarks.speed.__main__", "speed.md"),
+        ("benchmarks.cluster_number.__main__", "number_of_clusters.md"),
+        ("benchmarks.recipe.__main__", "recipe.md"),
+        ("benchmarks.deep.__main__", "deep.md"),
+        ("paper.__main__", "paper.md"),
     ],
 )
 def test_a_page_of_results_is_what_its_command_writes(module, page, tmp_path):
-    if module in ("deep.cli", "paper.cli"):
+    if module in ("benchmarks.deep.__main__", "paper.__main__"):
         pytest.importorskip("torch")
+    if not (ROOT / "benchmarks" / "results").is_dir():
+        pytest.skip("the source distribution has no records")
     copy = tmp_path / page
     copy.write_bytes((DOCS / page).read_bytes())
-    only = ["--page-only"] if module in ("recipe.cli", "paper.cli") else []
-    arguments = [*only, "--page", str(copy)]
-    assert importlib.import_module(f"benchmarks.{module}").main(arguments) == 0
+    assert importlib.import_module(module).main(["--page-only", "--page", str(copy)]) == 0
     assert copy.read_text(encoding="utf-8") == (DOCS / page).read_text(encoding="utf-8")
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from copy import deepcopy
@@ -15,14 +13,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from amclust.io.files import atomic_write
 from amclust.torch import autoencoders
 from amclust.torch.deep._pretraining import PretrainingState, pretrain, reconstruction_error
 from benchmarks.deep.sets import Images
-from benchmarks.deep.settings import Settings, short_hash
+from benchmarks.deep.settings import Settings
+from benchmarks.framework import short_hash
 
 _SECONDS_BETWEEN_WRITES = 30.0
-
-Say = Callable[[str], None]
 
 
 class Autoencoder(NamedTuple):
@@ -54,37 +52,16 @@ def untrained(kind: str, images: Images, seed: int, latent_dim: int) -> Autoenco
 
 @dataclass(frozen=True)
 class Shelf:
-    """The folder of the files.
-
-    Attributes
-    ----------
-    folder : Path
-        Made when the first file is written.
-    say : callable
-        Told about the training, a line at a time.
-    """
+    """The folder of the files; `say` is told about the training, a line at a time."""
 
     folder: Path
-    say: Say
+    say: Callable[[str], object]
 
     def pretrained(self, kind: str, images: Images, seed: int, settings: Settings) -> Autoencoder:
         """Read a trained autoencoder, or train it; a training that was killed goes on.
 
-        Parameters
-        ----------
-        kind : str
-            Name of a function of `amclust.torch.autoencoders`.
-        images : Images
-            What it is trained on.
-        seed : int
-            Of its first weights and of the order of the rows.
-        settings : Settings
-            Length and steps of the training.
-
-        Returns
-        -------
-        Autoencoder
-            The same, whether read, trained at once or in parts.
+        It is the same, whether read, trained at once or in parts. `kind` is the name of a function
+        of `amclust.torch.autoencoders`, the seed that of its first weights and the order of rows.
         """
         pair = untrained(kind, images, seed, settings.latent_dim)
         X = torch.from_numpy(images.features)
@@ -110,22 +87,15 @@ class Shelf:
                 loss = state["losses"][-1]
                 self.say(f"{name}: epoch {epoch}, loss {loss:.5f}, {speed:.2f} s an epoch")
 
+        sizes = {"batch_size": settings.batch_size, "learning_rate": settings.learning_rate}
+        generator = torch.Generator().manual_seed(seed)
         pretrain(
-            pair.encoder,
-            pair.decoder,
-            X,
-            epochs=epochs,
-            batch_size=settings.batch_size,
-            learning_rate=settings.learning_rate,
-            generator=torch.Generator().manual_seed(seed),
-            progress=progress,
-            start=start,
+            *pair, X, epochs=epochs, **sizes, generator=generator, progress=progress, start=start
         )
         return pair
 
 
 def _key(pair: Autoencoder, X: Tensor, kind: str, settings: Settings) -> str:
-    """Name the rows, the first weights and the training."""
     code = hashlib.sha256(X.numpy().tobytes())
     for module in pair:
         for value in module.parameters():
@@ -146,13 +116,6 @@ def _read(path: Path, pair: Autoencoder) -> PretrainingState | None:
 
 
 def _write(path: Path, pair: Autoencoder, state: PretrainingState) -> None:
-    """Replace the file at once, so that a kill leaves the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=path.name, suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            torch.save({"weights": [module.state_dict() for module in pair], "state": state}, file)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_write(path, overwrite=True) as file:
+        torch.save({"weights": [module.state_dict() for module in pair], "state": state}, file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -32,13 +31,6 @@ class Images(NamedTuple):
         return int(np.unique(self.classes).size)
 
 
-@dataclass(frozen=True)
-class _Set:
-    load: Callable[[Path], tuple[FloatArray, IntArray]]
-    lowest: float
-    highest: float
-
-
 def _usps(folder: Path) -> tuple[FloatArray, IntArray]:
     parts = [load_table(name, folder) for name in ("usps_train", "usps_test")]
     features, classes = zip(*((part.features, part.classes) for part in parts), strict=True)
@@ -51,15 +43,11 @@ def _fashion_mnist(_: Path) -> tuple[FloatArray, IntArray]:
     return _sampled(pixels, classes, _FASHION_MNIST_ROWS)
 
 
-def _digits(_: Path) -> tuple[FloatArray, IntArray]:
-    features, classes = load_digits(return_X_y=True)
-    return features, classes
-
-
-_SETS = {
-    "usps": _Set(_usps, -1.0, 1.0),
-    "fashion_mnist": _Set(_fashion_mnist, 0.0, 255.0),
-    "digits": _Set(_digits, 0.0, 16.0),
+# How each is loaded, its lowest and its highest value.
+_SETS: dict[str, tuple[Callable[[Path], tuple[FloatArray, IntArray]], float, float]] = {
+    "usps": (_usps, -1.0, 1.0),
+    "fashion_mnist": (_fashion_mnist, 0.0, 255.0),
+    "digits": (lambda _: load_digits(return_X_y=True), 0.0, 16.0),
 }
 SETS = tuple(_SETS)
 # The digits are small and always there, for trying things out.
@@ -68,33 +56,16 @@ DEFAULT_SETS = ("usps", "fashion_mnist")
 
 @cache
 def load_set(name: str, folder: Path, rows: int | None = None) -> Images:
-    """Give a set, float32 in [0, 1].
+    """Give one of `SETS`, or a sample of its rows, always the same: square images in [0, 1].
 
-    Parameters
-    ----------
-    name : str
-        One of `SETS`. ``usps`` is ``usps_train`` followed by ``usps_test``; of ``fashion_mnist`` a
-        sample of 10,000 training images is taken, always the same.
-    folder : Path
-        Folder of the paper's tables.
-    rows : int, optional
-        Take a sample of this size, always the same.
-
-    Returns
-    -------
-    Images
-        Square images.
-
-    Raises
-    ------
-    UnavailableError
-        If a file of the set is not on this machine.
+    ``usps`` is ``usps_train`` followed by ``usps_test``; of ``fashion_mnist`` a sample of 10,000
+    training images is taken. Raises an UnavailableError if a file is not on this machine.
     """
-    one = _SETS[name]
-    features, classes = one.load(folder)
+    load, lowest, highest = _SETS[name]
+    features, classes = load(folder)
     if rows is not None:
         features, classes = _sampled(features, classes, rows)
-    scaled = ((features - one.lowest) / (one.highest - one.lowest)).astype(np.float32)
+    scaled = ((features - lowest) / (highest - lowest)).astype(np.float32)
     side = round(scaled.shape[1] ** 0.5)
     return Images(name, scaled, classes, (side, side))
 

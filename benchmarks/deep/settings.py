@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 AUTOENCODERS = ("mlp", "convolutional", "residual")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of every cell.
+    """Options of every case.
 
-    Attributes
-    ----------
-    rows : int or None
-        How many rows of a set are used; None: all.
-    latent_dim : int
-        Latent coordinates.
-    epochs : dict of str to int
-        Passes of the pre-training, by kind of autoencoder. An epoch of the convolutional one costs
-        as much as three of the others.
-    batch_size : int
-        Rows in a batch, for pre-training and for every method.
-    learning_rate : float
-        Of the pre-training.
-    updates : int
-        Batches that a method may train on after the pre-training.
-    update_interval : int
-        Batches between two target distributions of DEC and its kin.
-    tolerance : float
-        These stop when fewer labels than this share change between two target distributions.
+    `updates` are the batches that a method may train on after the pre-training, `update_interval`
+    those between two target distributions of DEC and its kin, which stop when fewer labels than
+    the share `tolerance` change in between. `epochs` and `learning_rate` are of the pre-training;
+    an epoch of the convolutional autoencoder costs as much as three of the others.
     """
 
     rows: int | None = None
@@ -46,20 +28,7 @@ class Settings:
     update_interval: int = 30
     tolerance: float = 1e-3
 
-    def as_json(self) -> dict[str, Any]:
-        """Give the settings as plain values."""
-        return asdict(self)
-
 
 FULL = Settings()
 # Shows that everything runs, not how good it is.
-QUICK = Settings(
-    rows=1_000,
-    epochs=dict.fromkeys(AUTOENCODERS, 3),
-    updates=60,
-)
-
-
-def short_hash(content: Any) -> str:
-    """Name plain values by a few characters."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+QUICK = Settings(rows=1_000, epochs=dict.fromkeys(AUTOENCODERS, 3), updates=60)

@@ -22,18 +22,8 @@ from benchmarks.mlbench import load_mlbench
 
 Loader = Callable[[], tuple[FloatArray, IntArray]]
 
-SHARED = (
-    "zoo",
-    "ecoli",
-    "movement_libras",
-    "yale",
-    "mice_protein",
-    "ctg",
-    "segment",
-    "usps_test",
-    "usps_train",
-    "nci9",
-)
+SHARED = ("zoo", "ecoli", "movement_libras", "yale", "mice_protein", "ctg", "segment")
+SHARED += ("usps_test", "usps_train", "nci9")
 _BUNDLED: dict[str, Loader] = {
     "digits": partial(load_digits, return_X_y=True),
     "wine": partial(load_wine, return_X_y=True),
@@ -71,24 +61,9 @@ def expand_groups(names: Iterable[str]) -> list[str]:
 
 @cache
 def load_set(name: str, folder: Path) -> Table:
-    """Give a set with every feature standardised.
+    """Give one of `SETS` or `FRESH`, every feature with mean 0 and variance 1.
 
-    Parameters
-    ----------
-    name : str
-        One of `SETS` or `FRESH`.
-    folder : Path
-        Folder of the paper's tables.
-
-    Returns
-    -------
-    Table
-        Features of mean 0 and variance 1, float64.
-
-    Raises
-    ------
-    UnavailableError
-        If the file of the set is not on this machine.
+    Raises an UnavailableError if the file of the set is not on this machine.
     """
     if name in _FRESH:
         table = _sampled(Table(name, *_FRESH[name]()))

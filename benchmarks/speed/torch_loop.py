@@ -1,67 +1,30 @@
-"""The paper's training loop as a researcher writes it in PyTorch: the peer of the native core."""
+"""The paper's training loop as a researcher writes it in PyTorch."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import torch
+from torch import Tensor
 
-from benchmarks.availability import optional_module
 from benchmarks.data import FloatArray
 from benchmarks.protocol import Protocol
 
 
-class TorchRun(NamedTuple):
-    """The memories of the best restart and their loss."""
-
-    memories: FloatArray
-    loss: float
-
-
 def train(
-    features: FloatArray,
-    n_clusters: int,
-    protocol: Protocol,
-    *,
-    restarts: int,
-    epochs: int,
-    seed: int = 0,
-) -> TorchRun:
-    """Train by the paper's algorithm 1, one restart after the other.
+    features: FloatArray, n_clusters: int, protocol: Protocol, restarts: int, epochs: int
+) -> FloatArray:
+    """Train by the paper's algorithm 1, one restart after the other; give the best memories.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n_samples, n_features)
-        Standardised data, so that the mask value "mean" is 0.
-    n_clusters : int
-        Number of memories.
-    protocol : Protocol
-        The paper's hyperparameters.
-    restarts, epochs : int
-        Length of the run.
-    seed : int, default=0
-        Seed of the run's own generator.
-
-    Returns
-    -------
-    TorchRun
-        The restart with the lowest loss of its last epoch.
+    The data are standardised, so that the mask value "mean" is 0.
     """
-    torch = optional_module("torch", "torch")
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     data = torch.as_tensor(features, dtype=torch.float32)
-    best: TorchRun | None = None
-    for _ in range(restarts):
-        run = _train_once(torch, data, n_clusters, protocol, epochs, generator)
-        if best is None or run.loss < best.loss:
-            best = run
-    if best is None:
-        message = f"restarts must be at least 1, got {restarts}"
-        raise ValueError(message)
-    return best
+    runs = [_train_once(data, n_clusters, protocol, epochs, generator) for _ in range(restarts)]
+    return min(runs, key=lambda run: run[0])[1]
 
 
 def _train_once(
-    torch: Any, data: Any, n_clusters: int, protocol: Protocol, epochs: int, generator: Any
-) -> TorchRun:
+    data: Tensor, n_clusters: int, protocol: Protocol, epochs: int, generator: torch.Generator
+) -> tuple[float, FloatArray]:
     n_samples, n_features = data.shape
     start = 0.1 + 0.1 * torch.randn(n_clusters, n_features, generator=generator)
     memories = torch.nn.Parameter(start)
@@ -76,16 +39,16 @@ def _train_once(
         for rows in order.split(protocol.batch_size):
             batch = data[rows]
             hidden = torch.rand(batch.shape, generator=generator) < protocol.mask_prob
-            loss = _completion_loss(torch, batch, hidden, memories, protocol)
+            loss = _completion_loss(batch, hidden, memories, protocol)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             epoch_loss += loss.item()
         scheduler.step(epoch_loss)
-    return TorchRun(memories.detach().numpy(), epoch_loss)
+    return epoch_loss, memories.detach().numpy()
 
 
-def _completion_loss(torch: Any, batch: Any, hidden: Any, memories: Any, protocol: Protocol) -> Any:
+def _completion_loss(batch: Tensor, hidden: Tensor, memories: Tensor, protocol: Protocol) -> Tensor:
     """Complete the hidden entries by T steps of the dynamics and compare."""
     state = batch.masked_fill(hidden, 0.0)
     for _ in range(protocol.n_steps):

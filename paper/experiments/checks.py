@@ -7,6 +7,7 @@ and ARI stand beside the paper's for one method.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,43 +17,28 @@ from sklearn.cluster import AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from benchmarks.data import IntArray, Table, standardise
-from benchmarks.quality.scoring import living_clusters, silhouettes
+from benchmarks.framework import Unfinished
+from benchmarks.partitions import living_clusters, silhouettes
 from paper import sets
-from paper.experiments.base import Unfinished
-from paper.methods.spectral import embed
-from paper.published import ARI, NMI, SILHOUETTES
-from paper.runs import Run
+from paper.methods.classical import embed
+from paper.published import TABLES
+from paper.records import Case, Run
 from paper.settings import Settings
 
 _SMOOTHING = 0.75
 _RESTARTS = 20
 _WHITE = -1.0
 
-Partition = Callable[[Table, dict[str, Any]], IntArray]
-
 
 class Check(NamedTuple):
-    """A partition to make.
-
-    Attributes
-    ----------
-    set, method : str
-        The cell of the paper's tables that it is to explain.
-    what : str
-        What is done, for the page.
-    partition : callable
-        Does it, with the table and the parameters.
-    parameters : dict
-        What is chosen about it.
-    smoothed : bool
-        Whether images are smoothed before they are standardised.
-    """
+    """A partition to make, for the cell of the paper's tables that it is to explain."""
 
     set: str
     method: str
     what: str
-    partition: Partition
+    partition: Callable[[Table, dict[str, Any]], IntArray]
     parameters: dict[str, Any]
+    # Whether images are smoothed before they are standardised.
     smoothed: bool = False
 
 
@@ -78,45 +64,37 @@ def _spectral_of_scikit_learn(table: Table, parameters: dict[str, Any]) -> IntAr
 def _fewer_clusters(table: Table, parameters: dict[str, Any]) -> IntArray:
     """Of k-means with 2 to k clusters, give what is nearest to the paper's three numbers."""
     name, method = parameters["set"], parameters["method"]
-    paper = [column[name][method] or 0.0 for column in (SILHOUETTES, NMI, ARI)]
+    paper = [column[name][method] or 0.0 for column in TABLES.values()]
 
     def distance(labels: IntArray) -> float:
-        return float(np.linalg.norm(np.subtract(_scores(table, labels), paper)))
+        return float(np.linalg.norm(np.subtract(list(_scores(table, labels).values()), paper)))
 
     counts = range(2, table.n_clusters + 1)
     return min((_k_means(table, {"n_clusters": k}) for k in counts), key=distance)
 
 
+def _rbf(width: float) -> dict[str, Any]:
+    return {"affinity": "rbf", "width": width}
+
+
+_AVERAGE, _WARD = {"linkage": "average"}, {"linkage": "ward"}
+_NEIGHBOURS = {"affinity": "nearest_neighbors", "width": 10}
+_smoothed = partial(Check, "usps_test", smoothed=True)
 CHECKS = {
-    "usps-smoothed-kmeans": Check(
-        "usps_test", "kmeans", "k-means on smoothed pixels", _k_means, {}, smoothed=True
-    ),
-    "usps-smoothed-agglomerative": Check(
-        "usps_test",
+    "usps-smoothed-kmeans": _smoothed("kmeans", "k-means on smoothed pixels", _k_means, {}),
+    "usps-smoothed-agglomerative": _smoothed(
         "agglomerative",
         "average linkage, Manhattan, on smoothed pixels",
         _agglomerative,
-        {"linkage": "average", "metric": "manhattan"},
-        smoothed=True,
+        {**_AVERAGE, "metric": "manhattan"},
     ),
-    "usps-smoothed-spectral": Check(
-        "usps_test",
-        "spectral",
-        "Gaussian affinity, γ = 0.01, on smoothed pixels",
-        _spectral,
-        {"affinity": "rbf", "width": 0.01},
-        smoothed=True,
+    "usps-smoothed-spectral": _smoothed(
+        "spectral", "Gaussian affinity, γ = 0.01, on smoothed pixels", _spectral, _rbf(0.01)
     ),
     "mice-average": Check(
-        "mice_protein",
-        "agglomerative",
-        "average linkage",
-        _agglomerative,
-        {"linkage": "average"},
+        "mice_protein", "agglomerative", "average linkage", _agglomerative, _AVERAGE
     ),
-    "mice-ward": Check(
-        "mice_protein", "agglomerative", "Ward linkage", _agglomerative, {"linkage": "ward"}
-    ),
+    "mice-ward": Check("mice_protein", "agglomerative", "Ward linkage", _agglomerative, _WARD),
     "ecoli-spectral": Check(
         "ecoli",
         "spectral",
@@ -124,26 +102,10 @@ CHECKS = {
         _spectral_of_scikit_learn,
         {"affinity": "rbf", "gamma": 0.1},
     ),
-    "yale-spectral": Check(
-        "yale",
-        "spectral",
-        "10 neighbours",
-        _spectral,
-        {"affinity": "nearest_neighbors", "width": 10},
-    ),
-    "ctg-spectral": Check(
-        "ctg",
-        "spectral",
-        "Gaussian affinity, γ = 0.05",
-        _spectral,
-        {"affinity": "rbf", "width": 0.05},
-    ),
+    "yale-spectral": Check("yale", "spectral", "10 neighbours", _spectral, _NEIGHBOURS),
+    "ctg-spectral": Check("ctg", "spectral", "Gaussian affinity, γ = 0.05", _spectral, _rbf(0.05)),
     "segment-spectral": Check(
-        "segment",
-        "spectral",
-        "Gaussian affinity, γ = 0.1",
-        _spectral,
-        {"affinity": "rbf", "width": 0.1},
+        "segment", "spectral", "Gaussian affinity, γ = 0.1", _spectral, _rbf(0.1)
     ),
     **{
         f"yale-kmeans-{seed}": Check(
@@ -166,79 +128,55 @@ CHECKS = {
         for name in ("mice_protein", "ctg", "segment")
     },
     "fashion-ward": Check(
-        "fashion_mnist",
-        "agglomerative",
-        "Ward linkage, a sample",
-        _agglomerative,
-        {"linkage": "ward"},
+        "fashion_mnist", "agglomerative", "Ward linkage, a sample", _agglomerative, _WARD
     ),
     "fashion-average": Check(
-        "fashion_mnist",
-        "agglomerative",
-        "average linkage, a sample",
-        _agglomerative,
-        {"linkage": "average"},
+        "fashion_mnist", "agglomerative", "average linkage, a sample", _agglomerative, _AVERAGE
     ),
 }
 
 
-class Checks:
-    """A run is one check."""
-
-    name = "checks"
-    alone = False
-    methods = tuple(CHECKS)
-    protocols = ("check",)
-
-    def runs(self, settings: Settings) -> Iterator[Run]:
-        for name, check in CHECKS.items():
-            if settings.sets is None or check.set in settings.sets:
-                yield Run(self.name, check.set, name, "check")
-
-    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
-        check = CHECKS[run.method]
-        return {
-            "what": check.what,
-            "parameters": check.parameters,
-            "smoothing": _SMOOTHING if check.smoothed else None,
-            "rows": settings.sample_rows,
-        }
-
-    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
-        check = CHECKS[run.method]
-        table = sets.load(run.set, settings.data_dir, settings.sample_rows)
-        if check.smoothed:
-            table = _smoothed(run.set, settings.data_dir, settings.sample_rows)
-        labels = check.partition(table, check.parameters)
-        silhouette, nmi, ari = _scores(table, labels)
-        return {
-            "n_clusters": table.n_clusters,
-            "living": living_clusters(labels),
-            "silhouette": round(silhouette, 5),
-            "nmi": round(nmi, 5),
-            "ari": round(ari, 5),
-        }
-
-    def expected_seconds(self, run: Run, settings: Settings) -> float:
-        return 2.0 if settings.quick else 15.0
+def runs(settings: Settings) -> Iterator[Run]:
+    for name, check in CHECKS.items():
+        if settings.has(check.set):
+            yield Run("checks", check.set, name, "check")
 
 
-def _scores(table: Table, labels: IntArray) -> tuple[float, float, float]:
+def definition(run: Run, settings: Settings) -> dict[str, Any]:
+    check = CHECKS[run.method]
+    return {
+        "what": check.what,
+        "parameters": check.parameters,
+        "smoothing": _SMOOTHING if check.smoothed else None,
+        "rows": settings.sample_rows,
+    }
+
+
+def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+    check = CHECKS[case.key.method]
+    load = _load_smoothed if check.smoothed else sets.load
+    table = load(check.set, settings.data_dir, case.definition["rows"])
+    labels = check.partition(table, check.parameters)
+    return {
+        "n_clusters": table.n_clusters,
+        "living": living_clusters(labels),
+        **{name: round(score, 5) for name, score in _scores(table, labels).items()},
+    }
+
+
+def _scores(table: Table, labels: IntArray) -> dict[str, float]:
     score = silhouettes(np.ascontiguousarray(table.features), labels[None])[0]
-    return (
-        float(score),
-        float(normalized_mutual_info_score(table.classes, labels)),
-        float(adjusted_rand_score(table.classes, labels)),
-    )
+    return {
+        "silhouette": float(score),
+        "nmi": float(normalized_mutual_info_score(table.classes, labels)),
+        "ari": float(adjusted_rand_score(table.classes, labels)),
+    }
 
 
-def _smoothed(name: str, folder: Path, rows: int) -> Table:
+def _load_smoothed(name: str, folder: Path, rows: int) -> Table:
     """Give images as if they had been printed a little out of focus, standardised."""
     raw = sets.load_raw(name, folder, rows)
     images = raw.features.reshape(-1, *sets.IMAGES[name]).astype(np.float64)
     blurred = [gaussian_filter(image, _SMOOTHING, mode="constant", cval=_WHITE) for image in images]
     features = np.stack(blurred).reshape(len(images), -1)
     return raw._replace(features=standardise(features))
-
-
-CHECKS_EXPERIMENT = Checks()

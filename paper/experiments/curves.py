@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 
 from amclust._space import PRESETS
-from benchmarks.quality.methods import draw_seeds
-from benchmarks.quality.scoring import living_clusters, silhouettes
+from benchmarks.framework import Unfinished
+from benchmarks.partitions import draw_seeds, living_clusters, silhouettes
+from benchmarks.protocol import PROTOCOLS
 from paper import sets
-from paper.costs import FIT_SECONDS
-from paper.experiments.base import Unfinished
-from paper.methods.base import Config, product
+from paper.methods.base import product
 from paper.methods.clam import CLAM
-from paper.published import BEST_HYPERPARAMETERS
-from paper.runs import Run
+from paper.records import Case, Run
 from paper.settings import Settings
 
 STEPS = (2, 5, 10, 20)
@@ -29,58 +27,40 @@ _THREE = ("zoo", "yale", "ecoli")
 CURVES = {"beta": _SIX, "learning_rate": _SIX, "mask_prob": _THREE, "mask_value": _THREE}
 
 
-class Curves:
-    """A run is one hyperparameter on one set."""
-
-    name = "curves"
-    alone = False
-    methods = tuple(CURVES)
-    protocols = ("paper",)
-
-    def runs(self, settings: Settings) -> Iterator[Run]:
-        for parameter, names in CURVES.items():
-            for name in names:
-                if settings.sets is None or name in settings.sets:
-                    used = sets.set_in_place_of(name, settings.data_dir)
-                    yield Run(self.name, used, parameter, "paper")
-
-    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
-        best = BEST_HYPERPARAMETERS[sets.paper_set(run.set)]._asdict()
-        return {
-            "fixed": {**best, **CLAM.fixed(settings), "init": "auto"},
-            "steps": STEPS,
-            "values": PRESETS["paper"][0][run.method],
-            "restarts": settings.curve_restarts,
-        }
-
-    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
-        table = sets.load(run.set, settings.data_dir)
-        found = unfinished.state or {"silhouettes": [], "living": []}
-        configs = _configs(run)
-        seeds = draw_seeds(run.seed, settings.curve_restarts)
-        for config in configs[len(found["silhouettes"]) :]:
-            labels = np.stack([CLAM.fit(table, config, seed, settings) for seed in seeds])
-            scores = np.nan_to_num(silhouettes(table.features, labels), nan=-1.0)
-            best = int(scores.argmax())
-            found["silhouettes"].append(round(float(scores[best]), 5))
-            found["living"].append(living_clusters(labels[best]))
-            unfinished.keep(found)
-        return {
-            "n_clusters": table.n_clusters,
-            "steps": [config["n_steps"] for config in configs],
-            "values": [config[run.method] for config in configs],
-            **found,
-        }
-
-    def expected_seconds(self, run: Run, settings: Settings) -> float:
-        weight = sum(CLAM.weight(config) for config in _configs(run))
-        return weight * settings.curve_restarts * FIT_SECONDS["clam"].get(run.set, 3.0)
+def runs(settings: Settings) -> Iterator[Run]:
+    for parameter, names in CURVES.items():
+        for name in filter(settings.has, names):
+            used = sets.set_in_place_of(name, settings.data_dir)
+            yield Run("curves", used, parameter, "paper")
 
 
-def _configs(run: Run) -> list[Config]:
-    best = BEST_HYPERPARAMETERS[sets.paper_set(run.set)]._asdict()
-    varied = product(n_steps=STEPS, **{run.method: PRESETS["paper"][0][run.method]})
-    return [{**best, "init": "auto", **config} for config in varied]
+def definition(run: Run, settings: Settings) -> dict[str, Any]:
+    best = PROTOCOLS[sets.paper_set(run.set)]._asdict()
+    return {
+        "fixed": {**best, **CLAM.fixed(settings), "init": "auto"},
+        "steps": STEPS,
+        "values": PRESETS["paper"][0][run.method],
+        "restarts": settings.curve_restarts,
+    }
 
 
-CURVES_EXPERIMENT = Curves()
+def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+    run, asked = case.key, case.definition
+    table = sets.load(run.set, settings.data_dir)
+    found = unfinished.state or {"silhouettes": [], "living": []}
+    points = product(n_steps=asked["steps"], **{run.method: asked["values"]})
+    seeds = draw_seeds(run.seed, asked["restarts"])
+    for point in points[len(found["silhouettes"]) :]:
+        config = {**asked["fixed"], **point}
+        labels = np.stack([CLAM.fit(table, config, seed, settings) for seed in seeds])
+        scores = np.nan_to_num(silhouettes(table.features, labels), nan=-1.0)
+        best = int(scores.argmax())
+        found["silhouettes"].append(round(float(scores[best]), 5))
+        found["living"].append(living_clusters(labels[best]))
+        unfinished.keep(found)
+    return {
+        "n_clusters": table.n_clusters,
+        "steps": [point["n_steps"] for point in points],
+        "values": [point[run.method] for point in points],
+        **found,
+    }

@@ -6,8 +6,8 @@ stopping when its loss no longer falls; and as it comes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,18 +17,16 @@ from threadpoolctl import threadpool_info
 from amclust import ClAM
 from amclust._config import available_cores, n_threads
 from amclust.datasets import DATASETS
-from benchmarks.data import IntArray, Table
-from benchmarks.protocol import RESTARTS, Protocol, paper_parameters
-from benchmarks.quality.scoring import living_clusters, silhouettes
-from benchmarks.timing import Timed, timed
+from benchmarks.framework import Unfinished, load_average, timed
+from benchmarks.partitions import living_clusters, silhouettes
+from benchmarks.protocol import PROTOCOLS, RESTARTS, TYPICAL, paper_parameters
 from paper import sets
-from paper.experiments.base import Unfinished
-from paper.published import BEST_HYPERPARAMETERS
-from paper.runs import Run
+from paper.experiments.partitions import judged_rows
+from paper.records import Case, Run
 from paper.settings import Settings
 
 KMEANS = "kmeans"
-PUBLISHED, STOPPING, DEFAULT = "clam", "clam-stopping", "clam-default"
+VARIANTS = PUBLISHED, STOPPING, DEFAULT = "clam", "clam-stopping", "clam-default"
 TITLES = {
     KMEANS: "k-means",
     PUBLISHED: "ClAM as published, every epoch",
@@ -39,132 +37,85 @@ TITLES = {
 _KMEANS_RESTARTS = 1000
 # Large shapes: so many restarts are timed, and the seconds multiplied up to a thousand.
 _TIMED_RESTARTS = {"cifar10_features": 3, "japanese_vowels": 3}
-_LARGE = Protocol("auto", 10, 0.1, 256, 0.15)
+_LARGE = TYPICAL._replace(batch_size=256)
 _QUICK_ROWS = 5_000
 
 
-class Timings:
-    """A run is a set: k-means and ClAM's variants in turn, several times."""
-
-    name = "timings"
-    alone = True
-    methods = ("all",)
-    protocols = ("paper",)
-
-    def runs(self, settings: Settings) -> Iterator[Run]:
-        for name in sets.TIMED_SETS:
-            if settings.sets is None or name in settings.sets:
-                yield Run(self.name, name, "all", "paper")
-
-    def definition(self, run: Run, settings: Settings) -> dict[str, Any]:
-        k = DATASETS[run.set].n_classes
-        return {
-            "made": sets.is_made(run.set, settings.data_dir),
-            "rows": _rows(settings),
-            "repeats": _repeats(run.set, settings),
-            KMEANS: {"n_init": _KMEANS_RESTARTS, "timed": _timed_restarts(run.set, settings)},
-            **_variants(run.set, k, settings),
-        }
-
-    def perform(self, run: Run, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
-        table = _table(run.set, settings)
-        restarts = _timed_restarts(run.set, settings)
-        variants = _variants(run.set, table.n_clusters, settings)
-        machine = _machine()
-        found = unfinished.state or {name: [] for name in (KMEANS, *variants)}
-        # The first call of each pays for loading and for starting threads.
-        few = table.features[:1000]
-        KMeans(table.n_clusters, n_init=1, random_state=0).fit(few)
-        for parameters in variants.values():
-            ClAM(**{**parameters, "n_init": 2, "max_epochs": 1}, random_state=0).fit(few)
-        for seed in range(len(found[DEFAULT]), _repeats(run.set, settings)):
-            k_means = timed(_k_means(table, restarts, seed))
-            found[KMEANS].append(_row(table, k_means, _KMEANS_RESTARTS / restarts, settings))
-            for name, parameters in variants.items():
-                clam = timed(_clam(table, parameters, seed))
-                found[name].append(_row(table, clam, 1.0, settings))
-            unfinished.keep(found)
-        return {
-            "n_clusters": table.n_clusters,
-            "rows": len(table.features),
-            "features": table.features.shape[1],
-            **machine,
-            **found,
-        }
-
-    def expected_seconds(self, run: Run, settings: Settings) -> float:
-        once = {"zoo": 2, "ecoli": 3, "movement_libras": 6, "yale": 12}.get(run.set, 300)
-        return _repeats(run.set, settings) * (once if not settings.quick else once / 20)
+def runs(settings: Settings) -> Iterator[Run]:
+    names = filter(settings.has, sets.TIMED_SETS)
+    yield from (Run("timings", name, "all", "paper") for name in names)
 
 
-def _k_means(table: Table, restarts: int, seed: int) -> Any:
-    model = KMeans(table.n_clusters, n_init=restarts, random_state=seed)
-    return lambda: model.fit(table.features).labels_
-
-
-def _clam(table: Table, parameters: dict[str, Any], seed: int) -> Any:
-    return lambda: ClAM(**parameters, random_state=seed).fit(table.features).labels_
-
-
-def _row(
-    table: Table, done: Timed[IntArray], factor: float, settings: Settings
-) -> dict[str, float]:
-    rows = np.arange(len(table.features))
-    if len(rows) > settings.sample_rows:
-        rows = np.sort(np.random.default_rng(0).permutation(rows)[: settings.sample_rows])
-    score = silhouettes(np.ascontiguousarray(table.features[rows]), done.result[rows][None])[0]
+def definition(run: Run, settings: Settings) -> dict[str, Any]:
+    k, restarts = DATASETS[run.set].n_classes, min(RESTARTS, settings.published_restarts)
+    protocol = PROTOCOLS.get(run.set, _LARGE)
+    published = paper_parameters(k, protocol, restarts=restarts, epochs=settings.epochs)
+    timed_restarts = _TIMED_RESTARTS.get(run.set, _KMEANS_RESTARTS)
     return {
-        "seconds": round(done.seconds * factor, 4),
-        "silhouette": round(float(score), 5),
-        "living": living_clusters(done.result),
-    }
-
-
-def _variants(name: str, n_clusters: int, settings: Settings) -> dict[str, dict[str, Any]]:
-    """Give the parameters of ClAM's variants."""
-    protocol = BEST_HYPERPARAMETERS.get(name, _LARGE)
-    restarts = min(RESTARTS, settings.published_restarts)
-    published = paper_parameters(n_clusters, protocol, restarts=restarts, epochs=settings.epochs)
-    return {
+        "made": sets.is_made(run.set, settings.data_dir),
+        "rows": _QUICK_ROWS if settings.quick else None,
+        # Large sets take minutes.
+        "repeats": 1 if run.set in _TIMED_RESTARTS else settings.timing_repeats,
+        KMEANS: {
+            "n_init": _KMEANS_RESTARTS,
+            "timed": min(timed_restarts, 10) if settings.quick else timed_restarts,
+        },
         PUBLISHED: published,
         STOPPING: {**published, "early_stopping": True},
-        DEFAULT: {"n_clusters": n_clusters},
+        DEFAULT: {"n_clusters": k},
     }
 
 
-def _repeats(name: str, settings: Settings) -> int:
-    """Give how often a set is timed: large ones once, they take minutes."""
-    return 1 if name in _TIMED_RESTARTS else settings.timing_repeats
-
-
-def _timed_restarts(name: str, settings: Settings) -> int:
-    full = _TIMED_RESTARTS.get(name, _KMEANS_RESTARTS)
-    return min(full, 10) if settings.quick else full
-
-
-def _rows(settings: Settings) -> int | None:
-    return _QUICK_ROWS if settings.quick else None
-
-
-def _table(name: str, settings: Settings) -> Table:
-    if sets.is_made(name, settings.data_dir):
-        return sets.make_like(name, _rows(settings))
-    return sets.load(name, settings.data_dir, _rows(settings))
+def perform(case: Case, settings: Settings, unfinished: Unfinished) -> dict[str, Any]:
+    name, asked = case.key.set, case.definition
+    if asked["made"]:
+        table = sets.make_like(name, asked["rows"])
+    else:
+        table = sets.load(name, settings.data_dir, asked["rows"])
+    rows = judged_rows(len(table.features), settings.sample_rows)
+    judged = np.ascontiguousarray(table.features[rows])
+    restarts = asked[KMEANS]["timed"]
+    machine = _machine()
+    found = unfinished.state or {method: [] for method in TITLES}
+    # The first call of each pays for loading and for starting threads.
+    few = table.features[:1000]
+    KMeans(table.n_clusters, n_init=1, random_state=0).fit(few)
+    for variant in VARIANTS:
+        ClAM(**{**asked[variant], "n_init": 2, "max_epochs": 1}, random_state=0).fit(few)
+    for seed in range(len(found[DEFAULT]), asked["repeats"]):
+        models = {KMEANS: KMeans(table.n_clusters, n_init=restarts, random_state=seed)} | {
+            variant: ClAM(**asked[variant], random_state=seed) for variant in VARIANTS
+        }
+        for method, model in models.items():
+            done = timed(partial(model.fit_predict, table.features))
+            factor = asked[KMEANS]["n_init"] / restarts if method == KMEANS else 1.0
+            score = silhouettes(judged, done.result[rows][None])[0]
+            row = {
+                "seconds": round(done.seconds * factor, 4),
+                "silhouette": round(float(score), 5),
+                "living": living_clusters(done.result),
+            }
+            found[method].append(row)
+        unfinished.keep(found)
+    return {
+        "n_clusters": table.n_clusters,
+        "rows": len(table.features),
+        "features": table.features.shape[1],
+        **machine,
+        **found,
+    }
 
 
 def _machine() -> dict[str, Any]:
     """Say how busy the machine is, and in how many threads each of the two may run."""
     # k-means obeys OMP_NUM_THREADS; ClAM takes every core it may use.
     pools = (pool for pool in threadpool_info() if pool["user_api"] == "openmp")
+    load = load_average()
     return {
-        # Windows knows no load.
-        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        "load": None if load is None else round(load, 2),
         "cores": available_cores(),
         "threads": {
             KMEANS: max((pool["num_threads"] for pool in pools), default=1),
             PUBLISHED: n_threads(None),
         },
     }
-
-
-TIMINGS = Timings()

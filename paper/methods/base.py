@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,80 +18,61 @@ class FitError(RuntimeError):
     """A configuration has no partition: an eigensolver that fails, for example."""
 
 
-class Method(Protocol):
+class Method(ABC):
     """One way of clustering.
 
     Attributes
     ----------
     name, title : str
-        In files, and in tables.
+        In records, and in tables.
     seeded : bool
         Whether a fit depends on a seed.
+    sampled : bool
+        Whether it is given a sample of the rows of a large set.
     honest_fits, honest_seeds : int or None
         Fits and seeds of the honest protocol, where it cannot have as many as all others.
     """
 
     name: str
     title: str
-    seeded: bool
-    honest_fits: int | None
-    honest_seeds: int | None
-
-    def covers(self, name: str) -> bool:
-        """Whether the method can be run on a set at all."""
-
-    def rows(self, name: str, settings: Settings) -> int | None:
-        """How many rows of a set it is given; None: all."""
-
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        """Give what is tried under the paper's protocol, in this order."""
-
-    def single_configs(self, name: str, settings: Settings) -> list[Config]:
-        """Give the grid that the honest protocol draws single fits from."""
-
-    def fixed(self, settings: Settings) -> Config:
-        """Give the parameters that are the same in all configurations."""
-
-    def weight(self, config: Config) -> float:
-        """Say how many times as long as a plain fit one with this configuration takes."""
-
-    def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
-        """Cluster the rows; FitError where that fails."""
-
-
-class PlainMethod:
-    """What most methods have in common: any set, all of its rows, nothing fixed."""
-
     seeded = True
+    sampled = False
     honest_fits: int | None = None
     honest_seeds: int | None = None
 
     def covers(self, name: str) -> bool:
+        """Whether the method can be run on a set at all."""
         return True
 
-    def rows(self, name: str, settings: Settings) -> int | None:
-        return None
+    def rows(self, settings: Settings) -> int | None:
+        """How many rows of a set it is given at most; None: all."""
+        return settings.sample_rows if self.sampled else None
 
     def fixed(self, settings: Settings) -> Config:
+        """Give the parameters that are the same in all configurations."""
         return {}
 
-    def weight(self, config: Config) -> float:
-        return 1.0
+    @abstractmethod
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
+        """Give what the paper's protocol tries, or the grid of single fits of the honest one."""
 
+    @abstractmethod
+    def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
+        """Cluster the rows; FitError where that fails."""
 
-def draw_configs(method: Method, name: str, settings: Settings, seed: int) -> list[Config]:
-    """Draw as many configurations for single fits as every method gets.
+    def draw_configs(self, name: str, settings: Settings, seed: int) -> list[Config]:
+        """Draw as many configurations for single fits as every method gets.
 
-    A method without seeds is tried with every configuration once at most.
-    """
-    grid = method.single_configs(name, settings)
-    generator = np.random.default_rng(seed)
-    count = method.honest_fits or settings.honest_budget(name)[0]
-    if not method.seeded:
-        count = min(count, len(grid))
-    rounds = -(-count // len(grid))
-    order = np.concatenate([generator.permutation(len(grid)) for _ in range(rounds)])
-    return [grid[i] for i in order[:count]]
+        A method without seeds is tried with every configuration once at most.
+        """
+        grid = self.configs(name, settings, single=True)
+        generator = np.random.default_rng(seed)
+        count = self.honest_fits or settings.honest_budget(name)[0]
+        if not self.seeded:
+            count = min(count, len(grid))
+        rounds = -(-count // len(grid))
+        order = np.concatenate([generator.permutation(len(grid)) for _ in range(rounds)])
+        return [grid[i] for i in order[:count]]
 
 
 def product(**values: Sequence[Any]) -> list[Config]:

@@ -18,8 +18,8 @@ from sklearn.model_selection import ParameterSampler
 from amclust import ClAM
 from amclust._space import PAPER_STEP, PRESETS, parameters_of
 from benchmarks.data import IntArray, Table
-from paper.methods.base import Config, PlainMethod
-from paper.published import BEST_HYPERPARAMETERS
+from benchmarks.protocol import PROTOCOLS
+from paper.methods.base import Config, Method
 from paper.sets import paper_set
 from paper.settings import Settings
 
@@ -35,7 +35,7 @@ NORMAL = (0.1, 0.1)
 
 
 @dataclass(frozen=True)
-class ClAMMethod(PlainMethod):
+class ClAMMethod(Method):
     """One variant of the published method."""
 
     name: str
@@ -46,13 +46,10 @@ class ClAMMethod(PlainMethod):
         shared = {"step_size": PAPER_STEP, "n_init": 1, "early_stopping": False}
         return {**self.parameters, **shared, "max_epochs": settings.epochs}
 
-    def weight(self, config: Config) -> float:
-        """Small batches and many steps take longer; 10 steps with batches of 256 count as one."""
-        batches = {8: 1.4, 16: 1.2}.get(config["batch_size"], 1.0)
-        return batches * (0.4 + 0.06 * config["n_steps"])
-
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        best = BEST_HYPERPARAMETERS[paper_set(name)]._asdict()
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
+        if single:
+            return self._without_masks(_draw(_SINGLE_CONFIGS, inits=("auto",)))
+        best = PROTOCOLS[paper_set(name)]._asdict()
         drawn = _draw(settings.clam_runs[name], inits=("auto", "normal"))
         restarts = min(settings.published_restarts, max(1, len(drawn) // 10))
         published = [
@@ -61,27 +58,21 @@ class ClAMMethod(PlainMethod):
             for init in ("auto", "normal")
             for _ in range(restarts)
         ]
-        return [self._without_masks(config) for config in [*published, *drawn]]
-
-    def single_configs(self, name: str, settings: Settings) -> list[Config]:
-        return [self._without_masks(config) for config in _draw(_SINGLE_CONFIGS, inits=("auto",))]
+        return self._without_masks([*published, *drawn])
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
-        return self.model(table, config, seed, settings).fit(table.features).labels_
-
-    def model(self, table: Table, config: Config, seed: int, settings: Settings) -> ClAM:
-        """Give the estimator of one run."""
         config = {**config, **self.fixed(settings)}
         if config["init"] == "normal":
             shape = table.n_clusters, table.features.shape[1]
             config["init"] = np.random.default_rng(seed).normal(*NORMAL, shape)
         parameters = parameters_of(config, ClAM())
-        return ClAM(table.n_clusters, **parameters, n_jobs=1, random_state=seed)
+        model = ClAM(table.n_clusters, **parameters, n_jobs=1, random_state=seed)
+        return model.fit(table.features).labels_
 
-    def _without_masks(self, config: Config) -> Config:
+    def _without_masks(self, configs: list[Config]) -> list[Config]:
         if self.parameters["objective"] == "completion":
-            return config
-        return {name: value for name, value in config.items() if name not in _MASKING}
+            return configs
+        return [{key: one[key] for key in one if key not in _MASKING} for one in configs]
 
 
 @cache
@@ -93,21 +84,18 @@ def _draw(count: int, inits: tuple[str, ...]) -> list[Config]:
     return [{name: config[name] for name in (*_DRAWN, "init")} for config in sampler]
 
 
-class DefaultClAM(PlainMethod):
+class DefaultClAM(Method):
     """ClAM without a parameter but the number of clusters; no search, no protocol."""
 
     name = "clam-default"
     title = "ClAM's default"
 
     def fixed(self, settings: Settings) -> Config:
-        """Spell the defaults out, so that a changed one changes the definition."""
+        # Spelt out, so that a changed default changes the definition.
         defaults = ClAM().get_params()
         return {name: value for name, value in defaults.items() if name not in _IMMATERIAL}
 
-    def paper_configs(self, name: str, settings: Settings) -> list[Config]:
-        return [{}]
-
-    def single_configs(self, name: str, settings: Settings) -> list[Config]:
+    def configs(self, name: str, settings: Settings, *, single: bool = False) -> list[Config]:
         return [{}]
 
     def fit(self, table: Table, config: Config, seed: int, settings: Settings) -> IntArray:
@@ -120,4 +108,3 @@ CLAM_UNMASKED = ClAMMethod("clam-unmasked", "ClAM, no masking", {"objective": "r
 CLAM_WEIGHTED = ClAMMethod(
     "clam-weighted", "ClAM, weighted", {"objective": "completion", "weights": "learn"}
 )
-CLAM_DEFAULT = DefaultClAM()

@@ -1,1 +1,1 @@
-"""The tables of the page: one file each."""
+"""The tables of the page."""

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from scipy.stats import t as student
 
-from benchmarks.quality.grids import Grid, signed
+from benchmarks.framework import Grid, signed
 from paper import sets
-from paper.view import NOT_RUN, View
+from paper.records import NOT_RUN, View
 
 # What is asked: the variant that has it, and the one that has it not.
 QUESTIONS = {"masking": ("clam", "clam-unmasked"), "learned weights": ("clam-weighted", "clam")}
@@ -19,15 +19,7 @@ _LEVEL = 0.95
 
 
 class Effect(NamedTuple):
-    """A mean difference, and half of its confidence interval.
-
-    Attributes
-    ----------
-    mean, half_width : float
-        Of the differences; their interval is of 95 %, by Student's t.
-    pairs : int
-        How many differences there are.
-    """
+    """A mean difference of pairs, and half of its 95 % confidence interval by Student's t."""
 
     mean: float
     half_width: float
@@ -46,21 +38,20 @@ class Effect(NamedTuple):
 
 def effect_on(view: View, name: str, question: str, quantity: str) -> Effect | None:
     """Compare the two variants on one set, seed by seed, under the honest protocol."""
-    with_it, without = (
-        {
-            record.run.seed: record.results["living"][quantity]
-            for record in view.partitions(name, method, "honest")
-            if record.results["living"]
-        }
-        for method in QUESTIONS[question]
-    )
-    return effect([with_it[seed] - without[seed] for seed in with_it.keys() & without.keys()])
+    ours, theirs = (view.seeds(name, method, "honest") for method in QUESTIONS[question])
+    shared = ours.keys() & theirs.keys()
+    return effect([ours[seed][quantity] - theirs[seed][quantity] for seed in shared])
+
+
+def effects(view: View, question: str, quantity: str) -> list[Effect]:
+    """Compare the two variants on every set that has the runs."""
+    found = (effect_on(view, name, question, quantity) for name in view.table_sets)
+    return [one for one in found if one is not None]
 
 
 def effect_in_all(view: View, question: str, quantity: str) -> Effect | None:
     """Compare the two variants over the sets: their mean differences are the sample."""
-    found = [effect_on(view, name, question, quantity) for name in view.table_sets]
-    return effect([one.mean for one in found if one is not None])
+    return effect([one.mean for one in effects(view, question, quantity)])
 
 
 def effect(differences: list[float]) -> Effect | None:
@@ -74,8 +65,8 @@ def effect(differences: list[float]) -> Effect | None:
 
 def ablations(view: View) -> Grid:
     """A row a set, and one for all of them."""
-    columns = [f"{question}: {title}" for question in QUESTIONS for title in QUANTITIES.values()]
     pairs = [(question, quantity) for question in QUESTIONS for quantity in QUANTITIES]
+    columns = [f"{question}: {QUANTITIES[quantity]}" for question, quantity in pairs]
     rows = [
         [sets.title(name), *(_cell(effect_on(view, name, *pair)) for pair in pairs)]
         for name in view.table_sets
@@ -89,8 +80,8 @@ def verdict(view: View) -> str:
     sentences = []
     for question in QUESTIONS:
         for quantity, title in QUANTITIES.items():
-            found = [effect_on(view, name, question, quantity) for name in view.table_sets]
-            clear = [one for one in found if one is not None and one.is_clear]
+            found = effects(view, question, quantity)
+            clear = [one for one in found if one.is_clear]
             better = sum(one.mean > 0 for one in clear)
             whole = effect_in_all(view, question, quantity)
             if whole is None:
@@ -98,7 +89,7 @@ def verdict(view: View) -> str:
             sense = "clear" if whole.is_clear else "not clear"
             sentences.append(
                 f"- {question}, {title}: clearly better on {better}, clearly worse on "
-                f"{len(clear) - better} of {sum(one is not None for one in found)} sets; over the "
+                f"{len(clear) - better} of {len(found)} sets; over the "
                 f"sets {signed(whole.mean)} ± {whole.half_width:.3f}, which is {sense}."
             )
     return "\n".join(sentences)

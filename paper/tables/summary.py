@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from benchmarks.quality.grids import number, signed
+from benchmarks.framework import number, signed
 from paper import sets
+from paper.experiments.toys import ELONGATED, TOYS
 from paper.published import SILHOUETTES
+from paper.records import View, published
 from paper.tables.ablations import QUESTIONS, effect_in_all
-from paper.tables.efficiency import MADE, ratio
 from paper.tables.targets import CLOSE
-from paper.tables.toys import drawings
-from paper.toys import ELONGATED, TOYS
-from paper.view import View, published
+from paper.tables.timings import made, ratio
 
 _DEFAULT = (
     "ClAM's default, whose ten restarts optimise the silhouette itself (not the paper's loss),"
@@ -26,15 +25,8 @@ _PAPER_SAYS = {
 
 def summary(view: View) -> str:
     """Give the sentences as a list; those whose records are missing are left out."""
-    sentences = (
-        *_k_means(view),
-        *_paper_protocol(view),
-        *_honest_protocol(view),
-        *_ablations(view),
-        *_toys(view),
-        *_seconds(view),
-    )
-    return "\n".join(f"- {sentence}" for sentence in sentences)
+    parts = (_k_means, _paper_protocol, _honest_protocol, _ablations, _toys, _seconds)
+    return "\n".join(f"- {sentence}" for part in parts for sentence in part(view))
 
 
 def _k_means(view: View) -> Iterator[str]:
@@ -46,33 +38,33 @@ def _k_means(view: View) -> Iterator[str]:
     }
     close = sum(difference <= CLOSE for difference in differences.values())
     others = [sets.title(name) for name, value in differences.items() if value > CLOSE]
+    but = f" (not on {', '.join(others)})" if others else ""
     if differences:
         yield (
             f"**The data.** k-means has the paper's silhouette to within {CLOSE} on {close} of "
-            f"{len(differences)} sets{_except(others)}."
+            f"{len(differences)} sets{but}."
         )
 
 
 def _paper_protocol(view: View) -> Iterator[str]:
-    reached, with_dead, living, count = 0, 0, 0, 0
+    reached, with_empty, living, count = 0, 0, 0, 0
     for name in view.table_sets:
-        best, alive = (view.chosen(name, "clam", rule) for rule in ("best", "living"))
-        paper = published(SILHOUETTES, name, "clam")
-        if best is None or alive is None or paper is None:
-            continue
         record = view.one("partitions", name, "clam", "paper")
-        assert record is not None
-        k = record.results["n_clusters"]
+        paper = published(SILHOUETTES, name, "clam")
+        if record is None or paper is None or None in map(record.results.get, ("best", "living")):
+            continue
+        best, full, k = (record.results[part] for part in ("best", "living", "n_clusters"))
+        is_reached = best["silhouette"] >= paper - CLOSE
         count += 1
-        reached += best["silhouette"] >= paper - CLOSE
-        with_dead += best["silhouette"] >= paper - CLOSE and best["living"] < k
-        living += alive["living"] == k and alive["silhouette"] >= paper - CLOSE
+        reached += is_reached
+        with_empty += is_reached and best["living"] < k
+        living += full["living"] == k and full["silhouette"] >= paper - CLOSE
     if count:
         yield (
             f"**By the paper's rule**, the best silhouette over the grid whatever its clusters, "
             f"ClAM is within {CLOSE} of its published silhouette or above on {reached} of {count} "
-            f"sets. On {with_dead} of these the winner has dead clusters. The best partition that "
-            f"keeps all k clusters is as good on {living}."
+            f"sets. On {with_empty} of these the winner has empty clusters. The best partition "
+            f"that keeps all k clusters is as good on {living}."
         )
 
 
@@ -99,12 +91,8 @@ def _honest_protocol(view: View) -> Iterator[str]:
 
 
 def _mean(view: View, name: str, method: str, protocol: str) -> float | None:
-    found = [
-        record.results["living"]["silhouette"]
-        for record in view.partitions(name, method, protocol)
-        if record.results["living"]
-    ]
-    return fmean(found) if found else None
+    found = view.seeds(name, method, protocol).values()
+    return fmean(one["silhouette"] for one in found) if found else None
 
 
 def _ablations(view: View) -> Iterator[str]:
@@ -123,10 +111,8 @@ def _ablations(view: View) -> Iterator[str]:
 def _toys(view: View) -> Iterator[str]:
     parts = []
     for toy in (*ELONGATED, "noisy"):
-        found = [
-            [record.results["ari"] for record in drawings(view, toy, method)]
-            for method in ("clam-completion", "clam", "kmeans-silhouette")
-        ]
+        methods = ("clam-completion", "clam", "kmeans-silhouette")
+        found = [view.toys(toy, method, "ari") for method in methods]
         if all(found):
             means = " / ".join(number(fmean(one), 2) for one in found)
             parts.append(f"{TOYS[toy].title} {means}")
@@ -139,16 +125,12 @@ def _toys(view: View) -> Iterator[str]:
 
 def _seconds(view: View) -> Iterator[str]:
     ratios = [
-        f"{ratio(record):.2g} on {sets.title(name)}{MADE if record.definition['made'] else ''}"
+        f"{ratio(record):.2g} on {sets.title(name)}{made(record)}"
         for name in sets.TIMED_SETS
-        if (record := view.one("timings", name, "all", "paper")) is not None
+        if (record := view.timing(name)) is not None
     ]
     if ratios:
         yield (
             "**Time.** ClAM's default (10 restarts) takes, as a part of the time of k-means with "
             f"1000 (on made data 3, scaled up): {', '.join(ratios)}."
         )
-
-
-def _except(names: list[str]) -> str:
-    return f" (not on {', '.join(names)})" if names else ""

@@ -1,0 +1,281 @@
+"""How long fits take, beside k-means, faiss and a plain PyTorch loop, and how that grows."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from functools import partial
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics import silhouette_score
+
+from amclust import ClAM
+from benchmarks.data import (
+    FloatArray,
+    IntArray,
+    Table,
+    load_fashion_mnist,
+    load_table,
+    make_mixture,
+    standardise,
+)
+from benchmarks.framework import (
+    Entry,
+    Line,
+    Skipped,
+    Target,
+    Timed,
+    UnavailableError,
+    interleave,
+    optional_module,
+    seconds_of,
+    timed,
+)
+from benchmarks.protocol import EPOCHS, PROTOCOLS, RESTARTS, paper_clam
+
+# The paper's protocol: k-means' restarts, and the ratio of times to stay below.
+KMEANS_RESTARTS = 1000
+PAPER_TARGETS = {"zoo": 0.10, "ecoli": 0.10, "movement_libras": 0.15, "yale": 0.20}
+
+_SAMPLE_SIZE = 10_000
+_WARM_UP_ROWS = 2_000
+_FAISS_ITERATIONS = 25
+
+_SCALING_EPOCHS = 20
+_BASE = {"n": 65_536, "d": 64, "k": 16, "T": 5}
+SWEEPS: dict[str, list[dict[str, int]]] = {
+    # Above 16,384 rows an epoch is a part of the data, and the exponent would only be smaller.
+    "n": [_BASE | {"n": n} for n in (2_048, 4_096, 8_192, 16_384)],
+    "d": [_BASE | {"n": 32_768, "d": d} for d in (64, 128, 256, 512, 1024)],
+    "k": [_BASE | {"k": k} for k in (16, 32, 64, 128, 256)],
+    "T": [_BASE | {"T": T} for T in (4, 8, 16, 32, 64)],
+}
+# The default as it comes, and the paper's with everything fixed that could follow the size.
+OBJECTIVES: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "completion": {"mask_prob": 0.125, "batch_size": 256},
+}
+
+# --- the paper's protocol -------------------------------------------------------------------------
+
+
+def paper(options: Namespace) -> Iterator[Entry]:
+    """Compare with k-means of the paper's 1000 restarts, on four data sets."""
+    for name, limit in PAPER_TARGETS.items():
+        yield _beside_k_means(load_table(name, options.data_dir), limit, 1 if options.quick else 5)
+
+
+def _beside_k_means(table: Table, limit: float, repeats: int) -> Line:
+    features, k, protocol = standardise(table.features), table.n_clusters, PROTOCOLS[table.name]
+    # The first call of each pays for loading and for starting threads.
+    paper_clam(k, protocol, restarts=2, epochs=1).fit(features)
+    KMeans(k, n_init=2, random_state=0).fit(features)
+    calls = {
+        "ours": lambda seed: paper_clam(k, protocol, random_state=seed).fit(features),
+        "peer": lambda seed: KMeans(k, n_init=KMEANS_RESTARTS, random_state=seed).fit(features),
+    }
+    rounds = interleave(calls, range(repeats))
+    n_samples, n_features = features.shape
+    return Line.of_pairs(
+        f"{table.name} {n_samples}x{n_features}, 10 restarts x 200 epochs",
+        "s",
+        seconds_of(rounds["ours"]),
+        seconds_of(rounds["peer"]),
+        peer_name=f"KMeans(n_init={KMEANS_RESTARTS})",
+        target=Target("ratio", "<=", limit),
+        note=f"median of {repeats} interleaved pairs; n_iter_ {rounds['ours'][-1].result.n_iter_}",
+    )
+
+
+def native_beside_torch(options: Namespace) -> Iterator[Entry]:
+    """Time fits of the native core beside a training loop as a researcher writes it, on zoo."""
+    yield _beside_loop(options, "native", "", 500, each_side=3)
+
+
+def stacked_beside_torch(options: Namespace) -> Iterator[Entry]:
+    """Time fits of ``backend="torch"``, all restarts as one stack of tensors, beside that loop."""
+    each_side = 1 if options.quick else 3
+    yield _beside_loop(options, "torch", ', backend="torch"', 20, each_side)
+
+
+def _beside_loop(
+    options: Namespace, backend: str, more: str, speed_up: float, each_side: int
+) -> Line:
+    """Time our fits before and after the one long run of the loop."""
+    torch = optional_module("torch", "torch")
+    train = optional_module("benchmarks.speed.torch_loop", "torch").train
+    table = load_table("zoo", options.data_dir)
+    features, k, protocol = standardise(table.features), table.n_clusters, PROTOCOLS["zoo"]
+    restarts, epochs = (1, 20) if options.quick else (RESTARTS, EPOCHS)
+    scale = RESTARTS * EPOCHS / (restarts * epochs)
+
+    def fit(n_epochs: int = EPOCHS) -> float:
+        model = paper_clam(k, protocol, epochs=n_epochs).set_params(backend=backend)
+        return timed(lambda: model.fit(features)).seconds
+
+    # Batches of eight leave a second thread nothing to do but wait, on a busy machine for long.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    fit(1)
+    train(features, k, protocol, restarts=1, epochs=1)
+    ours = [fit() for _ in range(each_side)]
+    loop = timed(lambda: train(features, k, protocol, restarts, epochs)).seconds
+    ours += [fit() for _ in range(each_side)]
+    torch.set_num_threads(threads)
+    extrapolated = f", extrapolated x{scale:g}" if scale != 1.0 else ", run in full"
+    return Line(
+        f"zoo, 10 restarts x 200 epochs{more}",
+        median(ours),
+        loop * scale,
+        "natural PyTorch loop",
+        value=loop * scale / median(ours),
+        target=Target("speed-up", ">=", speed_up, "x"),
+        unit="s",
+        note=f"loop: {restarts} restart(s) x {epochs} epochs in {loop:.1f} s"
+        f"{extrapolated}, one torch thread" + (" for both" if backend == "torch" else ""),
+        samples={"ours": ours, "peer": [loop]},
+    )
+
+
+# --- many rows ------------------------------------------------------------------------------------
+
+Partition = tuple[IntArray, int]  # labels of all points, and how many iterations they took
+
+
+class Scored(NamedTuple):
+    """All rounds of one method on one data set."""
+
+    seconds: list[float]
+    silhouettes: list[float]
+    n_clusters: list[int]
+    iterations: list[int]
+    converged: bool
+
+
+def large(options: Namespace) -> Iterator[Entry]:
+    """Compare fits to convergence on Fashion-MNIST and on made data of one million rows."""
+    rows = 100_000 if options.quick else 1_000_000
+    load_images = partial(load_fashion_mnist, options.fashion_mnist_dir)
+    sets: tuple[tuple[str, int, Callable[[], FloatArray]], ...] = (
+        ("Fashion-MNIST 60000x784, k=10", 10, load_images),
+        (f"made {rows}x14, k=9", 9, lambda: standardise(make_mixture(rows, 14, 9))),
+    )
+    for name, k, load in sets:
+        try:
+            features = load()
+        except UnavailableError as error:
+            yield Skipped(name, str(error))
+            continue
+        yield from _beside_peers(name, k, features, 1 if options.quick else 3)
+
+
+def _beside_peers(name: str, k: int, features: FloatArray, repeats: int) -> Iterator[Entry]:
+    """Time all methods in turn, then score every partition on one and the same sample."""
+    methods = {"ClAM": partial(_fit, ClAM), "KMeans(n_init=1)": partial(_fit, KMeans)}
+    try:
+        optional_module("faiss", "faiss-cpu")
+        methods[f"faiss, {_FAISS_ITERATIONS} iterations"] = _faiss
+    except UnavailableError as error:
+        yield Skipped(f"{name}, faiss", str(error))
+    for cluster in methods.values():
+        cluster(features[:_WARM_UP_ROWS], k, 0)
+    calls = {title: partial(cluster, features, k) for title, cluster in methods.items()}
+    rounds = interleave(calls, range(repeats))
+    sample = np.random.default_rng(0).choice(len(features), _SAMPLE_SIZE, replace=False)
+    scored = {title: _scored(features[sample], sample, found) for title, found in rounds.items()}
+    ours = scored.pop("ClAM")
+    converged = "all converged" if ours.converged else "OURS DID NOT CONVERGE: does not count"
+    for title, peer in scored.items():
+        yield Line.of_pairs(
+            f"{name}, one fit with labels",
+            "s",
+            ours.seconds,
+            peer.seconds,
+            peer_name=title,
+            target=Target("ratio", "<=", 1.0),
+            valid=ours.converged,
+            note=f"{repeats} interleaved seeds; {converged}; iterations ours "
+            f"{ours.iterations}, peer {peer.iterations}; faiss: train and search over all points",
+        )
+        yield Line.of_means(
+            f"{name}, silhouette",
+            ours.silhouettes,
+            peer.silhouettes,
+            peer_name=title,
+            target=Target("difference", ">=", 0.0),
+            valid=min(ours.n_clusters) == k,
+            note=f"mean over {repeats} seeds on one sample of {_SAMPLE_SIZE}; clusters "
+            f"ours {ours.n_clusters}, peer {peer.n_clusters} (fewer than k do not count)",
+        )
+
+
+def _scored(features: FloatArray, sample: IntArray, rounds: list[Timed[Partition]]) -> Scored:
+    labels, iterations = zip(*(entry.result for entry in rounds), strict=True)
+    return Scored(
+        seconds_of(rounds),
+        [_silhouette(features, partition[sample]) for partition in labels],
+        [int(np.unique(partition).size) for partition in labels],
+        list(iterations),
+        all(entry.converged for entry in rounds),
+    )
+
+
+def _silhouette(features: FloatArray, labels: IntArray) -> float:
+    return float(silhouette_score(features, labels)) if np.unique(labels).size > 1 else -1.0
+
+
+def _fit(kind: type, features: FloatArray, n_clusters: int, seed: int) -> Partition:
+    model = kind(n_clusters, n_init=1, random_state=seed).fit(features)
+    return model.labels_, int(model.n_iter_)
+
+
+def _faiss(features: FloatArray, n_clusters: int, seed: int) -> Partition:
+    """Train on all points (faiss would take 256 a centroid), then label all of them."""
+    faiss = optional_module("faiss", "faiss-cpu")
+    n_samples, n_features = features.shape
+    sizes = {"niter": _FAISS_ITERATIONS, "max_points_per_centroid": n_samples}
+    kmeans = faiss.Kmeans(n_features, n_clusters, **sizes, seed=seed)
+    kmeans.train(features)
+    _, labels = kmeans.index.search(features, 1)
+    return labels.ravel(), _FAISS_ITERATIONS
+
+
+# --- scaling --------------------------------------------------------------------------------------
+
+
+def scaling(options: Namespace) -> Iterator[Entry]:
+    """Fit how the cost grows with n, d, k and T: the slope of time against size, log-log."""
+    repeats, shrink = (1, 16) if options.quick else (3, 1)
+    for objective in OBJECTIVES:
+        for axis, sizes in SWEEPS.items():
+            smaller = [size | {"n": size["n"] // shrink} for size in sizes]
+            yield _exponent(objective, axis, smaller, repeats)
+
+
+def _exponent(objective: str, axis: str, sizes: list[dict[str, int]], repeats: int) -> Line:
+    """Fit a line to the logarithms of the shortest times; sweeps are repeated as a whole."""
+    sweeps = [[_fit_seconds(objective, **size) for size in sizes] for _ in range(repeats)]
+    seconds = np.min(sweeps, axis=0)
+    values = [size[axis] for size in sizes]
+    slope = float(np.polyfit(np.log(values), np.log(seconds), deg=1)[0])
+    return Line(
+        f'exponent of fit time in {axis}, objective="{objective}"',
+        slope,
+        1.0,
+        "linear",
+        value=slope,
+        target=Target("exponent", "<=", 1.05),
+        note=f"{axis} = {values}: {', '.join(f'{value:.3g}' for value in seconds)} s, "
+        f"{_SCALING_EPOCHS} epochs, shortest of {repeats}",
+        samples={axis: values, "seconds": seconds.tolist()},
+    )
+
+
+def _fit_seconds(objective: str, n: int, d: int, k: int, T: int) -> float:
+    features = make_mixture(n, d, k)
+    length = {"max_epochs": _SCALING_EPOCHS, "early_stopping": False, "n_init": 1, "n_steps": T}
+    model = ClAM(k, objective=objective, **length, **OBJECTIVES[objective], random_state=0)
+    return timed(lambda: model.fit(features)).seconds
