@@ -43,8 +43,7 @@ def fit_clam(
     """Cluster by a ClAM of another recipe, with the default number of restarts, in one thread."""
     kind = type("ClAM", (ClAM,), {"recipe": recipe or Recipe()})
     model = kind(n_clusters, **{"n_init": RESTARTS} | more, n_jobs=1, random_state=seed)
-    labels: IntArray = model.fit_predict(features)
-    return labels
+    return model.fit_predict(features)
 
 
 def fit_half_from(centres: Centres) -> Callable[[FloatArray, int, int], IntArray]:
@@ -61,8 +60,7 @@ def fit_half_from(centres: Centres) -> Callable[[FloatArray, int, int], IntArray
                 *(fit_clam(features, n_clusters, seed, init=start) for start in starts),
             ]
         )
-        chosen: IntArray = labelings[choose(labelings, silhouettes(features, labelings))]
-        return chosen
+        return labelings[choose(labelings, silhouettes(features, labelings))]
 
     return fit
 
