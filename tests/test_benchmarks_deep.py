@@ -67,14 +67,7 @@ def make_rows(blobs):
 def trained(X):
     generator = torch.Generator().manual_seed(0)
     pair = Autoencoder(*mlp(9, 3, (32, 16), generator=generator))
-    pretrain(
-        *pair,
-        torch.from_numpy(blobs.features),
-        epochs=40,
-        batch_size=50,
-        learning_rate=5e-3,
-        generator=generator,
-    )
+    pretrain(*pair, X, epochs=40, batch_size=50, learning_rate=5e-3, generator=generator)
     return pair
 
 
@@ -166,10 +159,8 @@ def test_scores():
     # Greedy matching would give cluster 0 to class 0 and lose the rest.
     assert accuracy(np.repeat([0, 1], 5), np.array([0, 0, 0, 1, 1, 0, 0, 0, 0, 0])) == 0.7
     assert accuracy(np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3])) == 0.5
-    latent, labels = (
-        torch.randn(60, 3, generator=torch.Generator().manual_seed(0)),
-        np.arange(60) % 3,
-    )
+    latent = torch.randn(60, 3, generator=torch.Generator().manual_seed(0))
+    labels = np.arange(60) % 3
     assert silhouette(latent, labels) == pytest.approx(silhouette_score(latent, labels), abs=1e-5)
 
 
@@ -280,17 +271,6 @@ def test_only_missing_cases_are_run(tmp_path, capsys, monkeypatch, short):
     monkeypatch.setattr(cases, "QUICK", replace(SHORT, updates=3))
     assert run(tmp_path, "--methods", "dcec") == 0
     assert "1 cases, 0 of them" in capsys.readouterr().out
-
-
-def test_what_was_finished_is_kept_after_an_interrupt(tmp_path, monkeypatch, capsys, short):
-    def interrupted(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setitem(METHODS, "dec", replace(METHODS["dec"], fit=interrupted))
-    assert run(tmp_path, "--methods", "kmeans", "dec") == 130
-    assert "interrupted" in capsys.readouterr().out
-    (record,) = Store(tmp_path / "deep.jsonl", Key).all()
-    assert record.key == Key("digits", "mlp", "kmeans", 0)
 
 
 def test_missing_data_are_named(tmp_path, capsys):
