@@ -76,8 +76,7 @@ def standardise(features: FloatArray) -> FloatArray:
 
     Constant features become 0. The dtype is kept.
     """
-    scaled: FloatArray = StandardScaler().fit_transform(features)
-    return np.ascontiguousarray(scaled)
+    return np.ascontiguousarray(StandardScaler().fit_transform(features))
 
 
 def make_mixture(n_samples: int, n_features: int, n_clusters: int, seed: int = 0) -> FloatArray:

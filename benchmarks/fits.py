@@ -13,6 +13,7 @@ import argparse
 import subprocess
 import sys
 import time
+import timeit
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -182,10 +183,11 @@ def record(path: str) -> None:
     np.savez_compressed(path, **found)
 
 
-def compare(old_path: str, new_path: str) -> int:
+def compare(old: str, new: str) -> int:
     """Print the cases that differ, and by how much; return how many they are."""
-    with np.load(old_path) as old, np.load(new_path) as new:
-        facts = {name: (old.get(name), new.get(name)) for name in {*old.files, *new.files}}
+    with np.load(old) as first, np.load(new) as second:
+        names = {*first.files, *second.files}
+        facts = {name: (first.get(name), second.get(name)) for name in names}
     differences: dict[str, list[str]] = {}
     for fact, values in sorted(facts.items()):
         name, _, part = fact.partition(": ")
@@ -241,54 +243,40 @@ def timed_cases() -> dict[str, Callable[[], object]]:
 def measure(repeats: int) -> None:
     """Print the least seconds of every timed case."""
     for name, call in timed_cases().items():
-        best = np.inf
-        for _ in range(repeats):
-            start = time.perf_counter()
-            call()
-            best = min(best, time.perf_counter() - start)
-        print(f"{best:.6f} {name}")
+        print(f"{min(timeit.repeat(call, number=1, repeat=repeats)):.6f} {name}")
 
 
-def time_versions(pythons: list[str], rounds: int) -> None:
+def time_versions(old: str, new: str, rounds: int) -> None:
     """Time two versions in turns, and print their ratios."""
     best: list[dict[str, float]] = [{}, {}]
     for _ in range(rounds):
-        for found, python in zip(best, pythons, strict=True):
+        for found, python in zip(best, (old, new), strict=True):
+            interpreter, here = Path(python).absolute(), str(Path(__file__).absolute())
+            command = [str(interpreter), "-W", "ignore", here, "measure"]
             # The checkout of an interpreter is where its environment stands.
-            folder = Path(python).absolute().parents[2]
-            command = [str(Path(python).absolute()), "-W", "ignore", str(Path(__file__).absolute())]
-            lines = subprocess.run(
-                [*command, "measure"], cwd=folder, check=True, capture_output=True, text=True
-            ).stdout
-            for line in lines.splitlines():
+            folder = interpreter.parents[2]
+            for line in subprocess.check_output(command, cwd=folder, text=True).splitlines():
                 seconds, _, name = line.partition(" ")
                 found[name] = min(found.get(name, np.inf), float(seconds))
-    for name, old in best[0].items():
-        new = best[1][name]
-        print(f"{new / old:5.2f}  {old:8.4f} s -> {new:8.4f} s  {name}")
+    for name, before in best[0].items():
+        after = best[1][name]
+        print(f"{after / before:5.2f}  {before:8.4f} s -> {after:8.4f} s  {name}")
 
 
 def main() -> int:
     """Record, compare or time."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fits", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("record").add_argument("file")
+    work = {"record": record, "compare": compare, "time": time_versions, "measure": measure}
+    commands.add_parser("record").add_argument("path")
     for name in ("compare", "time"):
         command = commands.add_parser(name)
         command.add_argument("old")
         command.add_argument("new")
     command.add_argument("--rounds", type=int, default=5)
     commands.add_parser("measure").add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
-    if arguments.command == "record":
-        record(arguments.file)
-    elif arguments.command == "measure":
-        measure(arguments.repeats)
-    elif arguments.command == "time":
-        time_versions([arguments.old, arguments.new], arguments.rounds)
-    else:
-        return 1 if compare(arguments.old, arguments.new) else 0
-    return 0
+    arguments = vars(parser.parse_args())
+    return 1 if work[arguments.pop("command")](**arguments) else 0
 
 
 if __name__ == "__main__":

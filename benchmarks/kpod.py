@@ -33,24 +33,14 @@ def k_pod(
     stop: Stop = "assignments",
     random_state: int = 0,
 ) -> KPod:
-    """Cluster rows with missing entries by k-POD [1]_.
+    """Cluster rows with missing entries by k-POD (Chi, Chi, Baraniuk, Am. Stat. 70(1), 2016).
 
-    Missing entries start at the feature's observed mean. Then k-means on the filled data and
-    refilling the missing values from the assigned centroids take turns. k-means continues from the
-    centroids it has, the first time from k-means++. Of ``n_init`` restarts the one with the lowest
-    sum of squares over the observed entries is kept.
+    Missing entries start at the feature's observed mean. Then k-means on the filled data, from the
+    centroids it has (at first k-means++), and refilling the missing values from the assigned
+    centroids take turns, until no assignment changes, as in the authors' program, which leaves some
+    of the initial mean in the missing values; or with ``stop="loss"`` until the loss has settled.
+    Of ``n_init`` restarts the one with the lowest sum of squares over the observed entries is kept.
 
-    A restart stops as soon as no assignment changes, as in the authors' program, which leaves some
-    of the initial mean in the missing values; or with ``stop="loss"`` when the loss has settled.
-
-    References
-    ----------
-    .. [1] Chi, J. T., Chi, E. C. and Baraniuk, R. G. (2016). "k-POD: A Method for k-Means
-       Clustering of Missing Data". The American Statistician 70(1), 91-99.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> X = np.array([[0.0, 0.0], [0.2, np.nan], [5.0, 5.0], [np.nan, 5.2]])
     >>> result = k_pod(X, 2)
     >>> bool(result.labels[0] == result.labels[1] != result.labels[2] == result.labels[3])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,24 +15,17 @@ ROOT = Path(os.environ.get("AMCLUST_MLBENCH") or "/")
 _FOLDER = Path("usr/lib/R/site-library/mlbench/data")
 
 
-class _Columns(NamedTuple):
-    """What the columns of a table are; the others are features."""
-
-    classes: str
-    dropped: tuple[str, ...] = ()
-
-
-# Dropped are the number of the patient, and the speaker of a vowel.
+# The column of the classes, then what is no feature: the speaker of a vowel, a patient's number.
 TABLES = {
-    "Glass": _Columns("Type"),
-    "Vehicle": _Columns("Class"),
-    "Vowel": _Columns("Class", ("V1",)),
-    "Sonar": _Columns("Class"),
-    "Ionosphere": _Columns("Class"),
-    "Satellite": _Columns("classes"),
-    "PimaIndiansDiabetes": _Columns("diabetes"),
-    "BreastCancer": _Columns("Class", ("Id",)),
-    "LetterRecognition": _Columns("lettr"),
+    "Glass": ("Type",),
+    "Vehicle": ("Class",),
+    "Vowel": ("Class", "V1"),
+    "Sonar": ("Class",),
+    "Ionosphere": ("Class",),
+    "Satellite": ("classes",),
+    "PimaIndiansDiabetes": ("diabetes",),
+    "BreastCancer": ("Class", "Id"),
+    "LetterRecognition": ("lettr",),
 }
 
 
@@ -51,9 +43,8 @@ def load_mlbench(name: str, root: Path = ROOT) -> tuple[FloatArray, IntArray]:
         )
         raise UnavailableError(message)
     rdata = optional_module("rdata", "rdata")
-    columns = TABLES[name]
     frame = rdata.read_rda(path, default_encoding="ascii")[name].dropna()
-    _, classes = np.unique(frame[columns.classes].astype(str), return_inverse=True)
-    features = frame.drop(columns=[columns.classes, *columns.dropped])
+    _, classes = np.unique(frame[TABLES[name][0]].astype(str), return_inverse=True)
+    features = frame.drop(columns=[*TABLES[name]])
     numbers = np.column_stack([features[column].astype(float) for column in features])
     return numbers[:, np.ptp(numbers, axis=0) > 0], classes

@@ -34,11 +34,6 @@ class Set(NamedTuple):
     n_clusters: int
 
 
-def given(name: str, rows: FloatArray, n_clusters: int) -> Set:
-    """Make a set of rows that are there."""
-    return Set(name, lambda: rows, n_clusters)
-
-
 def separated_clusters(k: int, d: int, family: str, separation: float, seed: int) -> FloatArray:
     """Draw clusters of unequal size (up to 1 : 5) and spread (up to 1 : 3).
 
@@ -101,39 +96,37 @@ def single_clouds() -> Iterator[Set]:
     rng = np.random.default_rng(0)
     for n in (100, 500, 2000):
         for d in (2, 8, 32):
-            yield given(f"normal, n={n}, d={d}", rng.normal(size=(n, d)), 1)
-            yield given(f"uniform, n={n}, d={d}", rng.uniform(size=(n, d)), 1)
-            yield given(f"heavy, n={n}, d={d}", rng.standard_t(5, (n, d)), 1)
-            turned = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
-            yield given(f"correlated, n={n}, d={d}", turned, 1)
+            clouds = {"normal": rng.normal(size=(n, d)), "uniform": rng.uniform(size=(n, d))}
+            clouds["heavy"] = rng.standard_t(5, (n, d))
+            clouds["correlated"] = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
+            for family, rows in clouds.items():
+                yield Set(f"{family}, n={n}, d={d}", rows.copy, 1)
 
 
 def real_sets(folder: Path) -> Iterator[Set]:
     """Tables with classes, standardised."""
-    yield given("iris", standardise(load_iris().data), 3)
-    yield given("wine", standardise(load_wine().data), 3)
-    yield given("breast cancer", standardise(load_breast_cancer().data), 2)
+    bundled = (("iris", load_iris, 3), ("wine", load_wine, 3))
+    for name, load, n_clusters in (*bundled, ("breast cancer", load_breast_cancer, 2)):
+        yield Set(name, partial(standardise, load().data), n_clusters)
     pixels = load_digits().data
     for name, rows in (("digits", pixels), ("standardised digits", standardise(pixels))):
         components = PCA(8, random_state=0).fit_transform(rows)
-        yield given(f"{name}, 8 components", components, 10)
-        yield given(f"{name}, 8 components, standardised", standardise(components), 10)
+        yield Set(f"{name}, 8 components", components.copy, 10)
+        yield Set(f"{name}, 8 components, standardised", partial(standardise, components), 10)
     for name in TABLES:
         try:
             table = load_table(name, folder)
         except UnavailableError as error:
             say(f"{name} SKIPPED: {error}")
             continue
-        yield given(name, standardise(table.features), table.n_clusters)
+        yield Set(name, partial(standardise, table.features), table.n_clusters)
 
 
 @cache
 def sets_of(group: str, folder: Path) -> dict[str, Set]:
     """Give the sets of a group by their names."""
-    found = {"made": made_sets, "single": single_clouds, "real": partial(real_sets, folder)}[
-        group
-    ]()
-    return {one.name: one for one in found}
+    makers = {"made": made_sets, "single": single_clouds, "real": partial(real_sets, folder)}
+    return {one.name: one for one in makers[group]()}
 
 
 CANDIDATES = range(2, 21)

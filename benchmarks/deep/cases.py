@@ -57,8 +57,7 @@ def deep_clam(
 
 def defaults() -> dict[str, Any]:
     """Give the parameters of the estimator, since results change with them."""
-    parameters: dict[str, Any] = DeepClAM().get_params()
-    return parameters
+    return DeepClAM().get_params()
 
 
 @dataclass(frozen=True)

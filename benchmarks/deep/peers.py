@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from typing import Any
 
 import torch
 from sklearn.cluster import KMeans
@@ -73,36 +74,16 @@ def autoencoder_graph(
     return Fitted(found.targets.argmax(dim=1).numpy(), autoencoder, found.memories)
 
 
-def dec(
-    autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int, settings: Settings
-) -> Fitted:
-    """Start from the centres of k-means, as published."""
-    centers = k_means_centers(autoencoder.latent(X), n_clusters, seed)
-    return fit_embedded(autoencoder, X, centers, seed, settings, make_optimizer=_sgd)
+def _embedded(make_centers: Callable[..., Tensor], **options: Any) -> Callable[..., Fitted]:
+    """Make a method of the first centres, from autoencoder, rows, k and seed, and a loss."""
 
+    def fit(
+        autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int, settings: Settings
+    ) -> Fitted:
+        centers = make_centers(autoencoder, X, n_clusters, seed)
+        return fit_embedded(autoencoder, X, centers, seed, settings, **options)
 
-def dec_random(
-    autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int, settings: Settings
-) -> Fitted:
-    """Start from latent rows that are drawn at random."""
-    generator = torch.Generator().manual_seed(seed)
-    rows = torch.randperm(len(X), generator=generator)[:n_clusters]
-    centers = autoencoder.latent(X[rows])
-    return fit_embedded(autoencoder, X, centers, seed, settings, make_optimizer=_sgd)
-
-
-def idec(
-    autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int, settings: Settings
-) -> Fitted:
-    """Start from the centres of k-means, train all layers and the centres at once."""
-    centers = k_means_centers(autoencoder.latent(X), n_clusters, seed)
-    return fit_embedded(
-        autoencoder, X, centers, seed, settings, make_optimizer=_adam, gamma=GAMMA, reconstruct=True
-    )
-
-
-# The same loss with the same weight; what differs is the autoencoder it is defined with.
-dcec = idec
+    return fit
 
 
 # --- what they are made of ------------------------------------------------------------------------
@@ -112,9 +93,16 @@ def _k_means(latent: Tensor, n_clusters: int, seed: int) -> KMeans:
     return KMeans(n_clusters, n_init=K_MEANS_RESTARTS, random_state=seed).fit(latent.numpy())
 
 
-def k_means_centers(latent: Tensor, n_clusters: int, seed: int) -> Tensor:
+def k_means_centers(autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int) -> Tensor:
     """Give the centres of k-means, the best of 20 restarts."""
+    latent = autoencoder.latent(X)
     return torch.from_numpy(_k_means(latent, n_clusters, seed).cluster_centers_).to(latent.dtype)
+
+
+def random_centers(autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int) -> Tensor:
+    """Give latent rows that are drawn at random."""
+    generator = torch.Generator().manual_seed(seed)
+    return autoencoder.latent(X[torch.randperm(len(X), generator=generator)[:n_clusters]])
 
 
 def similarities(latent: Tensor, centers: Tensor) -> Tensor:
@@ -185,3 +173,10 @@ def _batches(n_rows: int, batch_size: int, generator: torch.Generator) -> Iterat
     """Go through the rows again and again, each time in another order."""
     while True:
         yield from torch.randperm(n_rows, generator=generator).split(batch_size)
+
+
+dec = _embedded(k_means_centers, make_optimizer=_sgd)
+dec_random = _embedded(random_centers, make_optimizer=_sgd)
+idec = _embedded(k_means_centers, make_optimizer=_adam, gamma=GAMMA, reconstruct=True)
+# The same loss with the same weight; what differs is the autoencoder it is defined with.
+dcec = idec

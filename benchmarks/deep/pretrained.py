@@ -111,8 +111,7 @@ def _read(path: Path, pair: Autoencoder) -> PretrainingState | None:
     content = torch.load(path, weights_only=True)
     for module, weights in zip(pair, content["weights"], strict=True):
         module.load_state_dict(weights)
-    state: PretrainingState = content["state"]
-    return state
+    return content["state"]
 
 
 def _write(path: Path, pair: Autoencoder, state: PretrainingState) -> None:

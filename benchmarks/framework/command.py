@@ -58,7 +58,7 @@ class Benchmark(Generic[K]):
     jobs: bool = True
     quick: bool = False
     alone: Callable[[Case[K]], bool] = lambda case: False
-    tell: Callable[[Record[K]], str] | None = None
+    tell: Sequence[str] = ()
     same: Callable[[Record[K], Record[K]], bool] | None = None
     environment: Callable[[argparse.Namespace], dict[str, Any]] = lambda _: describe_environment()
 

@@ -118,7 +118,7 @@ def complete(
     alone: Callable[[Case[K]], bool] = lambda case: False,
     environment: dict[str, Any] | None = None,
     fresh: bool = False,
-    tell: Callable[[Record[K]], str] | None = None,
+    tell: Sequence[str] = (),
 ) -> list[Failure[K]]:
     """Perform the cases that the store misses, keep each when it is done, and say so.
 
@@ -127,8 +127,8 @@ def complete(
     ``__main__``, or a partial of one. Cases of which `alone` holds, because they are timed, come
     last and have the machine, and all threads, for themselves. The store is whole whenever the
     process ends. `environment` describes code and machine (default: the present ones), with `fresh`
-    also what the store has is performed, and `tell` gives what a line of the log says of a record,
-    beside its name and seconds. What could not be done is returned.
+    also what the store has is performed, and `tell` names results that a line of the log shows.
+    What could not be done is returned.
     """
     todo = list(cases) if fresh else store.missing(cases)
     say(f"{len(cases)} cases, {len(cases) - len(todo)} of them in {store.path.name}")
@@ -145,7 +145,8 @@ def complete(
                     end = f"FAILED: {outcome.reason}"
                 else:
                     store.put(outcome)
-                    found = f"{tell(outcome)}  " if tell else ""
+                    told = (name for name in tell if name in outcome.results)
+                    found = "".join(f"{name} {outcome.number(name):.4g}  " for name in told)
                     end = f"{found}{outcome.seconds:.1f} s"
                 say(f"{done:>5}/{len(todo)}  {outcome.case}  {end}")
     finally:

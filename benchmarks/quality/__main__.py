@@ -16,7 +16,6 @@ from benchmarks.framework import (
     Case,
     Grid,
     Line,
-    Record,
     Store,
     Target,
     UnavailableError,
@@ -285,17 +284,6 @@ def _is_available(name: str, data_dir: Path) -> bool:
     return True
 
 
-def tell(record: Record[Key]) -> str:
-    if record.key.method == COST:
-        return ""
-    found = record.results
-    return (
-        f"silhouette {record.number('silhouette'):.4f}  ARI {found['ari']:.4f}  "
-        f"NMI {found['nmi']:.4f}  clusters {found['living']}/{found['n_clusters']}  "
-        f"largest {found['largest']:.2f}"
-    )
-
-
 def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
     records = [record for record in store.all() if record.key in keys]
     summary = Summary(records, (*SETS, *FRESH), tuple(METHODS))
@@ -327,7 +315,7 @@ main = Benchmark(
     choices={"sets": (*GROUPS, *SETS, *FRESH), "methods": tuple(METHODS)},
     seeds=10,
     alone=lambda case: case.key.method == COST,
-    tell=tell,
+    tell=("silhouette", "ari", "nmi", "living", "n_clusters", "largest"),
     same=lambda ours, before: ours.results["labels"] == before.results["labels"],
 ).main
 

@@ -103,8 +103,8 @@ def _paper_clam(table: Table) -> Parameters:
     return paper_parameters(table.n_clusters, PROTOCOLS.get(name, TYPICAL))
 
 
-def _k_means(table: Table) -> Parameters:
-    return {"n_clusters": table.n_clusters, "n_init": 1}
+def _with_k(table: Table, **more: Any) -> Parameters:
+    return {"n_clusters": table.n_clusters, **more}
 
 
 def _gaussian_mixture(table: Table) -> Parameters:
@@ -121,15 +121,13 @@ def _gaussian_mixture(table: Table) -> Parameters:
 def _spectral_embedding(table: Table, seed: int) -> FloatArray:
     """Embed as scikit-learn's SpectralClustering does, once for all runs of its k-means step."""
     graph = kneighbors_graph(table.features, N_NEIGHBORS, include_self=True)
-    embedding: FloatArray = spectral_embedding(
+    return spectral_embedding(
         0.5 * (graph + graph.T), n_components=table.n_clusters, random_state=seed, drop_first=False
     )
-    return embedding
 
 
 def _distances(table: Table, _: int) -> FloatArray:
-    distances: FloatArray = euclidean_distances(table.features.astype(np.float32))
-    return distances
+    return euclidean_distances(table.features.astype(np.float32))
 
 
 def _k_medoids(**parameters: Any) -> Any:
@@ -140,37 +138,19 @@ def _single_threaded_clam(**parameters: Any) -> ClAM:
     return ClAM(**parameters, n_jobs=1)
 
 
+_single = partial(_with_k, n_init=1)
+_ward = partial(_with_k, linkage="ward")
+_medoids = partial(_with_k, metric="precomputed", method="fastermsc", init="random")
+_neighbors = {"n_neighbors": N_NEIGHBORS}
 METHODS = {
     "clam": Method("ClAM", _single_threaded_clam, _default_clam, restarts=1),
     "clam-paper": Method("ClAM, paper", _single_threaded_clam, _paper_clam, restarts=1),
-    "kmeans": Method("k-means", KMeans, _k_means),
-    "minibatch": Method("mini-batch k-means", MiniBatchKMeans, _k_means),
+    "kmeans": Method("k-means", KMeans, _single),
+    "minibatch": Method("mini-batch k-means", MiniBatchKMeans, _single),
     "mixture": Method("Gaussian mixture", GaussianMixture, _gaussian_mixture),
-    "spectral": Method(
-        "spectral",
-        KMeans,
-        _k_means,
-        prepare=_spectral_embedding,
-        preparation={"n_neighbors": N_NEIGHBORS},
-    ),
-    "ward": Method(
-        "Ward",
-        AgglomerativeClustering,
-        lambda table: {"n_clusters": table.n_clusters, "linkage": "ward"},
-        restarts=1,
-        seeded=False,
-    ),
-    "kmedoids": Method(
-        "k-medoids",
-        _k_medoids,
-        lambda table: {
-            "n_clusters": table.n_clusters,
-            "metric": "precomputed",
-            "method": "fastermsc",
-            "init": "random",
-        },
-        prepare=_distances,
-    ),
+    "spectral": Method("spectral", KMeans, _single, _spectral_embedding, _neighbors),
+    "ward": Method("Ward", AgglomerativeClustering, _ward, restarts=1, seeded=False),
+    "kmedoids": Method("k-medoids", _k_medoids, _medoids, _distances),
 }
 
 

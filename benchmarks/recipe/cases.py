@@ -37,27 +37,13 @@ _TREE_ROWS = 1024
 _RUNS, _POOL = 10, 40
 
 
-def make_clam(recipe: Recipe, n_clusters: int, seed: int, **parameters: Any) -> ClAM:
-    """Return a ClAM of another recipe, with the default number of restarts, in one thread."""
-    kind = type("ClAM", (ClAM,), {"recipe": recipe})
-    model: ClAM = kind(
-        n_clusters, **{"n_init": RESTARTS, **parameters}, n_jobs=1, random_state=seed
-    )
-    return model
-
-
 def fit_clam(
-    features: FloatArray,
-    n_clusters: int,
-    seed: int,
-    *,
-    recipe: Recipe | None = None,
-    **parameters: Any,
+    features: FloatArray, n_clusters: int, seed: int, recipe: Recipe | None = None, **more: Any
 ) -> IntArray:
-    """Cluster by ClAM."""
-    model = make_clam(recipe or Recipe(), n_clusters, seed, **parameters)
-    labels: IntArray = model.fit(features).labels_
-    return labels
+    """Cluster by a ClAM of another recipe, with the default number of restarts, in one thread."""
+    kind = type("ClAM", (ClAM,), {"recipe": recipe or Recipe()})
+    model = kind(n_clusters, **{"n_init": RESTARTS} | more, n_jobs=1, random_state=seed)
+    return model.fit_predict(features)
 
 
 def fit_half_from(centres: Centres) -> Callable[[FloatArray, int, int], IntArray]:
@@ -74,8 +60,7 @@ def fit_half_from(centres: Centres) -> Callable[[FloatArray, int, int], IntArray
                 *(fit_clam(features, n_clusters, seed, init=start) for start in starts),
             ]
         )
-        chosen: IntArray = labelings[choose(labelings, silhouettes(features, labelings))]
-        return chosen
+        return labelings[choose(labelings, silhouettes(features, labelings))]
 
     return fit
 

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from functools import partial
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -27,7 +27,6 @@ from benchmarks.framework import (
     Line,
     Skipped,
     Target,
-    Timed,
     UnavailableError,
     interleave,
     optional_module,
@@ -145,16 +144,6 @@ def _beside_loop(
 Partition = tuple[IntArray, int]  # labels of all points, and how many iterations they took
 
 
-class Scored(NamedTuple):
-    """All rounds of one method on one data set."""
-
-    seconds: list[float]
-    silhouettes: list[float]
-    n_clusters: list[int]
-    iterations: list[int]
-    converged: bool
-
-
 def large(options: Namespace) -> Iterator[Entry]:
     """Compare fits to convergence on Fashion-MNIST and on made data of one million rows."""
     rows = 100_000 if options.quick else 1_000_000
@@ -185,45 +174,41 @@ def _beside_peers(name: str, k: int, features: FloatArray, repeats: int) -> Iter
     calls = {title: partial(cluster, features, k) for title, cluster in methods.items()}
     rounds = interleave(calls, range(repeats))
     sample = np.random.default_rng(0).choice(len(features), _SAMPLE_SIZE, replace=False)
-    scored = {title: _scored(features[sample], sample, found) for title, found in rounds.items()}
-    ours = scored.pop("ClAM")
-    converged = "all converged" if ours.converged else "OURS DID NOT CONVERGE: does not count"
-    for title, peer in scored.items():
+    labels = {title: [one.result[0] for one in found] for title, found in rounds.items()}
+    iterations = {title: [one.result[1] for one in found] for title, found in rounds.items()}
+    sizes = {title: [np.unique(one).size for one in found] for title, found in labels.items()}
+    scores = {
+        title: [_silhouette(features[sample], one[sample]) for one in found]
+        for title, found in labels.items()
+    }
+    converged = all(one.converged for one in rounds["ClAM"])
+    ending = "all converged" if converged else "OURS DID NOT CONVERGE: does not count"
+    for title in [*methods][1:]:
         yield Line.of_pairs(
             f"{name}, one fit with labels",
             "s",
-            ours.seconds,
-            peer.seconds,
+            seconds_of(rounds["ClAM"]),
+            seconds_of(rounds[title]),
             peer_name=title,
             target=Target("ratio", "<=", 1.0),
-            valid=ours.converged,
-            note=f"{repeats} interleaved seeds; {converged}; iterations ours "
-            f"{ours.iterations}, peer {peer.iterations}; faiss: train and search over all points",
+            valid=converged,
+            note=f"{repeats} interleaved seeds; {ending}; iterations ours {iterations['ClAM']}, "
+            f"peer {iterations[title]}; faiss: train and search over all points",
         )
         yield Line.of_means(
             f"{name}, silhouette",
-            ours.silhouettes,
-            peer.silhouettes,
+            scores["ClAM"],
+            scores[title],
             peer_name=title,
             target=Target("difference", ">=", 0.0),
-            valid=min(ours.n_clusters) == k,
+            valid=min(sizes["ClAM"]) == k,
             note=f"mean over {repeats} seeds on one sample of {_SAMPLE_SIZE}; clusters "
-            f"ours {ours.n_clusters}, peer {peer.n_clusters} (fewer than k do not count)",
+            f"ours {sizes['ClAM']}, peer {sizes[title]} (fewer than k do not count)",
         )
 
 
-def _scored(features: FloatArray, sample: IntArray, rounds: list[Timed[Partition]]) -> Scored:
-    labels, iterations = zip(*(entry.result for entry in rounds), strict=True)
-    return Scored(
-        seconds_of(rounds),
-        [_silhouette(features, partition[sample]) for partition in labels],
-        [int(np.unique(partition).size) for partition in labels],
-        list(iterations),
-        all(entry.converged for entry in rounds),
-    )
-
-
 def _silhouette(features: FloatArray, labels: IntArray) -> float:
+    """Silhouette, and -1 where everything fell into one cluster."""
     return float(silhouette_score(features, labels)) if np.unique(labels).size > 1 else -1.0
 
 
