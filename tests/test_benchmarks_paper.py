@@ -1,6 +1,5 @@
 """The paper's evaluation: runs that are kept, and a page without inventions."""
 
-import hashlib
 import json
 import os
 import re
@@ -263,21 +262,20 @@ def test_fingerprints_are_of_values_classes_and_order(done, tmp_path):
     assert sets.fingerprint("two-stripes", done.data_dir) is None
 
 
-def test_the_cache_is_looked_at_where_no_folder_was_named(data_dir, tmp_path, monkeypatch):
-    guess = tmp_path / "guess"
+def test_the_cache_is_looked_at_where_no_folder_was_named(tmp_path, monkeypatch):
+    guess, cache = tmp_path / "guess", tmp_path / "amclust" / "ecoli"
     monkeypatch.setattr(sets, "DATA", guess)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
     monkeypatch.delenv("AMCLUST_DATA", raising=False)
-    assert not sets.is_at_hand("zoo", guess)
-    cache = tmp_path / "amclust"
-    cache.mkdir()
-    file = shutil.copy(data_dir / "zoo.csv.gz", cache)
-    digest = hashlib.sha256((cache / "zoo.csv.gz").read_bytes()).hexdigest()
-    (cache / "zoo.csv.gz.sha256").write_text(f"{digest}  {file}\n")
+    assert not sets.is_at_hand("ecoli", guess)
+    cache.mkdir(parents=True)
+    classes = np.repeat(np.arange(8), [143, 77, 52, 35, 20, 5, 2, 2])
+    rows = [f"name {i} 0 0 0 0 0 {i / 2} class{c}\n" for i, c in enumerate(classes)]
+    (cache / "ecoli.data").write_text("".join(rows))
     monkeypatch.setenv("AMCLUST_DATA", str(guess))
-    assert not sets.is_at_hand("zoo", guess)  # now it is no guess
+    assert not sets.is_at_hand("ecoli", guess)  # now it is no guess
     monkeypatch.delenv("AMCLUST_DATA")
-    assert sets.is_at_hand("zoo", guess)
+    assert sets.is_at_hand("ecoli", guess)
 
 
 def test_only_what_is_not_at_hand_and_has_no_stand_in_is_downloaded(
