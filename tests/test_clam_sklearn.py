@@ -121,18 +121,18 @@ def test_completing_keeps_frames_and_the_types_of_their_columns(library):
         assert F.equals(before)
 
 
-def test_completing_fills_the_nulls_of_polars():
-    F = pl.DataFrame({"a": [0.0, 0.1, 5.0, 5.1, None], "b": [0.0, 0.2, 5.0, 5.2, 5.1]})
+@pytest.mark.parametrize(
+    "F",
+    [
+        pl.DataFrame({"a": [0.0, 0.1, 5.0, 5.1, None], "b": [0.0, 0.2, 5.0, 5.2, 5.1]}),
+        pd.DataFrame({"a": pd.array([1, 1, 5, 5, None], "Int64"), "b": [0.0, 0.2, 5, 5.2, 5]}),
+    ],
+    ids=["polars", "pandas"],
+)
+def test_completing_fills_nulls(F):
     out = ClAM(2, n_init=2, random_state=0, objective="silhouette").fit(F).complete(F)
-    assert out["a"].null_count() == 0
     assert 4 < out["a"][4] < 6
-
-
-def test_completing_nullable_columns_of_pandas():
-    F = pd.DataFrame({"a": pd.array([1, 1, 9, 9, None], dtype="Int64"), "b": [0.0, 0.2, 5, 5.2, 5]})
-    out = ClAM(2, n_init=2, random_state=0, objective="silhouette").fit(F).complete(F)
-    assert out["a"].isna().sum() == 0
-    assert 8 < out["a"].iloc[4] < 10
+    assert np.isfinite(out["a"].to_numpy().astype(float)).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

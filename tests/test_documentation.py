@@ -13,8 +13,8 @@ from amclust.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-# Whose code runs elsewhere: in tests/torch_layer/test_guide.py and tests/test_search.py.
-ELSEWHERE = {"torch.md", "guide/search.md"}
+# Whose code runs elsewhere: in tests/torch_layer/test_guide.py.
+ELSEWHERE = {"torch.md"}
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*")
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the guide is not part of this checkout")

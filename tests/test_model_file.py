@@ -2,7 +2,9 @@
 
 import copy
 import dataclasses
+import functools
 import hashlib
+import io
 import json
 import os
 from pathlib import Path
@@ -75,16 +77,14 @@ MODELS = {
 QUESTIONS = ("predict", "transform", "predict_proba", "energy", "entropy", "recall", "complete")
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    made = {}
+@functools.cache
+def fitted(name):
+    return MODELS[name]()
 
-    def get(name):
-        if name not in made:
-            made[name] = MODELS[name]()
-        return made[name]
 
-    return get
+def reloaded(model, folder):
+    model.save(folder / "model.amc")
+    return amclust.load(folder / "model.amc")
 
 
 def rows_for(model):
@@ -119,12 +119,14 @@ def assert_same(a, b):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_loaded_model_is_the_same_to_the_bit(fitted, tmp_path, name):
+def test_a_loaded_model_is_the_same_to_the_bit(tmp_path, name):
     model = fitted(name)
-    model.save(tmp_path / "model.amc")
-    loaded = amclust.load(tmp_path / "model.amc")
+    loaded = reloaded(model, tmp_path)
     assert type(loaded) is ClAM
     assert_same(learned(model), learned(loaded))
+    for parameter, value in model.get_params().items():
+        np.testing.assert_array_equal(getattr(loaded, parameter), value, err_msg=parameter)
+    assert isinstance(loaded.n_clusters, type(model.n_clusters) | int)
     rows = rows_for(model)
     for question in QUESTIONS:
         there, here = getattr(model, question)(rows), getattr(loaded, question)(rows)
@@ -134,28 +136,14 @@ def test_a_loaded_model_is_the_same_to_the_bit(fitted, tmp_path, name):
 @pytest.mark.parametrize(
     "name", ["plain", "float32", "cosine", "mahalanobis", "robust", "completion", "named", "auto"]
 )
-def test_learning_goes_on_as_if_it_had_never_been_saved(fitted, tmp_path, name):
+def test_learning_goes_on_as_if_it_had_never_been_saved(tmp_path, name):
     model = copy.deepcopy(fitted(name))
-    model.save(tmp_path / "model.amc")
-    loaded = amclust.load(tmp_path / "model.amc")
+    loaded = reloaded(model, tmp_path)
     chunk = rows_for(model)
     model.partial_fit(chunk)
     loaded.partial_fit(chunk)
     assert not np.array_equal(model.network_.memories, fitted(name).network_.memories)
     assert_same(learned(model), learned(loaded))
-
-
-@pytest.mark.parametrize(
-    "name", ["plain", "range", "list", "arrays", "recorded", "scalars of numpy"]
-)
-def test_parameters_are_kept(fitted, tmp_path, name):
-    model = fitted(name)
-    model.save(tmp_path / "model.amc")
-    loaded = amclust.load(tmp_path / "model.amc")
-    for parameter, value in model.get_params().items():
-        found = getattr(loaded, parameter)
-        np.testing.assert_array_equal(found, value, err_msg=parameter)
-    assert isinstance(loaded.n_clusters, type(model.n_clusters) | int)
 
 
 def test_generators_and_devices_are_handled(tmp_path):
@@ -165,15 +153,14 @@ def test_generators_and_devices_are_handled(tmp_path):
 
     model = quick(random_state=np.random.RandomState(0), max_epochs=2).fit(X)
     model.set_params(device=Device(), n_clusters=(3, 4))
-    model.save(tmp_path / "model.amc")
-    loaded = amclust.load(tmp_path / "model.amc")
+    loaded = reloaded(model, tmp_path)
     assert loaded.random_state is None
     assert loaded.device == "cpu"
     assert loaded.n_clusters == [3, 4]
 
 
 @pytest.mark.parametrize("name", ["plain", "mahalanobis", "named"])
-def test_every_field_has_its_place(fitted, tmp_path, name):
+def test_every_field_has_its_place(tmp_path, name):
     model = fitted(name)
     model.save(tmp_path / "model.amc")
     header, arrays, _ = opened((tmp_path / "model.amc").read_bytes())
@@ -190,7 +177,7 @@ def test_every_field_has_its_place(fitted, tmp_path, name):
     check("optimizer", model.optimizer_state_, header["optimizer"])
 
 
-def test_extra_and_header_come_back(fitted, tmp_path):
+def test_extra_and_header_come_back(tmp_path):
     extra = {"columns": {"use": ["a", "ü"]}, "n": [1, 2.5, None, True]}
     save_model(fitted("plain"), tmp_path / "model.amc", extra=extra)
     found = load_model(tmp_path / "model.amc")
@@ -199,7 +186,7 @@ def test_extra_and_header_come_back(fitted, tmp_path):
     assert found.header["parameters"]["n_init"] == 2
 
 
-def test_the_same_model_gives_the_same_bytes(fitted, tmp_path):
+def test_the_same_model_gives_the_same_bytes(tmp_path):
     model = fitted("named")
     for name in ("a", "b"):
         model.save(tmp_path / name)
@@ -208,7 +195,7 @@ def test_the_same_model_gives_the_same_bytes(fitted, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "c").read_bytes()
 
 
-def test_the_file_is_safetensors_with_a_header_of_json(fitted, tmp_path):
+def test_the_file_is_safetensors_with_a_header_of_json(tmp_path):
     model = fitted("plain")
     model.save(tmp_path / "model.amc")
     arrays = safetensors.numpy.load_file(tmp_path / "model.amc")
@@ -255,7 +242,7 @@ def test_a_model_that_is_not_fitted_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_that_could_not_be_loaded_again_is_refused(fitted, tmp_path):
+def test_a_model_that_could_not_be_loaded_again_is_refused(tmp_path):
     model = copy.deepcopy(fitted("plain"))
     with pytest.raises(ValueError, match="could not be loaded again.*n_init"):
         model.set_params(n_init=0).save(tmp_path / "model.amc")
@@ -277,13 +264,12 @@ def test_files_of_old_versions_are_read(path):
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "mahalanobis"])
 def test_the_scaling_of_the_fit_comes_back(metric, tmp_path):
     model = quick(metric=metric, scale="robust").fit(X).set_params(scale=None)
-    model.save(tmp_path / "model.amc")
-    loaded = amclust.load(tmp_path / "model.amc")
+    loaded = reloaded(model, tmp_path)
     expected = "robust" if metric == "euclidean" else None
     assert model.network_.geometry.scaling == loaded.network_.geometry.scaling == expected
 
 
-def test_an_existing_file_is_replaced_only_when_that_is_meant(fitted, tmp_path):
+def test_an_existing_file_is_replaced_only_when_that_is_meant(tmp_path):
     path = tmp_path / "model.amc"
     path.write_text("mine")
     with pytest.raises(FileExistsError):
@@ -298,7 +284,7 @@ def test_an_existing_file_is_replaced_only_when_that_is_meant(fitted, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def content(fitted, tmp_path_factory):
+def content(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.amc"
     fitted("named").save(path)
     return path.read_bytes()
@@ -336,19 +322,22 @@ def test_anything_appended_is_noticed(content, scratch, more):
     refused(scratch, content + more, "damaged")
 
 
+def archive(save, *content):
+    file = io.BytesIO()
+    save(file, *content)
+    return file.getvalue()
+
+
 @pytest.mark.parametrize(
-    "other", [b"", b"a,b\n1,2\n", b"PK\x03\x04", b"\x93NUMPY\x01\x00", os.urandom(500)]
+    "other",
+    [
+        *(b"", b"a,b\n1,2\n", b"PK\x03\x04", b"\x93NUMPY\x01\x00", os.urandom(500)),
+        archive(np.savez, np.arange(3)),
+        safetensors.numpy.save({"network.memories": np.zeros((3, 4), np.float32)}),
+    ],
 )
 def test_other_files_are_no_models(scratch, other):
     refused(scratch, other, "not a model file")
-
-
-def test_other_archives_are_no_models(scratch):
-    other = scratch.with_suffix(".npz")
-    np.savez(other, header=np.arange(3))
-    refused(scratch, other.read_bytes(), "not a model file")
-    safetensors.numpy.save_file({"network.memories": np.zeros((3, 4), np.float32)}, other)
-    refused(scratch, other.read_bytes(), "not a model file")
 
 
 def test_a_checkpoint_is_no_model(tmp_path):
@@ -421,32 +410,29 @@ def test_a_rebuilt_file_loads(content, scratch):
         load_model(scratch)
 
 
-def test_a_newer_format_is_named(content, scratch):
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda header: header.update(format_version=2), "format 2"),
+        (lambda header: header["parameters"].update(dream=1), "dream"),
+    ],
+)
+def test_what_is_newer_is_named(content, scratch, change, reason):
     def newer(header):
-        header["format_version"] = 2
+        change(header)
         header["versions"]["amclust"] = "9.1"
 
-    message = refused(scratch, rebuilt(content, newer), "newer amclust")
-    assert "9.1" in message
+    message = refused(scratch, rebuilt(content, newer), r"newer amclust \(9\.1\)")
+    assert reason in message
     assert "pip install --upgrade amclust" in message
-
-
-def test_a_newer_parameter_is_named(content, scratch):
-    message = refused(scratch, rebuilt(content, lambda h: h["parameters"].update(dream=1)), "newer")
-    assert "dream" in message
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"shape": [10**9, 10**3]},
-        {"shape": [3, 10**12]},
-        {"shape": [-3, -4]},
-        {"shape": [2**70]},
         {"shape": [2**32, 2**32, 0]},
-        {"shape": [10**12, 0], "data_offsets": [0, 0]},
         {"shape": 12},
-        {"dtype": "V0"},
         {"dtype": "O"},
         {"dtype": "C64", "shape": [3, 2]},
         {"dtype": "BF16", "shape": [6, 4]},
@@ -455,7 +441,6 @@ def test_a_newer_parameter_is_named(content, scratch):
         {"data_offsets": [0, 10**13]},
         {"data_offsets": [0, 2**70]},
         {"data_offsets": [-48, 0]},
-        {"data_offsets": [48, 0]},
         {"data_offsets": [0, 48]},
         {"data_offsets": []},
         {"data_offsets": "no"},
@@ -553,41 +538,33 @@ def test_hostile_headers_are_refused(content, scratch, change):
     refused(scratch, rebuilt(content, change), "damaged")
 
 
-@pytest.mark.parametrize("rest", ["[" * 100_000, "1" * 5000, "", "null"])
-def test_headers_that_are_no_dictionary_are_refused(content, scratch, rest):
-    text = json.dumps({"sha256": "0" * 64})[:-1] + ', "kind": ' + rest
-
-    def change(outer):
-        outer["__metadata__"]["amclust"] = text
-
-    refused(scratch, crafted(content, change), "damaged")
-
-
 @pytest.mark.parametrize(
-    "rest", [b"[" * 100_000, b"1" * 5000, b"\xff", b"", b'"}}', b'"},"a":null}']
+    "rest", ["[" * 100_000, "1" * 5000, "", "null", "{}}", '{"a": 1, "a": 2}}']
 )
-def test_headers_that_safetensors_could_not_have_written_are_refused(content, scratch, rest):
+@pytest.mark.parametrize("whose", ["ours", "of safetensors"])
+def test_headers_that_are_no_dictionary_are_refused(content, scratch, rest, whose):
+    outer, _ = opened(content)[2]
+    if whose == "ours":
+        outer["__metadata__"]["amclust"] = json.dumps({"sha256": "0" * 64})[:-1] + f', "a": {rest}'
+    text = json.dumps(outer, separators=(",", ":"))
+    if whose == "of safetensors":
+        text = f'{text[:-1]},"a":{rest}'
+    refused(scratch, crafted(content, text=text.encode()), "damaged")
+
+
+@pytest.mark.parametrize("rest", [b"\xff", b"", b'"}}'])
+def test_headers_that_end_early_are_refused(content, scratch, rest):
     beginning = b'{"__metadata__":{"amclust":"{\\"sha256\\": \\"' + b"0" * 64
     refused(scratch, crafted(content, text=beginning + rest), "damaged")
 
 
-def test_long_headers_are_neither_written_nor_read(fitted, content, scratch, tmp_path, monkeypatch):
+def test_long_headers_are_neither_written_nor_read(content, scratch, tmp_path, monkeypatch):
     monkeypatch.setattr("amclust.io.container.MAX_HEADER", 500)
     with pytest.raises(ValueError, match="at most 500"):
         fitted("named").save(tmp_path / "model.amc")
     monkeypatch.setattr(json, "loads", None)
     refused(scratch, content, "more than 500")
     refused(scratch, (2**63).to_bytes(8, "little") + content[8:], "more than 500")
-
-
-def test_arrays_that_overlap_are_refused(content, scratch):
-    """Many names for the same bytes: each would be read on its own."""
-
-    def change(outer):
-        place = outer["network.geometry.scale"]["data_offsets"]
-        outer["network.geometry.fill"]["data_offsets"] = place
-
-    refused(scratch, crafted(content, change), "damaged")
 
 
 def test_a_name_that_appears_twice_is_refused(content, scratch):

@@ -25,16 +25,13 @@ def fit(X, **params):
     return ClAM(3, n_init=2, random_state=0, **params).fit(X)
 
 
-def test_they_are_those_of_scikit_learn_on_scaled_columns():
-    model = fit(X)
-    expected = silhouette_samples(scale(X), model.labels_)
-    assert_allclose(model.network_.silhouette_values(X), expected, atol=1e-5)
-
-
-def test_cosine_compares_directions():
-    model = fit(X, metric="cosine")
-    expected = silhouette_samples(normalize(X), model.labels_)
-    assert_allclose(model.network_.silhouette_values(X), expected, atol=1e-4)
+@pytest.mark.parametrize(
+    ("metric", "prepared", "atol"), [("euclidean", scale, 1e-5), ("cosine", normalize, 1e-4)]
+)
+def test_they_are_those_of_scikit_learn(metric, prepared, atol):
+    model = fit(X, metric=metric)
+    expected = silhouette_samples(prepared(X), model.labels_)
+    assert_allclose(model.network_.silhouette_values(X), expected, atol=atol)
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,21 @@ from amclust import ClAM
 from amclust._playground import open_playground
 
 PHONE = {"viewport": {"width": 360, "height": 720}, "has_touch": True, "is_mobile": True}
-# The colour of the picture at (x, y), read from a copy: reading a canvas twice is frowned upon.
-COLOUR = """([x, y]) => {
+# The colours of the picture, row by row, from a copy: reading a canvas twice is frowned upon.
+COLOURS = """(() => {
   const drawn = document.getElementById("basins"), copy = document.createElement("canvas");
-  copy.width = copy.height = 1;
-  const pen = copy.getContext("2d", { willReadFrequently: true }), n = drawn.width;
-  pen.drawImage(drawn, (1 + x) / 2 * n, (1 - y) / 2 * n, 1, 1, 0, 0, 1, 1);
-  return [...pen.getImageData(0, 0, 1, 1).data];
-}"""
+  copy.width = copy.height = drawn.width;
+  const pen = copy.getContext("2d", { willReadFrequently: true });
+  pen.drawImage(drawn, 0, 0);
+  return pen.getImageData(0, 0, drawn.width, drawn.width).data;
+})()"""
+# The colour at (x, y).
+COLOUR = f"""([x, y]) => {{
+  const data = {COLOURS}, n = Math.sqrt(data.length / 4);
+  const start = 4 * (Math.floor((1 - y) / 2 * n) * n + Math.floor((1 + x) / 2 * n));
+  return [...data.slice(start, start + 4)];
+}}"""
+COUNT_COLOURS = f"new Set(new Uint32Array({COLOURS}.buffer)).size"
 
 
 @pytest.fixture
@@ -159,9 +166,8 @@ def test_what_is_drawn_in_the_end_is_exact_also_when_it_took_many_frames(page):
 
 
 def test_energy_never_rises(page):
-    assert (
-        page.evaluate(
-            """() => {
+    checked = page.evaluate(
+        """() => {
           let checked = 0;
           for (const beta of [0.001, 0.1, 1, 5, 30, 1000])
             for (const alpha of [0.05, 0.5, 1])
@@ -175,9 +181,8 @@ def test_energy_never_rises(page):
               }
           return checked;
         }"""
-        )
-        == 6 * 3 * 25
     )
+    assert checked == 6 * 3 * 25
 
 
 # --- what one does changes what one sees ----------------------------------------------------------
@@ -313,16 +318,6 @@ def test_what_is_shown_can_be_chosen(page):
     page.uncheck("#show-hatch")
     wait(page)
     assert hatched > page.evaluate(COUNT_COLOURS) == 5
-
-
-COUNT_COLOURS = """() => {
-  const drawn = document.getElementById("basins"), copy = document.createElement("canvas");
-  copy.width = copy.height = drawn.width;
-  const pen = copy.getContext("2d", { willReadFrequently: true });
-  pen.drawImage(drawn, 0, 0);
-  const { data } = pen.getImageData(0, 0, drawn.width, drawn.width);
-  return new Set(new Uint32Array(data.buffer)).size;
-}"""
 
 
 # --- Voronoi cells --------------------------------------------------------------------------------

@@ -251,6 +251,11 @@ def test_modules_of_images_get_images():
             {"encoder": nn.Identity(), "decoder": nn.Linear(6, 2)},
             "decoder must make (2, 6) of (2, 6), got (2, 2)",
         ),
+        ({"encoder": nn.Linear(7, 2), "decoder": nn.Linear(2, 6)}, "encoder does not take"),
+        (
+            {"encoder": nn.Identity(), "decoder": nn.Identity()},
+            "no parameters to pre-train; set pretrain_epochs=0",
+        ),
         ({"device": "nowhere"}, "device must be None or one of"),
         ({"n_clusters": 151}, "n_clusters=151 must be at most n_samples=150"),
         ({"max_reconstruction": 0.9}, "'max_reconstruction' parameter of DeepClAM must be"),
@@ -291,7 +296,7 @@ def test_the_bound_holds_when_training_goes_wrong(blobs):
     assert model.reconstruction_loss_ <= 1.1 * model.pretrained_reconstruction_loss_
 
 
-def test_dead_memories_are_revived_and_else_reported(blobs, monkeypatch):
+def test_empty_clusters_are_revived_and_else_reported(blobs, monkeypatch):
     def seed_far(latents, n_clusters, beta, seed):
         seeds = seed_by_clam(latents, n_clusters, beta, seed)
         seeds.memories[-1] = 1e4
@@ -309,7 +314,9 @@ def test_dead_memories_are_revived_and_else_reported(blobs, monkeypatch):
 # --- progress and interrupts --------------------------------------------------------------------
 
 
-def test_progress_goes_to_standard_error(blobs, capfd):
+def test_progress_goes_to_standard_error_where_it_is_asked_for(blobs, capfd):
+    small().fit(blobs[0])
+    assert capfd.readouterr() == ("", "")
     small(verbose=2).fit(blobs[0])
     printed = capfd.readouterr()
     assert printed.out == ""
@@ -318,11 +325,6 @@ def test_progress_goes_to_standard_error(blobs, capfd):
     assert lines[4].startswith("DeepClAM: epoch 1 of 4, recalled reconstruction")
     assert lines[-1].startswith("DeepClAM: kept epoch")
     assert len(lines) == 3 + 5 + 1
-
-
-def test_a_fit_is_quiet_by_default(blobs, capfd):
-    small().fit(blobs[0])
-    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("stage", ["pretrain_epochs", "max_epochs"])
@@ -358,10 +360,3 @@ def test_an_autoencoder_that_learned_nothing_is_named(blobs):
         small().fit(1e-6 * blobs[0])
     said = [str(warning.message) for warning in found]
     assert any("autoencoder has learned nothing" in text and "Scale X" in text for text in said)
-
-
-def test_modules_that_do_not_take_the_rows_are_named(blobs):
-    with pytest.raises(ValueError, match="encoder does not take"):
-        small(3, nn.Linear(7, 2), nn.Linear(2, 6)).fit(blobs[0])
-    with pytest.raises(ValueError, match="no parameters to pre-train; set pretrain_epochs=0"):
-        small(3, nn.Identity(), nn.Identity()).fit(blobs[0])

@@ -1,10 +1,12 @@
 """A deep fit that is killed, interrupted or stopped goes on from its file, to the same bits."""
 
+import contextlib
 import os
 import signal
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,21 +28,21 @@ class StoppedError(Exception):
     """A fit was stopped."""
 
 
-@pytest.fixture
-def stop_at(monkeypatch):
-    """Make the n-th save from now on fail half way."""
+@contextlib.contextmanager
+def stopped_at(n):
+    """Make the n-th save fail half way, which ends the fit."""
+    left = n
 
-    def prepare(n):
-        left = [n]
+    def fsync(descriptor):
+        nonlocal left
+        left -= stat.S_ISREG(os.fstat(descriptor).st_mode)  # not of the folder
+        if left == 0:
+            raise StoppedError
 
-        def fsync(descriptor):
-            left[0] -= stat.S_ISREG(os.fstat(descriptor).st_mode)  # not of the folder
-            if left[0] == 0:
-                raise StoppedError
-
-        monkeypatch.setattr(os, "fsync", fsync)
-
-    return prepare
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", fsync)
+        with pytest.raises(StoppedError):
+            yield
 
 
 def history(path):
@@ -49,45 +51,39 @@ def history(path):
 
 
 @pytest.mark.parametrize("with_modules", [False, True])
-def test_a_fit_stopped_anywhere_goes_on_to_the_same_bits(stop_at, tmp_path, with_modules):
+def test_a_fit_stopped_anywhere_goes_on_to_the_same_bits(tmp_path, with_modules):
     pair = modules() if with_modules else ((16,), None)
     whole = small(3, *pair).fit(X)
     for stop in range(1, N_SAVES + 1):
         path = tmp_path / f"{stop}.amc"
-        stop_at(stop)
-        with pytest.raises(StoppedError):
+        with stopped_at(stop):
             small(3, *pair, checkpoint=path).fit(X)
         assert path.exists() == (stop > 1)  # the last whole one
-        stop_at(-1)
         assert_same_fit(small(3, *pair, checkpoint=path).fit(X), whole)
         assert [file.name for file in tmp_path.iterdir()] == [path.name]
         path.unlink()
 
 
-def test_a_finished_fit_is_read_from_its_file(stop_at, tmp_path):
+def test_a_finished_fit_is_read_from_its_file(tmp_path, monkeypatch):
     model = small(checkpoint=tmp_path / "fit.amc").fit(X)
-    stop_at(1)  # nothing is saved any more
+    monkeypatch.setattr(os, "fsync", None)  # nothing is saved any more
     assert_same_fit(small(checkpoint=str(tmp_path / "fit.amc")).fit(X), model)
 
 
-def test_chance_that_was_drawn_before_is_kept(stop_at, tmp_path):
+def test_chance_that_was_drawn_before_is_kept(tmp_path):
     path = tmp_path / "fit.amc"
-    stop_at(5)
-    with pytest.raises(StoppedError):
+    with stopped_at(5):
         small(checkpoint=path, random_state=None).fit(X)
     half = path.read_bytes()
-    stop_at(-1)
     one = small(checkpoint=path, random_state=None).fit(X)
     path.write_bytes(half)
     assert_same_fit(small(checkpoint=path, random_state=None).fit(X), one)
 
 
-def test_fewer_saves_change_nothing(stop_at, tmp_path):
+def test_fewer_saves_change_nothing(tmp_path):
     path = tmp_path / "fit.amc"
-    stop_at(2)
-    with pytest.raises(StoppedError):
+    with stopped_at(2):
         small(checkpoint=path, checkpoint_every=3).fit(X)
-    stop_at(-1)
     model = small(checkpoint=path, checkpoint_every=2, verbose=0).fit(X)
     assert_same_fit(model, small().fit(X))
     assert len(history(path)) == 5  # the end is saved in any case
@@ -98,7 +94,7 @@ import os, signal, stat, sys
 import numpy as np
 import torch
 torch.set_num_threads(1)
-from amclust.torch.deep import DeepClAM
+from deep_fits import small
 
 left = 6  # killed in the midst of the sixth save
 
@@ -109,9 +105,7 @@ def fsync(descriptor):
         os.kill(os.getpid(), signal.SIGKILL)
 
 os.fsync = fsync
-DeepClAM(
-    3, (16,), latent_dim=3, pretrain_epochs=3, max_epochs=4, random_state=0, checkpoint=sys.argv[1]
-).fit(np.load(sys.argv[2]))
+small(checkpoint=sys.argv[1]).fit(np.load(sys.argv[2]))
 """
 
 
@@ -120,7 +114,8 @@ def test_a_killed_fit_goes_on(tmp_path):
     path, rows = tmp_path / "fit.amc", tmp_path / "rows.npy"
     np.save(rows, X)
     command = [sys.executable, "-c", KILLED, str(path), str(rows)]
-    killed = subprocess.run(command, check=False, capture_output=True, text=True)
+    here = Path(__file__).parent
+    killed = subprocess.run(command, check=False, capture_output=True, text=True, cwd=here)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert len(list(tmp_path.glob(".fit.amc.*.part"))) == 1
     assert len(history(path)) == 2  # the seeding and an epoch

@@ -13,6 +13,10 @@ from amclust.torch import functional as F  # noqa: E402
 K = 4
 
 
+def weighted(n_memories):
+    return energies.Weighted(energies.Euclidean(), n_memories)
+
+
 def make(name="euclidean", **options):
     weights = None if name == "weighted" else "learn"  # that energy has its own
     options = {"beta": 0.5, "learn_beta": True, "weights": weights} | options
@@ -192,22 +196,20 @@ def test_vmap_over_the_losses(name):
     torch.testing.assert_close(mapped, torch.stack([losses(one) for one in memories]))
 
 
-def test_parameters_are_what_is_learned():
-    names = {name for name, _ in AssociativeMemory(2, 3).named_parameters()}
-    assert names == {"memories"}
-    learned = AssociativeMemory(2, 3, learn_beta=True, weights="learn")
-    assert {name for name, _ in learned.named_parameters()} == {
-        "memories",
-        "log_beta",
-        "log_weights",
-    }
-    energy = energies.Weighted(energies.Mahalanobis(3), 2)
-    names = {name for name, _ in AssociativeMemory(2, 3, energy=energy).named_parameters()}
-    assert names == {
-        "memories",
-        "energy_function.log_weights",
-        "energy_function.base.factor",
-    }
+@pytest.mark.parametrize(
+    ("options", "learned"),
+    [
+        ({}, []),
+        ({"learn_beta": True, "weights": "learn"}, ["log_beta", "log_weights"]),
+        (
+            {"energy": energies.Weighted(energies.Mahalanobis(3), 2)},
+            ["energy_function.log_weights", "energy_function.base.factor"],
+        ),
+    ],
+)
+def test_parameters_are_what_is_learned(options, learned):
+    names = {name for name, _ in AssociativeMemory(2, 3, **options).named_parameters()}
+    assert names == {"memories", *learned}
 
 
 def test_memories_are_drawn_from_the_generator():
@@ -267,13 +269,10 @@ def test_repr_names_what_was_chosen():
         ({"beta": "auto"}, "beta must be a positive number, got 'auto'"),
         ({"energy": energies.Mahalanobis(5)}, "energy is for 5 features, but dim=3"),
         ({"energy": energies.Kernel(5, 1.0)}, "energy is for 5 features, but dim=3"),
+        ({"energy": weighted(2)}, "energy has 2 weights, but n_memories=4"),
         (
-            {"energy": energies.Weighted(energies.Euclidean(), 2)},
-            "energy has 2 weights, but n_memories=4",
-        ),
-        (
-            {"energy": energies.Weighted(energies.Euclidean(), 4), "weights": "learn"},
-            "weights must be None with an energy that is Weighted",
+            {"energy": weighted(4), "weights": "learn"},
+            "weights must be None with an energy that is",
         ),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import tempfile
 import warnings
 from collections.abc import Iterator
 from numbers import Integral
@@ -294,6 +295,7 @@ def _from_original(
             check_shape(info, table)
             check_values(info, table)
     except OSError as error:
+        _check_writable(folder)
         msg = f"cannot download {source.address}: {error}. {missing}: {way}"
         raise OSError(msg) from error
     except ValueError as error:
@@ -309,6 +311,17 @@ def _from_original(
         _warn(f"{error}; downloading it again", RuntimeWarning)
         return _from_original(info, folders, cache, download=True, n_retries=n_retries)
     return table, str(paths[0]) if is_cached else source.address
+
+
+def _check_writable(folder: Path) -> None:
+    """Raise if a folder of the cache can hold no files."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        msg = f"data_home must be a folder that can be written to, {str(folder)!r} cannot: {error}"
+        raise OSError(msg) from error
 
 
 @contextlib.contextmanager

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import http.client
+import logging
 import posixpath
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +39,8 @@ class Original:
     def fetch(self, folder: Path, *, download: bool, n_retries: int) -> None:
         """Download the files that are missing or have another checksum, if that is allowed."""
         names = [path.name for path in self.paths(folder)]
-        pup = _import_pooch().create(
+        pooch = _import_pooch()
+        pup = pooch.create(
             path=folder,
             base_url="",
             registry=dict(zip(names, self.files.values(), strict=True)),
@@ -45,8 +48,9 @@ class Original:
             retry_if_failed=n_retries,
             allow_updates=download,
         )
-        for name in names:
-            pup.fetch(name, downloader=self._downloader())
+        with _quiet(pooch.get_logger()):
+            for name in names:
+                pup.fetch(name, downloader=self._downloader())
 
     def _downloader(self) -> Any:
         """Return what pooch is to download with, None for its own choice."""
@@ -64,6 +68,21 @@ def _import_pooch() -> Any:
         msg = "downloaded sets need pooch: pip install 'amclust[data]'"
         raise ImportError(msg) from error
     return pooch
+
+
+@contextlib.contextmanager
+def _quiet(logger: logging.Logger) -> Iterator[None]:
+    """Let a logger tell only of what is wrong, unless somebody chose its level."""
+
+    # Not by its level: pooch's logger is not registered, and would remember that it was off.
+    def is_told(record: logging.LogRecord) -> bool:
+        return logger.level != logging.NOTSET or record.levelno >= logging.WARNING
+
+    logger.addFilter(is_told)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_told)
 
 
 @dataclass(frozen=True)
