@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,8 @@ from amclust.cli.commands.console import count, say
 if TYPE_CHECKING:
     from amclust.cli.commands.comparison import Outcome
 
+SUMMARY = "compare with k-means, on a table or on scikit-learn's sets"
+USAGE = "[table -k K] [options]"
 EXAMPLES = """
 amclust bench --restarts 2 --repeats 1
 amclust demo --write-table wine.csv
@@ -24,36 +25,17 @@ amclust bench wine.csv -k 3 --id wine --label cultivar
 """
 
 
-def add(commands: options.Commands) -> None:
-    """Add the command."""
-    parser = options.add_command(
-        commands,
-        "bench",
-        "compare with k-means, on a table or on scikit-learn's sets",
-        "Compare ClAM with k-means: as many restarts, the best silhouette kept, the same scaling. "
-        "They are timed in turns, and medians are shown. k-means takes no missing cells: it gets "
-        "the means of their columns, and both are scored on the table so filled.",
-        usage="[table -k K] [options]",
-        examples=EXAMPLES,
-    )
+def add_options(parser: options.Parser) -> None:
+    """Add what the command takes."""
     options.add_table(parser, nargs="?")
-    parser.add_argument(
-        "-k",
-        "--clusters",
-        metavar="K",
-        type=options.positive,
-        help="number of clusters (default for scikit-learn's sets: their number of classes)",
-    )
-    parser.add_argument(
-        "--label", metavar="NAME", help="the column with the true classes, for NMI and ARI"
-    )
+    words = "number of clusters (default for scikit-learn's sets: their number of classes)"
+    parser.add_argument("-k", "--clusters", metavar="K", type=options.positive, help=words)
+    words = "the column with the true classes, for NMI and ARI"
+    parser.add_argument("--label", metavar="NAME", help=words)
     options.add_number(parser, "--repeats", "times to run each, for the median", 3)
     group = parser.add_argument_group("model")
-    group.add_argument(
-        "--scale",
-        choices=[*SCALES, options.NONE],
-        help="what columns are divided by (default: standard; for digits, nothing)",
-    )
+    words = "what columns are divided by (default: standard; for digits, nothing)"
+    group.add_argument("--scale", choices=[*SCALES, options.NONE], help=words)
     options.add_number(group, "--restarts", "of both", 10)
     options.add_seed(group)
     options.add_words(
@@ -61,11 +43,14 @@ def add(commands: options.Commands) -> None:
         "command, restarts, repeats, results: for each table its name, rows, features, n_clusters, "
         "methods (method, silhouette, nmi, ari, seconds) and ratio, of ClAM's seconds to k-means'",
     )
-    parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
-    """Compare on one table, or on all that come with scikit-learn."""
+def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
+    """Compare ClAM with k-means: as many restarts, the best silhouette kept, the same scaling.
+
+    They are timed in turns, and medians are shown. k-means takes no missing cells: it gets the
+    means of their columns, and both are scored on the table so filled.
+    """
     if arguments.table is None:
         results = _bundled(arguments)
     else:
@@ -79,7 +64,6 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
             repeats=arguments.repeats,
             results=[asdict(result) for result in results],
         )
-    return 0
 
 
 @dataclass(frozen=True)
@@ -117,8 +101,8 @@ def _table(arguments: argparse.Namespace) -> Result:
                 raise TableError(msg, column=label)
             batches = table.batches(columns=[label])
             truth = np.array([str(cell) for batch in batches for cell in batch[label].to_pylist()])
-        without = () if label is None else (label,)
-        X = read_matrix(table, files.choice_of(arguments, table.names, without=without)).values
+            arguments.drop = [*(arguments.drop or []), label]
+        X = read_matrix(table, files.choice_of(arguments, table.names)).values
     scale = arguments.scale or "standard"
     return _compare(arguments, arguments.table, X, truth, arguments.clusters, scale)
 
@@ -132,7 +116,7 @@ def _compare(
     scale: str,
 ) -> Result:
     from amclust._estimator import ClAM
-    from amclust.cli.commands.comparison import best_k_means, compare, table_of
+    from amclust.cli.commands.comparison import compare, say_outcomes
 
     model = ClAM(
         n_clusters,
@@ -141,18 +125,13 @@ def _compare(
         random_state=arguments.seed,
         n_jobs=arguments.threads,
     )
-    scaled = scaled_rows(X, model.scale)
-    methods = {
-        "k-means": lambda: best_k_means(scaled, n_clusters, arguments.restarts, arguments.seed),
-        "ClAM": lambda: model.fit(X).labels_,
-    }
-    outcomes = compare(scaled, truth, methods, arguments.repeats)
+    outcomes = compare(model, X, scaled_rows(X, model.scale), truth, arguments.repeats)
     ratio = outcomes[1].seconds / outcomes[0].seconds
     if not (arguments.json or arguments.quiet):
         restarts = count(arguments.restarts, "restart")
         shape = f"{count(X.shape[0], 'row')}, {count(X.shape[1], 'feature')}"
         say(f"{name}: {shape}, {count(n_clusters, 'cluster')}, {restarts} each")
-        console.say_table(*table_of(outcomes))
+        say_outcomes(outcomes)
         say(f"ClAM took {ratio:.2f} times as long as k-means\n")
     return Result(name, X.shape[0], X.shape[1], n_clusters, outcomes, ratio)
 

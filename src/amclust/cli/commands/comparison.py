@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,10 @@ from sklearn.metrics import (
 )
 
 from amclust._k_means import k_means_restarts
+from amclust.cli.commands import console
+
+if TYPE_CHECKING:
+    from amclust._estimator import ClAM
 
 # Sets that come with scikit-learn, and how their columns are scaled: pixels share their units.
 BUNDLED: dict[str, tuple[Callable[..., Any], str | None]] = {
@@ -40,7 +44,7 @@ class Outcome:
     seconds: float
 
 
-def best_k_means(X: NDArray[Any], n_clusters: int, restarts: int, seed: int) -> NDArray[np.int32]:
+def best_k_means(X: NDArray[Any], n_clusters: Any, restarts: int, seed: Any) -> NDArray[np.int32]:
     """Return the labels of the restart with the best silhouette: the rule that ClAM uses too."""
     labelings = [run.labels_ for run in k_means_restarts(X, n_clusters, restarts, seed)]
     best: NDArray[np.int32] = max(labelings, key=lambda labels: silhouette_of(X, labels))
@@ -58,12 +62,16 @@ def silhouette_of(X: NDArray[Any], labels: NDArray[Any]) -> float:
 
 
 def compare(
-    X: NDArray[Any],
-    truth: NDArray[Any] | None,
-    methods: dict[str, Callable[[], NDArray[Any]]],
-    repeats: int = 1,
+    model: ClAM, X: Any, scaled: NDArray[Any], truth: NDArray[Any] | None, repeats: int = 1
 ) -> list[Outcome]:
-    """Run methods in turns, so that a busy machine is busy for all; score their labels."""
+    """Run k-means and ClAM in turns, so that a busy machine is busy for both; score their labels.
+
+    ClAM gets `X`; k-means gets the rows as ClAM scales them, and both are scored on these.
+    """
+    methods: dict[str, Callable[[], NDArray[Any]]] = {
+        "k-means": lambda: best_k_means(scaled, model.n_clusters, model.n_init, model.random_state),
+        "ClAM": lambda: model.fit(X).labels_,
+    }
     seconds: dict[str, list[float]] = {name: [] for name in methods}
     labels: dict[str, NDArray[Any]] = {}
     for _ in range(repeats):
@@ -74,7 +82,7 @@ def compare(
     return [
         Outcome(
             name,
-            silhouette_of(X, labels[name]),
+            silhouette_of(scaled, labels[name]),
             None if truth is None else float(normalized_mutual_info_score(truth, labels[name])),
             None if truth is None else float(adjusted_rand_score(truth, labels[name])),
             float(np.median(seconds[name])),
@@ -83,8 +91,8 @@ def compare(
     ]
 
 
-def table_of(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of a printed table."""
+def say_outcomes(outcomes: Sequence[Outcome]) -> None:
+    """Print how the methods did, as a table."""
     scored = outcomes[0].nmi is not None
     header = ["method", "silhouette", *(["NMI", "ARI"] if scored else []), "seconds"]
     rows = [
@@ -96,4 +104,4 @@ def table_of(outcomes: Sequence[Outcome]) -> tuple[list[str], list[list[str]]]:
         ]
         for o in outcomes
     ]
-    return header, rows
+    console.say_table(header, rows)

@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -138,27 +138,14 @@ def _plain(value: Any) -> Any:
 # --- a fitted model in a few lines ----------------------------------------------------------------
 
 
-class Description(TypedDict):
-    """The numbers of a fitted model; these keys are part of the interface."""
-
-    n_clusters: int
-    n_features: int
-    sizes: NDArray[np.int64] | None  # None: not counted
-    silhouette: float
-    loss: float
-    beta: float
-    epochs: int
-    restarts: int
-
-
 def cluster_sizes(labels: Any, n_clusters: int) -> NDArray[np.int64]:
     """Return the number of rows of every cluster; noise (-1) is in none."""
     labels = np.asarray(labels, dtype=np.int64)
     return np.bincount(labels[labels >= 0], minlength=n_clusters)
 
 
-def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> Description:
-    """Return the numbers of a fitted model."""
+def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> dict[str, Any]:
+    """Return the numbers of a fitted model for `say_json`; sizes that were not counted are None."""
     return {
         "n_clusters": model.n_clusters_,
         "n_features": model.n_features_in_,
@@ -174,10 +161,9 @@ def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> Description:
 def say_quality(model: ClAM) -> None:
     """Print what was found, in one line."""
     how = f"best of {len(model.runs_)} restarts" if len(model.runs_) > 1 else "one run"
-    found = f"{count(model.n_clusters_, 'cluster')}, {how}"
     if not np.isnan(model.silhouette_):
-        found = f"{count(model.n_clusters_, 'cluster')}, silhouette {model.silhouette_:.4f} ({how})"
-    say(found)
+        how = f"silhouette {model.silhouette_:.4f} ({how})"
+    say(f"{count(model.n_clusters_, 'cluster')}, {how}")
 
 
 def say_sizes(sizes: NDArray[np.int64]) -> None:

@@ -54,12 +54,12 @@ def read(arguments: argparse.Namespace) -> Table:
         return concat(list(table.batches()))
 
 
-def matrix_of(arguments: argparse.Namespace, *, without: tuple[str, ...] = ()) -> Matrix:
+def matrix_of(arguments: argparse.Namespace) -> Matrix:
     """Read the columns that the arguments choose as a matrix."""
     from amclust.cli.tables import read_matrix
 
     with opened(arguments) as table:
-        return read_matrix(table, choice_of(arguments, table.names, without=without))
+        return read_matrix(table, choice_of(arguments, table.names))
 
 
 def in_chunks(arguments: argparse.Namespace) -> Chunks:
@@ -84,16 +84,14 @@ def _reading(arguments: argparse.Namespace) -> ReadOptions:
     )
 
 
-def choice_of(
-    arguments: argparse.Namespace, known: list[str], *, without: tuple[str, ...] = ()
-) -> Choice:
-    """Return the choice among the columns of a table, without some of them."""
+def choice_of(arguments: argparse.Namespace, known: list[str]) -> Choice:
+    """Return the choice among the columns of a table."""
     from amclust.cli.tables import Choice, Spelling
 
     one_hot = _names(arguments.one_hot, known)
     return Choice(
         use=_names(arguments.use, known),
-        drop=[*(_names(arguments.drop, known) or []), *without] or None,
+        drop=_names(arguments.drop, known),
         id=arguments.id,
         one_hot="all" if one_hot == ["all"] and "all" not in known else one_hot,
         spelling=Spelling(arguments.decimal or ".", arguments.thousands),
