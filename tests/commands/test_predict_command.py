@@ -160,9 +160,9 @@ def test_progress_on_a_terminal(amclust, table, model, monkeypatch, command):
 
 
 def test_slow_reading_is_told_on_a_terminal(amclust, table, model, monkeypatch):
-    def slowly(table):
+    def slowly(table, **what):
         told.wait(timeout=10)
-        return batches(table)
+        return batches(table, **what)
 
     def show(self, text):
         shown.append(text)

@@ -87,7 +87,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
 
 def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, ...]]:
     saved = files.load(path)
-    for chunk in files.chunks_for(arguments, saved):
+    for chunk in files.chunks_for(arguments, saved, all_columns=True):
         yield saved.model, *chunk
 
 

@@ -64,7 +64,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
 
     def chunks() -> Iterator[Table]:
         nonlocal sizes, rows
-        for columns, chunk, _, X in files.chunks_for(arguments, saved):
+        asked = files.chunks_for(arguments, saved, all_columns=arguments.append)
+        for columns, chunk, _, X in asked:
             answers = ask(saved.model, X, arguments)
             labels = answers[f"{arguments.prefix}label"]
             sizes, rows = sizes + console.cluster_sizes(labels, len(sizes)), rows + len(labels)

@@ -27,6 +27,7 @@ def add_options(parser: options.Parser) -> None:
     options.add_words(parser, "command, table, rows, model, report, bytes")
     options.add_table(parser)
     options.add_model(parser)
+    parser.set_defaults(stream=False)
 
 
 def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
@@ -52,10 +53,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     else:
         saved = files.load(arguments.model)
         model = saved.model
-        table = files.read(arguments)
-        columns = files.columns_of(saved, arguments, table)
+        [(columns, table, _, X)] = files.chunks_for(arguments, saved, all_columns=False)
         ids = columns.ids(table) if columns.id in table.names else None
-        _, X = files.rows_for(model, columns, table)
     write_report(
         model,
         X,
