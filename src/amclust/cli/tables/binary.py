@@ -15,7 +15,7 @@ from amclust.cli.tables.cells import PLAIN, Spelling
 from amclust.cli.tables.dialect import check_names, names_of_header, numbered_names
 from amclust.cli.tables.errors import TableError, listed, no_rows, require
 from amclust.cli.tables.formats import TITLES, damage_named
-from amclust.cli.tables.schema import Schema, Table
+from amclust.cli.tables.schema import Table
 from amclust.cli.tables.sources import ReadOptions, Source
 
 _ROWS = 16_384
@@ -51,7 +51,7 @@ class BinaryTable:
                 if batch.num_rows:
                     arrow = pa.table([_plain(column) for column in batch.columns], names=wanted)
                     empty = False
-                    yield Table(arrow, Schema.of(arrow.schema))
+                    yield Table(arrow)
         if empty:
             raise no_rows(self.source.name)
 

@@ -6,6 +6,7 @@ import difflib
 import importlib
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -137,13 +138,7 @@ def unknown_names(names: Sequence[str], known: Sequence[str]) -> TableError:
 
 def find_repeated(names: Iterable[str]) -> list[str]:
     """Return the names that occur more than once, each once."""
-    seen: set[str] = set()
-    repeated: dict[str, None] = {}
-    for name in names:
-        if name in seen:
-            repeated[name] = None
-        seen.add(name)
-    return list(repeated)
+    return [name for name, times in Counter(names).items() if times > 1]
 
 
 def typed_names(names: Iterable[str]) -> str:

@@ -6,47 +6,38 @@ import contextlib
 import os
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from amclust.cli.tables.errors import TableError
 
-FORMATS = ("csv", "tsv", "parquet", "arrow", "npy", "xlsx")
+
+@dataclass(frozen=True)
+class _Format:
+    title: str  # what messages call it
+    suffixes: tuple[str, ...]
+    magic: bytes = b""  # the first bytes; text has none
+    written: bool = True
+
+
+_KNOWN = {
+    "csv": _Format("CSV", (".csv", ".txt")),
+    "tsv": _Format("TSV", (".tsv", ".tab")),
+    "parquet": _Format("a Parquet file", (".parquet", ".pq"), b"PAR1"),
+    "arrow": _Format("an Arrow file", (".arrow", ".feather", ".ipc"), b"ARROW1"),
+    "npy": _Format("a .npy array", (".npy",), b"\x93NUMPY"),
+    "xlsx": _Format("an Excel workbook (.xlsx)", (".xlsx", ".xlsm"), b"PK\x03\x04", written=False),
+}
+FORMATS = tuple(_KNOWN)
 """Names of the formats; ``arrow`` is Arrow's file format (Feather)."""
 
-WRITTEN = ("csv", "tsv", "parquet", "arrow", "npy")
+WRITTEN = tuple(name for name, known in _KNOWN.items() if known.written)
 """Those that can be written."""
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".npy": "npy",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-}
-"""What a file's name says about its format; ``.gz`` may follow ``.csv`` and ``.tsv``."""
-
-TITLES = {
-    "csv": "CSV",
-    "tsv": "TSV",
-    "parquet": "a Parquet file",
-    "arrow": "an Arrow file",
-    "npy": "a .npy array",
-    "xlsx": "an Excel workbook (.xlsx)",
-}
+TITLES = {name: known.title for name, known in _KNOWN.items()}
 """What messages call them."""
 
-_MAGIC = {
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow",
-    b"\x93NUMPY": "npy",
-    b"PK\x03\x04": "xlsx",
-}
+SUFFIXES = {suffix: name for name, known in _KNOWN.items() for suffix in known.suffixes}
+"""What a file's name says about its format; ``.gz`` may follow ``.csv`` and ``.tsv``."""
 
 _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old or encrypted Excel workbook; save it as .xlsx without a password",
@@ -70,14 +61,7 @@ _FOREIGN = {
 
 
 def format_of_name(path: str) -> tuple[str | None, bool]:
-    """Return the format that a file's name tells (None if it tells none), and whether gzipped.
-
-    Examples
-    --------
-    >>> from amclust.cli.tables.formats import format_of_name
-    >>> format_of_name("folder/Table.CSV.gz"), format_of_name("table")
-    (('csv', True), (None, False))
-    """
+    """Return the format that a file's name tells (None if it tells none), and whether gzipped."""
     stem, suffix = os.path.splitext(os.path.basename(path).lower())
     gzipped = suffix == ".gz"
     if gzipped:
@@ -136,8 +120,8 @@ def format_of_bytes(head: bytes, source: str) -> str | None:
 
     Refuse the bytes of what is certainly not a table.
     """
-    for magic, name in _MAGIC.items():
-        if head.startswith(magic):
+    for name, known in _KNOWN.items():
+        if known.magic and head.startswith(known.magic):
             return name
     opening = head[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
     for magic, words in _FOREIGN.items():

@@ -266,7 +266,7 @@ def _fill(
     settled = (replace(c, kind="boolean") if c.name in truths else c for c in columns.columns)
     columns = replace(columns, columns=tuple(settled))
     row_names = pa.table({} if choice.id is None else {choice.id: pa.chunked_array(ids)})
-    table = Table(row_names, Schema.of(row_names.schema, row_names.column_names))
+    table = Table(row_names, Schema(frozenset(row_names.column_names)))
     if whole:
         columns.ids(table)
     return Matrix(columns, values, table, int(missing[list(first.values())].sum()))

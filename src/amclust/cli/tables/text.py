@@ -149,7 +149,7 @@ class TextTable:
         dialect, rows = self._dialect, 0
         last = dialect.names[-1]
         types = {name: pa.float64() if name in numbers else pa.string() for name in dialect.names}
-        cells = [name for name in columns if name not in numbers]
+        schema = Schema(frozenset(columns) - frozenset(numbers), dialect.delimiter)
         with self.source.open() as file:
             _skip(file, len(self._mark) + len(self._header.encode()))
             reader = pa.csv.open_csv(
@@ -177,8 +177,7 @@ class TextTable:
                 if dialect.trailing:
                     self._refuse_trailing(batch.column(last), rows)
                 rows += batch.num_rows
-                arrow = pa.Table.from_batches([batch]).select(columns)
-                yield Table(arrow, Schema.of(arrow.schema, cells, dialect.delimiter))
+                yield Table(pa.Table.from_batches([batch]).select(columns), schema)
         if set(end) & set("\r\n") and not self._ends_in_a_quote():
             name = self.source.name
             msg = f"{name}: the quote opened in row {rows:,}, column {last!r}, never closes"
