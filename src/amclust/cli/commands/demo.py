@@ -98,7 +98,7 @@ def _show(arguments: argparse.Namespace) -> None:
     from sklearn.datasets import load_digits
 
     from amclust._estimator import ClAM
-    from amclust.cli.commands.comparison import compare, say_outcomes
+    from amclust.cli.commands.bench import compare, say_outcomes
 
     X, y = load_digits(return_X_y=True)
     k, restarts = len(np.unique(y)), arguments.restarts
