@@ -71,7 +71,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
             cells += columns.count_missing(values)
             yield columns.fill(chunk, model.complete(X))
 
-    files.write_chunks(chunks(), arguments.output or "-", arguments, stream=arguments.stream)
+    files.write_chunks(chunks(), arguments.output or "-", arguments)
     if arguments.json:
         console.say_json(
             command="complete",

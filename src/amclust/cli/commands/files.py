@@ -59,10 +59,10 @@ def _patience(arguments: argparse.Namespace) -> Iterator[None]:
 
 def read(arguments: argparse.Namespace) -> Table:
     """Read the whole table."""
-    from amclust.cli.tables import concat
+    from amclust.cli.tables import read_table
 
-    with opened(arguments) as table:
-        return concat(list(table.batches()))
+    with _patience(arguments):
+        return read_table(arguments.table, _reading(arguments))
 
 
 def matrix_of(arguments: argparse.Namespace) -> Matrix:
@@ -161,9 +161,8 @@ def rows_for(
 
     values = columns.matrix(table, first_row=first_row)
     check_rows(values, first_row)
-    return values, named(columns, values) if model is None or hasattr(
-        model, "feature_names_in_"
-    ) else values
+    nameless = model is not None and not hasattr(model, "feature_names_in_")
+    return values, values if nameless else named(columns, values)
 
 
 def chunks_for(
@@ -210,12 +209,11 @@ def answers_beside(
     return beside.append(answers)
 
 
-def write_chunks(
-    chunks: Iterable[Table], target: str, arguments: argparse.Namespace, *, stream: bool
-) -> None:
+def write_chunks(chunks: Iterable[Table], target: str, arguments: argparse.Namespace) -> None:
     """Write chunks one below the other; the file appears whole or not at all."""
     from amclust.cli.tables import TableWriter
 
+    stream = arguments.stream
     with TableWriter(target, overwrite=arguments.force, in_chunks=stream) as writer:
         for chunk in chunks:
             writer.write(chunk)

@@ -144,7 +144,7 @@ def _write_labels(arguments: argparse.Namespace, model: Any, seen: Seen) -> Any:
             sizes = sizes + console.cluster_sizes(labels, model.n_clusters_)
             yield files.answers_beside(seen.columns, chunk, {"label": labels})
 
-    files.write_chunks(labelled(), arguments.labels, arguments, stream=arguments.stream)
+    files.write_chunks(labelled(), arguments.labels, arguments)
     return sizes
 
 

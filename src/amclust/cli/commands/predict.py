@@ -77,7 +77,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         names = found[0]
         shown = {"columns": {name: [v for part in found for v in part[name]] for name in names}}
     else:
-        files.write_chunks(chunks(), arguments.output or "-", arguments, stream=arguments.stream)
+        files.write_chunks(chunks(), arguments.output or "-", arguments)
     if arguments.json:
         console.say_json(
             command="predict",

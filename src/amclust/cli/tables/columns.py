@@ -94,17 +94,6 @@ class Columns:
 
     Found by `read_matrix` or `choose_columns` and kept with a model, so that later tables are read
     alike. `id` is the column that names the rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from amclust.cli.tables import Choice, choose_columns
-    >>> frame = pd.DataFrame({"name": ["a", "b"], "size": [1.5, None], "hue": ["red", "blue"]})
-    >>> columns = choose_columns(frame, Choice(id="name", one_hot=["hue"]))
-    >>> columns.features
-    ['size', 'hue=blue', 'hue=red']
-    >>> columns.matrix(frame).tolist()
-    [[1.5, 0.0, 1.0], [nan, 1.0, 0.0]]
     """
 
     columns: tuple[Column, ...]

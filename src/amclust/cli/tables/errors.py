@@ -102,14 +102,7 @@ def require(package: str) -> None:
 
 
 def listed(values: Iterable[object], limit: int = 8) -> str:
-    """Return values quoted and with commas between, the first `limit` of them.
-
-    Examples
-    --------
-    >>> from amclust.cli.tables.errors import listed
-    >>> listed(["a", "b", "c"], limit=2)
-    "'a', 'b' and 1 more"
-    """
+    """Return values quoted, with commas between: "'a', 'b' and 1 more" of three with limit 2."""
     values = list(values)
     text = ", ".join(shortened(value) for value in values[:limit])
     return text if len(values) <= limit else f"{text} and {len(values) - limit:,} more"
@@ -191,10 +184,7 @@ _ADVICE = {
     ),
     "date": (
         "dates or times",
-        (
-            "leave out with --drop {names}, or turn into numbers (days since a date, hour of the "
-            "day) before"
-        ),
+        "leave out with --drop {names}, or turn into numbers before, such as days since a date",
     ),
     "nested": ("values that are no numbers", "leave out with --drop {names}"),
     "infinite": (

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from amclust.cli.tables.binary import BinaryTable
 from amclust.cli.tables.columns import Columns
 from amclust.cli.tables.errors import TableError, TableOptionError
-from amclust.cli.tables.formats import TITLES
 from amclust.cli.tables.schema import Table, concat
-from amclust.cli.tables.sources import ReadOptions, Source, name_of, open_source
+from amclust.cli.tables.sources import TITLES, ReadOptions, Source, name_of, open_source
 from amclust.cli.tables.text import NotNumbersError, TextTable
 
 OpenTable = TextTable | BinaryTable
@@ -40,23 +39,11 @@ def open_table(
 
 
 def read_table(source: str | os.PathLike[str], options: ReadOptions | None = None) -> Table:
-    r"""Read a table from a file, or from standard input ("-").
+    """Read a table from a file, or from standard input ("-").
 
     Columns of a text table (CSV, TSV) keep their cells as they stand ("007", "1.50", "NA"), so
     that they can be written back unchanged; `Columns` makes numbers of them. All other formats
     keep their types.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from amclust.cli.tables import read_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "table.csv")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("id;height\n007;1.50\n008;\n")
-    ...     table = read_table(path)
-    >>> table["id"].to_pylist(), table["height"].to_pylist()
-    (['007', '008'], ['1.50', ''])
     """
     with open_table(source, options) as table:
         return concat(list(table.batches()))

@@ -21,8 +21,8 @@ import pyarrow.parquet
 from amclust.cli.tables.cells import blank_missing
 from amclust.cli.tables.dialect import check_names, numbered_names
 from amclust.cli.tables.errors import TableError, listed
-from amclust.cli.tables.formats import format_to_write
 from amclust.cli.tables.schema import Table, is_text
+from amclust.cli.tables.sources import format_to_write
 from amclust.io.files import atomic_write
 
 if TYPE_CHECKING:
