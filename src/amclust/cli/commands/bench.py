@@ -69,12 +69,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
             parser.error("a table needs -k, the number of clusters")
         results = [_table(arguments)]
     if arguments.json:
-        console.say_json(
-            command="bench",
-            restarts=arguments.restarts,
-            repeats=arguments.repeats,
-            results=results,
-        )
+        console.say_json(arguments, "restarts", "repeats", results=results)
 
 
 def _bundled(arguments: argparse.Namespace) -> list[Result]:

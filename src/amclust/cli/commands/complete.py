@@ -73,14 +73,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
 
     files.write_chunks(chunks(), arguments.output or "-", arguments)
     if arguments.json:
-        console.say_json(
-            command="complete",
-            table=arguments.table,
-            model=arguments.model,
-            rows=rows,
-            filled=cells,
-            output=arguments.output,
-        )
+        console.say_json(arguments, "table", "model", "output", rows=rows, filled=cells)
     elif to_file and not arguments.quiet:
         say(f"{arguments.output}: {count(rows, 'row')}, {count(cells, 'missing cell')} filled")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -36,8 +37,12 @@ def say(text: str = "") -> None:
     sys.stdout.write(f"{_printable(text, sys.stdout.encoding)}\n")
 
 
-def say_json(**values: object) -> None:
-    """Print the result as one JSON object; what is not a number is null."""
+def say_json(arguments: argparse.Namespace, *names: str, **values: object) -> None:
+    """Print one JSON object: the command, arguments by their names, and what was found.
+
+    What is not a number is null.
+    """
+    values |= {name: getattr(arguments, name) for name in ("command", *names)}
     sys.stdout.write(f"{json.dumps(_plain(values), allow_nan=False)}\n")
 
 
@@ -53,11 +58,9 @@ def say_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print columns: the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):
-        first, *others = (
-            cell.ljust(width) if not index else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        say("  ".join([first, *others]).rstrip())
+        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+        cells[0] = row[0].ljust(widths[0])
+        say("  ".join(cells).rstrip())
 
 
 def count(number: int, noun: str) -> str:

@@ -61,12 +61,8 @@ def _write_table(arguments: argparse.Namespace) -> None:
     frame = wines()
     write_table(frame, arguments.write_table, overwrite=arguments.force)
     if arguments.json:
-        console.say_json(
-            command="demo",
-            table=arguments.write_table,
-            rows=len(frame),
-            columns=list(frame.columns),
-        )
+        columns = list(frame.columns)
+        console.say_json(arguments, table=arguments.write_table, rows=len(frame), columns=columns)
     elif arguments.write_table != "-":
         say(f"{arguments.write_table}: {len(frame)} wines, {len(frame.columns)} columns")
         say(f"next: amclust fit {arguments.write_table} -k 3 --id wine --drop cultivar")
@@ -115,14 +111,10 @@ def _show(arguments: argparse.Namespace) -> None:
     titles = [f"mostly {digit}" for digit in digits[order]]
     draw_memories(model.cluster_centers_[order], titles, (8, 8), output)
     if arguments.json:
-        console.say_json(
-            command="demo",
-            rows=X.shape[0],
-            features=X.shape[1],
-            restarts=restarts,
-            results=[asdict(outcome) for outcome in outcomes],
-            picture=str(output),
-        )
+        rows, features = X.shape
+        results = [asdict(outcome) for outcome in outcomes]
+        found = {"rows": rows, "features": features, "results": results, "picture": str(output)}
+        console.say_json(arguments, "restarts", **found)
     else:
         say(f"\nthe memories, by the digit that most of their rows show: {output}")
 

@@ -75,16 +75,9 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     if arguments.labels:
         sizes = _write_labels(arguments, model, seen)
     if arguments.json:
-        console.say_json(
-            command="fit",
-            table=arguments.table,
-            rows=seen.rows,
-            missing=seen.missing,
-            features=seen.columns.features,
-            **console.describe(model, sizes),
-            model=arguments.output,
-            labels=arguments.labels,
-        )
+        found = console.describe(model, sizes)
+        found |= {"rows": seen.rows, "missing": seen.missing, "features": seen.columns.features}
+        console.say_json(arguments, "table", "labels", model=arguments.output, **found)
     elif not arguments.quiet and arguments.labels != "-":
         _say(arguments, model, seen, sizes)
 

@@ -48,8 +48,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         sizes = console.cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.json:
         console.say_json(
-            command="info",
-            model=arguments.model,
+            arguments,
+            "model",
             bytes=size,
             format_version=header["format_version"],
             versions=header["versions"],

@@ -97,7 +97,7 @@ def add_command(commands: Any, name: str, command: Command) -> None:
         allow_abbrev=False,
     )
     command.add_options(parser)
-    parser.set_defaults(run=partial(command.run, parser))
+    parser.set_defaults(command=name, run=partial(command.run, parser))
 
 
 def epilog(examples: str, more: str = "") -> str:

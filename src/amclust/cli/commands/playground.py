@@ -31,6 +31,6 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
 
     page = open_playground(arguments.output, show=not arguments.no_browser)
     if arguments.json:
-        console.say_json(command="playground", page=str(page))
+        console.say_json(arguments, page=str(page))
     else:
         say(f"playground: {page}")

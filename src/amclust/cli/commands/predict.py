@@ -79,15 +79,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     else:
         files.write_chunks(chunks(), arguments.output or "-", arguments)
     if arguments.json:
-        console.say_json(
-            command="predict",
-            table=arguments.table,
-            model=arguments.model,
-            rows=rows,
-            sizes=sizes,
-            output=arguments.output,
-            **shown,
-        )
+        kept = ("table", "model", "output")
+        console.say_json(arguments, *kept, rows=rows, sizes=sizes, **shown)
     elif to_file and not arguments.quiet:
         console.say_sizes(sizes)
         say(f"\n{arguments.output}: {count(rows, 'row')}")

@@ -66,13 +66,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         overwrite=arguments.force,
     )
     if arguments.json:
-        console.say_json(
-            command="report",
-            table=arguments.table,
-            rows=len(X),
-            model=arguments.model,
-            report=arguments.output,
-            bytes=os.path.getsize(arguments.output),
-        )
+        size = os.path.getsize(arguments.output)
+        page = arguments.output
+        console.say_json(arguments, "table", "model", rows=len(X), report=page, bytes=size)
     elif not arguments.quiet:
         say(f"{arguments.output}: open it in a browser")

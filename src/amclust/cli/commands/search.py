@@ -102,8 +102,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     sizes = console.cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.json:
         console.say_json(
-            command="search",
-            table=arguments.table,
+            arguments,
+            *("table", "results"),
             rows=len(matrix),
             features=matrix.columns.features,
             **console.describe(model, sizes),
@@ -112,7 +112,6 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
             configurations=search.n_configs_,
             best=best,
             model=arguments.output,
-            results=arguments.results,
         )
     elif not arguments.quiet and arguments.results != "-":
         _say(arguments, search, best, sizes)

@@ -119,15 +119,6 @@ class Columns:
             for column, start, end in zip(self.columns, [0, *ends], ends, strict=False)
         ]
 
-    @property
-    def encodings(self) -> dict[str, list[str]]:
-        """Categories of each column that is one-hot encoded."""
-        return {
-            column.name: list(column.categories)
-            for column in self.columns
-            if column.kind == "category"
-        }
-
     def matrix(self, table: Table | pd.DataFrame, *, first_row: int = 0) -> NDArray[np.float64]:
         """Return the features of a table's rows, NaN where a value is missing.
 

@@ -184,7 +184,7 @@ _ADVICE = {
     ),
     "date": (
         "dates or times",
-        "leave out with --drop {names}, or turn into numbers before, such as days since a date",
+        "leave out with --drop {names}, or turn into numbers before (days since a date, an hour)",
     ),
     "nested": ("values that are no numbers", "leave out with --drop {names}"),
     "infinite": (

@@ -120,13 +120,8 @@ def read_matrix(table: OpenTable, choice: Choice) -> Matrix:
     """Read a table into a matrix, batch by batch, and find out what its columns hold.
 
     Columns that begin with numbers are parsed as numbers at once. If that fails in any row, the
-    table is read again cell by cell, to tell what is there instead.
-
-    Raises
-    ------
-    TableError
-        If a name is not known, or a column is neither of numbers nor to be encoded: the message
-        lists all such columns. If a column or a row has no value, or a row no name.
+    table is read again cell by cell, to tell what is there instead: the error lists all columns
+    that are neither of numbers nor to be encoded.
     """
     columns = _encode(lambda names: table.batches(columns=names), table.names, choice)
     wanted = [*columns.names, *([] if choice.id is None else [choice.id])]

@@ -122,13 +122,8 @@ class TextTable:
     ) -> Iterator[Table]:
         """Yield the rows of some columns: `numbers` as float64, all others cell by cell.
 
-        Raises
-        ------
-        NotNumbersError
-            If there are `numbers`, and something is wrong with a row.
-
-        TableError
-            If there are none, and something is wrong with a row: the message tells the line.
+        If something is wrong with a row, raise NotNumbersError where there are `numbers`, and an
+        error that tells the line where there are none.
         """
         wanted = self.names if columns is None else list(columns)
         empty = True
