@@ -244,6 +244,8 @@ def _fill(
                 found = to_numbers(cells, choice.spelling)
                 surveys[column.name].add(found, rows)
                 block[:, place.start] = found.values if isinstance(found, Numbers) else np.nan
+        if numbers and np.isinf(block).any():
+            raise NotNumbersError
         missing += np.isnan(block).sum(axis=0)
         rows += len(batch)
         if choice.id is not None:

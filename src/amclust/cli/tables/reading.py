@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Iterator
 
+import pyarrow.compute as pc
+
 from amclust.cli.tables.binary import BinaryTable
 from amclust.cli.tables.columns import Columns
 from amclust.cli.tables.errors import TableError, TableOptionError
@@ -123,6 +125,8 @@ class Chunks:
         try:
             batches = table.batches(columns=names, numbers=numbers, spelling=spelling)
             for chunk in _rechunked(batches, self._rows):
+                if any(pc.any(pc.is_inf(chunk[name])).as_py() for name in numbers):
+                    raise NotNumbersError
                 yield chunk
                 done += len(chunk)
         except NotNumbersError:
