@@ -94,6 +94,19 @@ def test_a_taken_name_is_refused_and_a_prefix_helps(amclust, table, model):
     assert done.out.splitlines()[0].endswith(",label,am_label")
 
 
+@pytest.mark.parametrize("stream", [[], ["--stream"]])
+@pytest.mark.parametrize("fault", ["1e999", "word", "wide"])
+def test_faults_are_the_same_where_only_the_columns_of_the_model_are_read(
+    amclust, table, model, fault, stream
+):
+    text = f"{table.read_text()}900,{fault},2,group 0\n"
+    table.write_text(text.replace("width", fault) if fault == "wide" else text)
+    narrow = amclust("predict", model, table, *stream)
+    assert (narrow.code, narrow.out) == (1, "")
+    assert repr(fault) in narrow.err
+    assert narrow.err == amclust("predict", model, table, *stream, "--append").err
+
+
 @pytest.mark.parametrize("chunk_rows", [1, 7, 1000])
 def test_a_stream_gives_the_same_bytes(amclust, table, model, chunk_rows):
     options = ("--energy", "--append")
@@ -160,9 +173,9 @@ def test_progress_on_a_terminal(amclust, table, model, monkeypatch, command):
 
 
 def test_slow_reading_is_told_on_a_terminal(amclust, table, model, monkeypatch):
-    def slowly(table):
+    def slowly(table, **what):
         told.wait(timeout=10)
-        return batches(table)
+        return batches(table, **what)
 
     def show(self, text):
         shown.append(text)

@@ -8,6 +8,10 @@ def choose(table, decimal=".", thousands=None, **choice):
     return tables.choose_columns(table, tables.Choice(spelling=spelling, **choice))
 
 
+def categories(columns):
+    return {column.name: [*column.categories] for column in columns.columns if column.categories}
+
+
 def read_table(path, **options):
     return tables.read_table(path, tables.ReadOptions(**options)).to_pandas()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from frames import choose, read_table
+from frames import categories, choose, read_table
 
 from amclust.cli.tables import (
     Choice,
@@ -244,7 +244,7 @@ def test_one_hot(save):
     columns = choose(frame, one_hot=["hue", "size"])
     # Numbers are sorted as such.
     assert columns.features == ["x", "hue=blue", "hue=red", "size=9", "size=10"]
-    assert columns.encodings == {"hue": ["blue", "red"], "size": ["9", "10"]}
+    assert categories(columns) == {"hue": ["blue", "red"], "size": ["9", "10"]}
     expected = [[1, 0, 1, 0, 1], [2, NAN, NAN, 1, 0], [3, 1, 0, 0, 1]]
     np.testing.assert_array_equal(columns.matrix(frame), expected)
     assert choose(frame, one_hot="all").features == ["x", "hue=blue", "hue=red", "size"]
@@ -392,7 +392,7 @@ def test_categories_that_are_not_text():
         }
     )
     columns = choose(frame, one_hot=list(frame.columns))
-    assert columns.encodings == {
+    assert categories(columns) == {
         "whole": ["9", "10"],
         "real": ["0.5", "2"],
         "yes": ["False", "True"],

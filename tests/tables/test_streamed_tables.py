@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from frames import choose, frames, read_chunks, read_table
+from frames import categories, choose, frames, read_chunks, read_table
 
 from amclust.cli.tables import TableError, write_table
 
@@ -87,7 +87,8 @@ def test_text_that_appears_late_is_told_by_its_row(save):
 def test_all_categories_are_found_before_the_first_row(save):
     path = save("x,hue\n1,red\n2,5\n3,blue\n4,\n5,6\n")
     chunks = read_chunks(path, chunk_rows=1)
-    assert choose(chunks, one_hot=["hue"]).encodings == {"hue": ["5", "6", "blue", "red"]}
+    columns = choose(chunks, one_hot=["hue"])
+    assert categories(columns) == {"hue": ["5", "6", "blue", "red"]}
     # Numbers in the first chunks do not hide that the column holds text.
     chunks = read_chunks(save("x,hue\n1,7\n2,red\n"), chunk_rows=1)
     assert choose(chunks, one_hot="all").features == ["x", "hue=7", "hue=red"]

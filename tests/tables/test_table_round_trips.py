@@ -130,7 +130,7 @@ def test_any_category_is_found_again(cells, chunk):
     matrix = columns.matrix(frame)
     missing = np.isnan(matrix).any(axis=1)
     assert (matrix[~missing].sum(axis=1) == 1).all()
-    categories = columns.encodings["hue"]
+    [categories] = [column.categories for column in columns.columns if column.name == "hue"]
     for row, cell in zip(matrix[~missing], frame["hue"][~missing], strict=True):
         assert categories[row.argmax()] == cell.strip()
     parts = [columns.matrix(frame[start : start + chunk]) for start in range(0, len(frame), chunk)]

@@ -53,7 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
         title="commands", prog="amclust", required=True, metavar="command"
     )
     for command in COMMANDS:
-        command.add(commands)
+        options.add_command(commands, command.__name__.rpartition(".")[2], command)
     return parser
 
 
@@ -80,24 +80,16 @@ def _termination_as_interrupt() -> Iterator[None]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
+    """Run the command line, with the arguments of the process where none are given.
 
-    Parameters
-    ----------
-    argv : sequence of str, default=None
-        Arguments; those of the process when None.
-
-    Returns
-    -------
-    code : int
-        0 when all went well, 1 after an error, 2 where an argument does not go with the table, 130
-        after Ctrl-C, 143 after SIGTERM. Arguments that are wrong in themselves exit with 2.
+    Return 0 when all went well, 1 after an error, 2 where an argument does not go with the table,
+    130 after Ctrl-C, 143 after SIGTERM. Arguments that are wrong in themselves exit with 2.
     """
     console.replace_closed_streams()
     arguments = build_parser().parse_args(argv)
     try:
         with console.plain_warnings(), _termination_as_interrupt():
-            code = int(arguments.run(arguments))
+            arguments.run(arguments)
         sys.stdout.flush()
     except Terminated:
         console.note("terminated")
@@ -114,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.note(f"error: {console.reason(error)}")
         console.abandon_output()
         return int(getattr(error, "exit_code", 1))
-    return code
+    return 0
 
 
 if __name__ == "__main__":

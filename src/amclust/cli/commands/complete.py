@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
 
+SUMMARY = "fill the missing cells of a table"
+USAGE = "model.amc table [options]\n       amclust complete table -k K [options]"
 EXAMPLES = """
 amclust demo --write-table wine.csv
 amclust complete wine.csv -k 3 --id wine --drop cultivar -o filled.csv
@@ -18,25 +19,10 @@ amclust complete wine.amc wine.csv --stream > also_filled.csv
 """
 
 
-def add(commands: options.Commands) -> None:
-    """Add the command."""
-    parser = options.add_command(
-        commands,
-        "complete",
-        "fill the missing cells of a table",
-        "Fill the missing cells of a table with what a model recalls from the other cells of their "
-        "row; all other cells stay as they are. The model is given, or fitted to the same table. "
-        "Text files are written in UTF-8, with the delimiter that was read, lines that end in \\n "
-        "and quotes only where needed.",
-        usage="model.amc table [options]\n       amclust complete table -k K [options]",
-        examples=EXAMPLES,
-    )
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="[model.amc] table",
-        help="model file and table, or the table alone with -k; - is standard input",
-    )
+def add_options(parser: options.Parser) -> None:
+    """Add what the command takes."""
+    words = "model file and table, or the table alone with -k; - is standard input"
+    parser.add_argument("files", nargs="+", metavar="[model.amc] table", help=words)
     options.add_output(parser, "write the filled table here (default: -, standard output)")
     options.add_clusters(parser, required=False)
     options.add_stream(parser, "read and write in chunks; needs a model file")
@@ -46,11 +32,15 @@ def add(commands: options.Commands) -> None:
     options.add_columns(parser, options.KNOWN_COLUMNS)
     options.add_reading(parser)
     options.add_model(parser)
-    parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
-    """Fill a table."""
+def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
+    r"""Fill the missing cells of a table with what a model recalls from the rest of their row.
+
+    All other cells stay as they are. The model is given, or fitted to the same table. Text files
+    are written in UTF-8, with the delimiter that was read, lines that end in \n and quotes only
+    where needed.
+    """
     *models, arguments.table = arguments.files
     if len(models) > 1:
         parser.error(f"one model file and one table, got {len(arguments.files)} files")
@@ -81,24 +71,16 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
             cells += columns.count_missing(values)
             yield columns.fill(chunk, model.complete(X))
 
-    files.write_chunks(chunks(), arguments.output or "-", arguments, stream=arguments.stream)
+    files.write_chunks(chunks(), arguments.output or "-", arguments)
     if arguments.json:
-        console.say_json(
-            command="complete",
-            table=arguments.table,
-            model=arguments.model,
-            rows=rows,
-            filled=cells,
-            output=arguments.output,
-        )
+        console.say_json(arguments, "table", "model", "output", rows=rows, filled=cells)
     elif to_file and not arguments.quiet:
         say(f"{arguments.output}: {count(rows, 'row')}, {count(cells, 'missing cell')} filled")
-    return 0
 
 
 def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, ...]]:
     saved = files.load(path)
-    for chunk in files.chunks_for(arguments, saved):
+    for chunk in files.chunks_for(arguments, saved, all_columns=True):
         yield saved.model, *chunk
 
 

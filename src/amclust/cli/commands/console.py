@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -9,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,8 +37,12 @@ def say(text: str = "") -> None:
     sys.stdout.write(f"{_printable(text, sys.stdout.encoding)}\n")
 
 
-def say_json(**values: object) -> None:
-    """Print the result as one JSON object; what is not a number is null."""
+def say_json(arguments: argparse.Namespace, *names: str, **values: object) -> None:
+    """Print one JSON object: the command, arguments by their names, and what was found.
+
+    What is not a number is null.
+    """
+    values |= {name: getattr(arguments, name) for name in ("command", *names)}
     sys.stdout.write(f"{json.dumps(_plain(values), allow_nan=False)}\n")
 
 
@@ -53,11 +58,9 @@ def say_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print columns: the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):
-        first, *others = (
-            cell.ljust(width) if not index else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        say("  ".join([first, *others]).rstrip())
+        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+        cells[0] = row[0].ljust(widths[0])
+        say("  ".join(cells).rstrip())
 
 
 def count(number: int, noun: str) -> str:
@@ -138,27 +141,14 @@ def _plain(value: Any) -> Any:
 # --- a fitted model in a few lines ----------------------------------------------------------------
 
 
-class Description(TypedDict):
-    """The numbers of a fitted model; these keys are part of the interface."""
-
-    n_clusters: int
-    n_features: int
-    sizes: NDArray[np.int64] | None  # None: not counted
-    silhouette: float
-    loss: float
-    beta: float
-    epochs: int
-    restarts: int
-
-
 def cluster_sizes(labels: Any, n_clusters: int) -> NDArray[np.int64]:
     """Return the number of rows of every cluster; noise (-1) is in none."""
     labels = np.asarray(labels, dtype=np.int64)
     return np.bincount(labels[labels >= 0], minlength=n_clusters)
 
 
-def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> Description:
-    """Return the numbers of a fitted model."""
+def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> dict[str, Any]:
+    """Return the numbers of a fitted model for `say_json`; sizes that were not counted are None."""
     return {
         "n_clusters": model.n_clusters_,
         "n_features": model.n_features_in_,
@@ -174,10 +164,9 @@ def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> Description:
 def say_quality(model: ClAM) -> None:
     """Print what was found, in one line."""
     how = f"best of {len(model.runs_)} restarts" if len(model.runs_) > 1 else "one run"
-    found = f"{count(model.n_clusters_, 'cluster')}, {how}"
     if not np.isnan(model.silhouette_):
-        found = f"{count(model.n_clusters_, 'cluster')}, silhouette {model.silhouette_:.4f} ({how})"
-    say(found)
+        how = f"silhouette {model.silhouette_:.4f} ({how})"
+    say(f"{count(model.n_clusters_, 'cluster')}, {how}")
 
 
 def say_sizes(sizes: NDArray[np.int64]) -> None:

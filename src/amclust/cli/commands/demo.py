@@ -14,57 +14,44 @@ from numpy.typing import NDArray
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
 
+PICTURE = "digits_memories.png"
+SUMMARY = "cluster scikit-learn's digits, beside k-means; or write a table to try"
+USAGE = "[options]"
 EXAMPLES = """
 amclust demo --restarts 2 -o memories.svg
 amclust demo --write-table wine.csv
 """
 
 
-def add(commands: options.Commands) -> None:
-    """Add the command."""
-    parser = options.add_command(
-        commands,
-        "demo",
-        "cluster scikit-learn's digits, beside k-means; or write a table to try",
-        "Cluster scikit-learn's digits with ClAM and with k-means at the same number of restarts, "
-        "print how they compare and draw the memories. Or write a small table to try the other "
-        "commands with: wines, with their names, cultivars (text) and some missing cells.",
-        usage="[options]",
-        examples=EXAMPLES,
-    )
+def add_options(parser: options.Parser) -> None:
+    """Add what the command takes."""
     options.add_number(parser, "--restarts", "restarts of each", 10)
-    parser.add_argument(
-        "--seed", metavar="N", type=options.seed, default=0, help="random seed (default: 0)"
+    words = "random seed (default: 0)"
+    parser.add_argument("--seed", metavar="N", type=options.seed, default=0, help=words)
+    words = f"picture of the memories, replaced if it exists (default: {PICTURE})"
+    parser.add_argument("-o", "--output", metavar="FILE", default=PICTURE, help=words)
+    words = "write the table of wines here, and do nothing else"
+    parser.add_argument("--write-table", metavar="FILE", help=words)
+    words = "replace a file that --write-table names"
+    parser.add_argument("--force", action="store_true", help=words)
+    options.add_json(
+        parser,
+        "command, rows, features, restarts, results (method, silhouette, nmi, ari, seconds), "
+        "picture; or command, table, rows, columns",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        default="digits_memories.png",
-        help="picture of the memories, replaced if it exists (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--write-table", metavar="FILE", help="write the table of wines here, and do nothing else"
-    )
-    parser.add_argument(
-        "--force", action="store_true", help="replace a file that --write-table names"
-    )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print one JSON object with command, rows, features, restarts, results (method, "
-        "silhouette, nmi, ari, seconds), picture; or command, table, rows, columns",
-    )
-    parser.set_defaults(run=run)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Show the demo, or write the table."""
+def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
+    """Cluster scikit-learn's digits with ClAM and with k-means, and draw the memories.
+
+    Both have the same number of restarts, and it is printed how they compare. Or write a small
+    table to try the other commands with: wines, with their names, cultivars (text) and some missing
+    cells.
+    """
     if arguments.write_table is not None:
         _write_table(arguments)
     else:
         _show(arguments)
-    return 0
 
 
 def _write_table(arguments: argparse.Namespace) -> None:
@@ -74,12 +61,8 @@ def _write_table(arguments: argparse.Namespace) -> None:
     frame = wines()
     write_table(frame, arguments.write_table, overwrite=arguments.force)
     if arguments.json:
-        console.say_json(
-            command="demo",
-            table=arguments.write_table,
-            rows=len(frame),
-            columns=list(frame.columns),
-        )
+        columns = list(frame.columns)
+        console.say_json(arguments, table=arguments.write_table, rows=len(frame), columns=columns)
     elif arguments.write_table != "-":
         say(f"{arguments.write_table}: {len(frame)} wines, {len(frame.columns)} columns")
         say(f"next: amclust fit {arguments.write_table} -k 3 --id wine --drop cultivar")
@@ -111,35 +94,27 @@ def _show(arguments: argparse.Namespace) -> None:
     from sklearn.datasets import load_digits
 
     from amclust._estimator import ClAM
-    from amclust.cli.commands.comparison import best_k_means, compare, table_of
+    from amclust.cli.commands.bench import compare, say_outcomes
 
     X, y = load_digits(return_X_y=True)
-    k, restarts, seed = len(np.unique(y)), arguments.restarts, arguments.seed
+    k, restarts = len(np.unique(y)), arguments.restarts
     # All columns are pixels: they share their units, and so need no scaling.
-    model = ClAM(n_clusters=k, scale=None, n_init=restarts, random_state=seed)
-    methods = {
-        "k-means": lambda: best_k_means(X, k, restarts, seed),
-        "ClAM": lambda: model.fit(X).labels_,
-    }
+    model = ClAM(n_clusters=k, scale=None, n_init=restarts, random_state=arguments.seed)
     if not arguments.json:
         say(f"scikit-learn's digits: {X.shape[0]} rows, {X.shape[1]} features, {k} clusters")
         say(f"{count(restarts, 'restart')} each, the best silhouette is kept\n")
-    outcomes = compare(X, y, methods)
+    outcomes = compare(model, X, X, y)
     if not arguments.json:
-        console.say_table(*table_of(outcomes))
+        say_outcomes(outcomes)
     digits = np.array([np.bincount(y[model.labels_ == m], minlength=1).argmax() for m in range(k)])
     order = np.argsort(digits)
     titles = [f"mostly {digit}" for digit in digits[order]]
     draw_memories(model.cluster_centers_[order], titles, (8, 8), output)
     if arguments.json:
-        console.say_json(
-            command="demo",
-            rows=X.shape[0],
-            features=X.shape[1],
-            restarts=restarts,
-            results=[asdict(outcome) for outcome in outcomes],
-            picture=str(output),
-        )
+        rows, features = X.shape
+        results = [asdict(outcome) for outcome in outcomes]
+        found = {"rows": rows, "features": features, "results": results, "picture": str(output)}
+        console.say_json(arguments, "restarts", **found)
     else:
         say(f"\nthe memories, by the digit that most of their rows show: {output}")
 

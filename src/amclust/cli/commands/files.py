@@ -10,6 +10,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amclust._progress import ProgressLine
@@ -34,42 +35,53 @@ def opened(arguments: argparse.Namespace) -> Iterator[OpenTable]:
     """Open the table; on a terminal, say what takes so long while it is read."""
     from amclust.cli.tables import open_table
 
-    with contextlib.ExitStack() as stack:
-        if not arguments.quiet and sys.stderr.isatty():
-            line = ProgressLine()
-            stack.callback(line.clear)
-            timer = threading.Timer(PATIENCE, line.show, [f"amclust: reading {name_of(arguments)}"])
-            timer.daemon = True
-            timer.start()
-            stack.callback(timer.join)
-            stack.callback(timer.cancel)
-        yield stack.enter_context(open_table(arguments.table, _reading(arguments)))
+    with _patience(arguments), open_table(arguments.table, _reading(arguments)) as table:
+        yield table
+
+
+@contextlib.contextmanager
+def _patience(arguments: argparse.Namespace) -> Iterator[None]:
+    """On a terminal, say that the table is read if that takes long."""
+    if arguments.quiet or not sys.stderr.isatty():
+        yield
+        return
+    line = ProgressLine()
+    timer = threading.Timer(PATIENCE, line.show, [f"amclust: reading {name_of(arguments)}"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        line.clear()
 
 
 def read(arguments: argparse.Namespace) -> Table:
     """Read the whole table."""
-    from amclust.cli.tables import concat
+    from amclust.cli.tables import read_table
 
-    with opened(arguments) as table:
-        return concat(list(table.batches()))
+    with _patience(arguments):
+        return read_table(arguments.table, _reading(arguments))
 
 
-def matrix_of(arguments: argparse.Namespace, *, without: tuple[str, ...] = ()) -> Matrix:
+def matrix_of(arguments: argparse.Namespace) -> Matrix:
     """Read the columns that the arguments choose as a matrix."""
     from amclust.cli.tables import read_matrix
 
     with opened(arguments) as table:
-        return read_matrix(table, choice_of(arguments, table.names, without=without))
+        return read_matrix(table, choice_of(arguments, table.names))
 
 
 def in_chunks(arguments: argparse.Namespace) -> Chunks:
-    """Read the table in chunks."""
+    """Return the table in chunks with --stream, else in one."""
     from amclust.cli.tables import Chunks, TableError
 
-    if arguments.sheet is not None:
+    if arguments.stream and arguments.sheet is not None:
         msg = "an Excel workbook cannot be streamed: leave out --stream, or save it as CSV"
         raise TableError(msg)
-    return Chunks(arguments.table, arguments.chunk_rows, _reading(arguments))
+    rows = arguments.chunk_rows if arguments.stream else None
+    return Chunks(arguments.table, rows, _reading(arguments))
 
 
 def _reading(arguments: argparse.Namespace) -> ReadOptions:
@@ -84,16 +96,14 @@ def _reading(arguments: argparse.Namespace) -> ReadOptions:
     )
 
 
-def choice_of(
-    arguments: argparse.Namespace, known: list[str], *, without: tuple[str, ...] = ()
-) -> Choice:
-    """Return the choice among the columns of a table, without some of them."""
+def choice_of(arguments: argparse.Namespace, known: list[str]) -> Choice:
+    """Return the choice among the columns of a table."""
     from amclust.cli.tables import Choice, Spelling
 
     one_hot = _names(arguments.one_hot, known)
     return Choice(
         use=_names(arguments.use, known),
-        drop=[*(_names(arguments.drop, known) or []), *without] or None,
+        drop=_names(arguments.drop, known),
         id=arguments.id,
         one_hot="all" if one_hot == ["all"] and "all" not in known else one_hot,
         spelling=Spelling(arguments.decimal or ".", arguments.thousands),
@@ -111,11 +121,10 @@ def _names(values: list[str] | None, known: list[str]) -> list[str] | None:
     return [name if name in known else name.strip() for part in parts for name in part]
 
 
-def columns_of(saved: ModelFile, arguments: argparse.Namespace, table: Table | Chunks) -> Columns:
+def columns_of(saved: ModelFile, arguments: argparse.Namespace, chunks: Chunks) -> Columns:
     """Return the columns that a model was fitted on; without names, as chosen by the arguments."""
-    from amclust.cli.tables import Chunks, Column, Columns, TableError, choose_columns
+    from amclust.cli.tables import Column, Columns, Spelling, TableError, choose_columns
 
-    first = table.first() if isinstance(table, Chunks) else table
     kept, names = saved.extra.get("columns"), saved.model.network_.geometry.feature_names
     if kept is None and names is not None:  # saved by Python, from a data frame
         kept = Columns(tuple(Column(name, "number") for name in names)).to_json()
@@ -123,13 +132,17 @@ def columns_of(saved: ModelFile, arguments: argparse.Namespace, table: Table | C
         if arguments.use or arguments.one_hot:
             msg = "the model knows its columns by name: --use and --one-hot do not count"
             warnings.warn(msg, UserWarning, stacklevel=2)
-        given = {name: getattr(arguments, name) for name in ("id", "decimal", "thousands")}
-        changed = {name: value for name, value in given.items() if value is not None}
-        chosen = Columns.from_json({**Columns.from_json(kept).to_json(), **changed})
+        chosen = Columns.from_json(kept)
+        decimal, thousands = chosen.spelling.decimal, chosen.spelling.thousands
+        spelling = Spelling(arguments.decimal or decimal, arguments.thousands or thousands)
+        chosen = replace(chosen, spelling=spelling)
         if arguments.id is not None:
-            chosen.ids(first)
+            chosen = replace(chosen, id=arguments.id)
+            chosen.ids(chunks.first())
         return chosen
-    chosen = choose_columns(table, choice_of(arguments, first.names))
+    first = chunks.first()
+    rows = chunks if arguments.stream else first
+    chosen = choose_columns(rows, choice_of(arguments, first.names))
     wanted = saved.model.n_features_in_
     if len(chosen.features) != wanted:
         msg = (
@@ -148,22 +161,23 @@ def rows_for(
 
     values = columns.matrix(table, first_row=first_row)
     check_rows(values, first_row)
-    return values, named(columns, values) if model is None or hasattr(
-        model, "feature_names_in_"
-    ) else values
+    nameless = model is not None and not hasattr(model, "feature_names_in_")
+    return values, values if nameless else named(columns, values)
 
 
 def chunks_for(
-    arguments: argparse.Namespace, saved: ModelFile
+    arguments: argparse.Namespace, saved: ModelFile, *, all_columns: bool
 ) -> Iterator[tuple[Columns, Table, NDArray[Any], Any]]:
-    """Go through a table for a fitted model: its columns, a chunk and what `rows_for` returns."""
-    chunks: Chunks | list[Table]
-    if arguments.stream:
+    """Go through a table for a fitted model: its columns, a chunk and what `rows_for` returns.
+
+    Other columns are read too if `all_columns` are needed.
+    """
+    with _patience(arguments):
         chunks = in_chunks(arguments)
         columns = columns_of(saved, arguments, chunks)
-    else:
-        chunks = [read(arguments)]
-        columns = columns_of(saved, arguments, chunks[0])
+        if not all_columns:
+            chunks.narrow(columns)
+        chunks.first()
     done = 0
     # Rows that go to a terminal are progress enough.
     quiet = arguments.quiet or (arguments.output in (None, "-") and sys.stdout.isatty())
@@ -195,12 +209,11 @@ def answers_beside(
     return beside.append(answers)
 
 
-def write_chunks(
-    chunks: Iterable[Table], target: str, arguments: argparse.Namespace, *, stream: bool
-) -> None:
+def write_chunks(chunks: Iterable[Table], target: str, arguments: argparse.Namespace) -> None:
     """Write chunks one below the other; the file appears whole or not at all."""
     from amclust.cli.tables import TableWriter
 
+    stream = arguments.stream
     with TableWriter(target, overwrite=arguments.force, in_chunks=stream) as writer:
         for chunk in chunks:
             writer.write(chunk)

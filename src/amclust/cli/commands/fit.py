@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amclust._progress import ProgressLine, finish
@@ -14,6 +13,8 @@ from amclust.cli.commands.console import count, say
 if TYPE_CHECKING:
     from amclust.cli.tables import Columns, Table
 
+SUMMARY = "cluster the rows of a table and keep the model"
+USAGE = "table -k K [options]"
 EXAMPLES = """
 amclust demo --write-table wine.csv
 amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
@@ -28,40 +29,29 @@ KEYS = (
 )
 
 
-def add(commands: options.Commands) -> None:
-    """Add the command."""
-    parser = options.add_command(
-        commands,
-        "fit",
-        "cluster the rows of a table and keep the model",
-        "Cluster the rows of a table. Missing cells are fine: they are left out of the distances.",
-        usage="table -k K [options]",
-        examples=EXAMPLES,
-    )
+def add_options(parser: options.Parser) -> None:
+    """Add what the command takes."""
     options.add_clusters(parser)
     options.add_output(parser, "write the model here (model.amc, say)")
-    parser.add_argument(
-        "--labels", metavar="FILE", help="write the cluster of every row here; - is standard output"
-    )
+    words = "write the cluster of every row here; - is standard output"
+    parser.add_argument("--labels", metavar="FILE", help=words)
     options.add_stream(
         parser,
         "read a table that does not fit into memory in chunks, as partial_fit does: a single "
         "run, without restarts and epochs; sizes are counted only for --labels",
     )
-    parser.add_argument(
-        "--passes",
-        metavar="N",
-        type=options.positive,
-        help="times to go through the table with --stream (default: 1)",
-    )
+    words = "times to go through the table with --stream (default: 1)"
+    options.add_number(parser, "--passes", words)
     options.add_words(parser, KEYS)
     options.add_table(parser)
     options.add_model(parser)
-    parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
-    """Fit a model, keep what was asked for, say what was found."""
+def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
+    """Cluster the rows of a table.
+
+    Missing cells are fine: they are left out of the distances.
+    """
     model = options.model_of(arguments, parser)
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
@@ -85,19 +75,11 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     if arguments.labels:
         sizes = _write_labels(arguments, model, seen)
     if arguments.json:
-        console.say_json(
-            command="fit",
-            table=arguments.table,
-            rows=seen.rows,
-            missing=seen.missing,
-            features=seen.columns.features,
-            **console.describe(model, sizes),
-            model=arguments.output,
-            labels=arguments.labels,
-        )
+        found = console.describe(model, sizes)
+        found |= {"rows": seen.rows, "missing": seen.missing, "features": seen.columns.features}
+        console.say_json(arguments, "table", "labels", model=arguments.output, **found)
     elif not arguments.quiet and arguments.labels != "-":
         _say(arguments, model, seen, sizes)
-    return 0
 
 
 class Seen(NamedTuple):
@@ -155,7 +137,7 @@ def _write_labels(arguments: argparse.Namespace, model: Any, seen: Seen) -> Any:
             sizes = sizes + console.cluster_sizes(labels, model.n_clusters_)
             yield files.answers_beside(seen.columns, chunk, {"label": labels})
 
-    files.write_chunks(labelled(), arguments.labels, arguments, stream=arguments.stream)
+    files.write_chunks(labelled(), arguments.labels, arguments)
     return sizes
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
 
+SUMMARY = "tell what is in a model file"
+USAGE = "model.amc [--json]"
 EXAMPLES = """
 amclust demo --write-table wine.csv
 amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
@@ -18,30 +20,21 @@ amclust info wine.amc --json
 """
 
 
-def add(commands: options.Commands) -> None:
-    """Add the command."""
-    parser = options.add_command(
-        commands,
-        "info",
-        "tell what is in a model file",
-        "Tell what is in a model file. The file is data: nothing in it is executed, wherever it "
-        "comes from.",
-        usage="model.amc [--json]",
-        examples=EXAMPLES,
-    )
+def add_options(parser: options.Parser) -> None:
+    """Add what the command takes."""
     parser.add_argument("model", help="model file (.amc)")
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print one JSON object with command, model, bytes, format_version, versions, "
-        "n_clusters, n_features, sizes, silhouette, loss, beta, epochs, restarts, parameters, "
-        "features, source",
+    options.add_json(
+        parser,
+        "command, model, bytes, format_version, versions, n_clusters, n_features, sizes, "
+        "silhouette, loss, beta, epochs, restarts, parameters, features, source",
     )
-    parser.set_defaults(run=run)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Read a model file and describe it."""
+def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
+    """Tell what is in a model file.
+
+    The file is data: nothing in it is executed, wherever it comes from.
+    """
     from amclust._estimator import ClAM
 
     model, extra, header = files.load(arguments.model)
@@ -55,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         sizes = console.cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.json:
         console.say_json(
-            command="info",
-            model=arguments.model,
+            arguments,
+            "model",
             bytes=size,
             format_version=header["format_version"],
             versions=header["versions"],
@@ -65,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             features=features,
             source=source,
         )
-        return 0
+        return
     version, written_as = header["versions"]["amclust"], header["format_version"]
     say(f"{arguments.model}: model of amclust {version}, format {written_as}, {size:,} bytes")
     if isinstance(source, dict):
@@ -80,10 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         say()
     defaults = ClAM().get_params()
     changed = {name: v for name, v in parameters.items() if not _same(v, defaults[name])}
-    say(
-        "parameters"
-        + (" (all others have their default)" if changed else ": all have their default")
-    )
+    rest = " (all others have their default)" if changed else ": all have their default"
+    say(f"parameters{rest}")
     for name, value in changed.items():
         say(f"  {name} = {_short(value)}")
     say()
@@ -93,7 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"{count(len(features), 'feature')}")
         for line in textwrap.wrap(", ".join(features), 96, break_long_words=False)[:20]:
             say(f"  {line}")
-    return 0
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from amclust._metrics import NATIVE_METRICS
 from amclust._objectives import AUTO, OBJECTIVES
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
     from amclust._estimator import ClAM
 
 Parser = argparse.ArgumentParser
-Commands = Any  # argparse's own type for it is private
 
 WIDTH = 79  # of a help text
 # Of tables; those of `amclust.cli.tables`, which takes long to import.
@@ -69,20 +71,33 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return f"{', '.join(action.option_strings)} {value}"
 
 
-def add_command(
-    commands: Commands, name: str, summary: str, description: str, *, usage: str, examples: str
-) -> Parser:
-    """Add the parser of a command; `examples` are lines that run in an empty folder, in order."""
+class Command(Protocol):
+    """What a module of a command has; the docstring of `run` is the description in the help."""
+
+    SUMMARY: str
+    USAGE: str
+    EXAMPLES: str  # lines that run in an empty folder, in order
+
+    def add_options(self, parser: Parser) -> None:
+        """Add the arguments and options to the parser of the command."""
+
+    def run(self, parser: Parser, arguments: argparse.Namespace) -> None:
+        """Run the command with its parsed arguments."""
+
+
+def add_command(commands: Any, name: str, command: Command) -> None:
+    """Add a command to argparse's commands."""
     parser: Parser = commands.add_parser(
         name,
-        help=summary,
-        usage=f"amclust {name} {usage}",
-        description=textwrap.fill(description, WIDTH),
-        epilog=epilog(examples),
+        help=command.SUMMARY,
+        usage=f"amclust {name} {command.USAGE}",
+        description=textwrap.fill(" ".join((command.run.__doc__ or "").split()), WIDTH),
+        epilog=epilog(command.EXAMPLES),
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    return parser
+    command.add_options(parser)
+    parser.set_defaults(command=name, run=partial(command.run, parser))
 
 
 def epilog(examples: str, more: str = "") -> str:
@@ -98,11 +113,8 @@ def epilog(examples: str, more: str = "") -> str:
 
 def add_table(parser: Parser, *, nargs: str | None = None, note: str = "") -> None:
     """Add the table to read, its columns and how to read it."""
-    parser.add_argument(
-        "table",
-        nargs=nargs,
-        help="CSV or TSV (also .gz), Parquet, Arrow, NumPy or Excel file; - is standard input",
-    )
+    words = "CSV or TSV (also .gz), Parquet, Arrow, NumPy or Excel file; - is standard input"
+    parser.add_argument("table", nargs=nargs, help=words)
     add_columns(parser, note)
     add_reading(parser)
 
@@ -117,12 +129,8 @@ def add_columns(parser: Parser, note: str = "") -> None:
     group.add_argument("--use", metavar="NAMES", action="append", help="only these columns")
     group.add_argument("--drop", metavar="NAMES", action="append", help="all but these columns")
     group.add_argument("--id", metavar="NAME", help="the column that names the rows")
-    group.add_argument(
-        "--one-hot",
-        metavar="NAMES",
-        action="append",
-        help='encode these text columns as 0/1 columns; "all" is all of them',
-    )
+    words = 'encode these text columns as 0/1 columns; "all" is all of them'
+    group.add_argument("--one-hot", metavar="NAMES", action="append", help=words)
 
 
 def add_reading(parser: Parser) -> None:
@@ -134,38 +142,25 @@ def add_reading(parser: Parser) -> None:
     group.add_argument("--delimiter", metavar="TEXT", help='between cells, ";" or "tab" say')
     group.add_argument("--encoding", metavar="NAME", help="of a text file, latin-1 say")
     group.add_argument("--sheet", metavar="NAME", help="of an Excel file: its name or number")
-    group.add_argument(
-        "--decimal",
-        metavar="MARK",
-        type=decimal_mark,
-        help="in text files: point or comma (default: point)",
-    )
-    group.add_argument(
-        "--thousands",
-        metavar="MARK",
-        type=thousands_mark,
-        help="between groups of three digits: comma, point, space, apostrophe",
-    )
+    words = "in text files: point or comma (default: point)"
+    group.add_argument("--decimal", metavar="MARK", type=decimal_mark, help=words)
+    words = "between groups of three digits: comma, point, space, apostrophe"
+    group.add_argument("--thousands", metavar="MARK", type=thousands_mark, help=words)
     group.add_argument(
         "--no-header", action="store_true", help="the first line is a row, not the columns' names"
     )
 
 
-def add_number(group: Any, flag: str, what: str, default: int) -> None:
-    """Add a whole number of at least 1."""
-    words = f"{what} (default: %(default)s)"
+def add_number(group: Any, flag: str, words: str, default: int | None = None) -> None:
+    """Add a whole number of at least 1; a `default` is told."""
+    words = words if default is None else f"{words} (default: {default})"
     group.add_argument(flag, metavar="N", type=positive, default=default, help=words)
 
 
 def add_stream(parser: Parser, what: str) -> None:
     """Add reading in chunks."""
     parser.add_argument("--stream", action="store_true", help=what)
-    parser.add_argument(
-        "--chunk-rows",
-        metavar="N",
-        type=positive,
-        help=f"rows of a chunk with --stream (default: {CHUNK_ROWS})",
-    )
+    add_number(parser, "--chunk-rows", f"rows of a chunk with --stream (default: {CHUNK_ROWS})")
 
 
 def check_stream(parser: Parser, arguments: argparse.Namespace) -> None:
@@ -180,42 +175,33 @@ def check_stream(parser: Parser, arguments: argparse.Namespace) -> None:
 
 def add_clusters(parser: Parser, *, required: bool = True, auto: bool = True) -> None:
     """Add the number of clusters."""
-    words = "number of clusters, say 7; 2:10 (2 to 10) or 2,3,5 tries several"
+    kind: Callable[[str], Any] = clusters_to_try
+    words = "2:10 (2 to 10) or 2,3,5 tries several"
     if auto:
-        words = "number of clusters, say 7; auto, 2:10 (2 to 10) or 2,3,5 let the rows decide"
-    parser.add_argument(
-        "-k",
-        "--clusters",
-        metavar="K",
-        type=clusters if auto else clusters_to_try,
-        required=required,
-        help=words,
-    )
+        kind, words = clusters, "auto, 2:10 (2 to 10) or 2,3,5 let the rows decide"
+    words = f"number of clusters, say 7; {words}"
+    parser.add_argument("-k", "--clusters", metavar="K", type=kind, required=required, help=words)
 
 
 def add_model(parser: Parser) -> None:
     """Add the main parameters of ClAM."""
+    summaries = (f"{known.name} ({known.summary})" for known in OBJECTIVES.values())
+    objectives = ", ".join(summaries).replace("%", "%%")
     group = parser.add_argument_group("model")
     group.add_argument(
         "--objective",
         choices=[AUTO, *OBJECTIVES],
         default=AUTO,
-        help=f"what training is for (default: {AUTO}): {_objectives()}",
+        help=f"what training is for (default: {AUTO}): {objectives}",
     )
     add_distances(group)
     group.add_argument(
         "--beta", type=beta, default="auto", help="inverse temperature (default: auto)"
     )
-    group.add_argument(
-        "--weights",
-        type=weights,
-        default=None,
-        help="of the memories: none, learn, or a number each, as 1,2,1 (default: none)",
-    )
-    group.add_argument("--restarts", metavar="N", type=positive, help=f"default: {RESTARTS}")
-    group.add_argument(
-        "--epochs", metavar="N", type=positive, help=f"of a restart (default: {EPOCHS})"
-    )
+    words = "of the memories: none, learn, or a number each, as 1,2,1 (default: none)"
+    group.add_argument("--weights", type=weights, default=None, help=words)
+    add_number(group, "--restarts", f"default: {RESTARTS}")
+    add_number(group, "--epochs", f"of a restart (default: {EPOCHS})")
     group.add_argument(
         "--set",
         metavar="NAME=VALUE",
@@ -227,20 +213,10 @@ def add_model(parser: Parser) -> None:
     add_seed(group)
 
 
-def _objectives() -> str:
-    """List the objectives."""
-    listed = ", ".join(f"{known.name} ({known.summary})" for known in OBJECTIVES.values())
-    return listed.replace("%", "%%")
-
-
 def add_distances(group: Any) -> None:
     """Add what decides distances."""
-    group.add_argument(
-        "--metric",
-        choices=NATIVE_METRICS,
-        default=NATIVE_METRICS[0],
-        help="distance between rows (default: %(default)s)",
-    )
+    words = f"distance between rows (default: {NATIVE_METRICS[0]})"
+    group.add_argument("--metric", choices=NATIVE_METRICS, default=NATIVE_METRICS[0], help=words)
     group.add_argument(
         "--scale",
         choices=[*SCALES, NONE],
@@ -255,26 +231,26 @@ def add_seed(group: Any) -> None:
     group.add_argument(
         "--seed", metavar="N", type=seed, default=0, help="random seed (default: %(default)s)"
     )
-    group.add_argument("--threads", metavar="N", type=positive, help="default: all cores")
+    add_number(group, "--threads", "default: all cores")
 
 
-def add_output(parser: Parser, what: str, *, required: bool = False, more: str = "") -> None:
+def add_output(parser: Parser, what: str) -> None:
     """Add the main output and whether it may replace a file."""
-    parser.add_argument("-o", "--output", metavar="FILE", required=required, help=what)
-    parser.add_argument("--force", action="store_true", help=f"replace files that exist{more}")
+    parser.add_argument("-o", "--output", metavar="FILE", help=what)
+    parser.add_argument("--force", action="store_true", help="replace files that exist")
 
 
 def add_words(parser: Parser, keys: str) -> None:
     """Add what is said: progress or not, words or JSON."""
-    parser.add_argument(
-        "-q",
-        "--quiet",
-        action="store_true",
-        help="no progress and no summary, only warnings and errors",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help=f"print one JSON object instead of words, with {keys}"
-    )
+    words = "no progress and no summary, only warnings and errors"
+    parser.add_argument("-q", "--quiet", action="store_true", help=words)
+    add_json(parser, keys)
+
+
+def add_json(parser: Parser, keys: str) -> None:
+    """Add JSON instead of words; its keys are part of the interface."""
+    words = f"print one JSON object instead of words, with {keys}"
+    parser.add_argument("--json", action="store_true", help=words)
 
 
 def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
@@ -311,40 +287,35 @@ def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
 # --- values -------------------------------------------------------------------------------------
 
 
+def _refused(allowed: str, text: str) -> argparse.ArgumentTypeError:
+    return argparse.ArgumentTypeError(f"must be {allowed}, got {text!r}")
+
+
 def seed(text: str) -> int:
     """Return a random seed."""
-    return _whole(text, 0, 2**32 - 1, f"from 0 to {2**32 - 1}")
+    if not text.isdecimal() or int(text) >= 2**32:
+        raise _refused(f"a whole number from 0 to {2**32 - 1}", text)
+    return int(text)
 
 
 def positive(text: str) -> int:
     """Return a whole number of at least 1."""
-    return _whole(text, 1, 2**31 - 1, "of at least 1")
+    if not text.isdecimal() or not 1 <= int(text) < 2**31:
+        raise _refused("a whole number of at least 1", text)
+    return int(text)
 
 
-def _whole(text: str, least: int, most: int, allowed: str) -> int:
-    value = int(text) if text.isdecimal() else -1
-    if not least <= value <= most:
-        msg = f"must be a whole number {allowed}, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
-    return value
+def thousands_mark(text: str, allowed: Mapping[str, str] = MARKS) -> str:
+    """Return the mark between groups of three digits."""
+    found = allowed.get(text, text)
+    if found not in allowed.values():
+        raise _refused(" or ".join(allowed), text)
+    return found
 
 
 def decimal_mark(text: str) -> str:
     """Return the decimal mark."""
-    return _mark(text, {"point": ".", "comma": ","})
-
-
-def thousands_mark(text: str) -> str:
-    """Return the mark between groups of three digits."""
-    return _mark(text, MARKS)
-
-
-def _mark(text: str, allowed: dict[str, str]) -> str:
-    found = allowed.get(text, text)
-    if found not in allowed.values():
-        msg = f"must be {' or '.join(allowed)}, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
-    return found
+    return thousands_mark(text, {"point": ".", "comma": ","})
 
 
 def clusters(text: str) -> Any:
@@ -362,11 +333,8 @@ def clusters_to_try(text: str, auto: str = "") -> Any:
             return numbers[0] if len(numbers) == 1 else numbers
         if numbers[0] <= numbers[1]:
             return range(numbers[0], numbers[1] + 1)
-    msg = (
-        f"must be a whole number of at least 1, {auto}a range as 2:10 or a list as 2,3,5; "
-        f"got {text!r}"
-    )
-    raise argparse.ArgumentTypeError(msg)
+    allowed = f"a whole number of at least 1, {auto}a range as 2:10 or a list as 2,3,5"
+    raise _refused(allowed, text)
 
 
 def beta(text: str) -> float | str:
@@ -383,25 +351,18 @@ def weights(text: str) -> Any:
 
 
 def _positive_number(text: str, allowed: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        msg = f"must be {allowed}, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
-    return value
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < math.inf:
+            return float(text)
+    raise _refused(allowed, text)
 
 
 def setting(text: str) -> tuple[str, Any]:
     """Return the name and the value of a parameter."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        msg = f"must be NAME=VALUE, got {text!r}"
-        raise argparse.ArgumentTypeError(msg)
-    try:
-        return name, json.loads(
-            {"None": "null", "True": "true", "False": "false"}.get(value, value)
-        )
-    except ValueError:
-        return name, value  # a word
+        raise _refused("NAME=VALUE", text)
+    with contextlib.suppress(ValueError):
+        words = {"None": "null", "True": "true", "False": "false"}
+        return name, json.loads(words.get(value, value))
+    return name, value  # a word

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from amclust.cli.commands import console, files, options
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from amclust._estimator import ClAM
     from amclust.cli.tables import Table
 
+SUMMARY = "tell the cluster of every row of a table"
+USAGE = "model.amc table [options]"
 EXAMPLES = """
 amclust demo --write-table wine.csv
 amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
@@ -26,40 +27,32 @@ amclust predict wine.amc wine.csv --distances --json
 """
 
 
-def add(commands: options.Commands) -> None:
-    """Add the command."""
-    parser = options.add_command(
-        commands,
-        "predict",
-        "tell the cluster of every row of a table",
-        "Tell the cluster that every row falls to, and more where asked for. Columns are found by "
-        "their names, in any order; columns that the model does not know do not matter.",
-        usage="model.amc table [options]",
-        examples=EXAMPLES,
-    )
+def add_options(parser: options.Parser) -> None:
+    """Add what the command takes."""
     parser.add_argument("model", help="model file (.amc) of amclust fit or search")
     group = parser.add_argument_group("what to tell besides label")
-    group.add_argument(
-        "--proba", action="store_true", help="probability_0, ...: memberships of the clusters"
-    )
-    group.add_argument(
-        "--distances", action="store_true", help="distance_0, ...: distances to the memories"
-    )
-    group.add_argument("--energy", action="store_true", help="high for rows far from all memories")
-    group.add_argument("--entropy", action="store_true", help="high for rows between clusters")
-    group.add_argument("--append", action="store_true", help="keep all columns of the table")
-    group.add_argument(
-        "--prefix", metavar="TEXT", default="", help="put this before the names of new columns"
-    )
+    for flag, words in {
+        "--proba": "probability_0, ...: memberships of the clusters",
+        "--distances": "distance_0, ...: distances to the memories",
+        "--energy": "high for rows far from all memories",
+        "--entropy": "high for rows between clusters",
+        "--append": "keep all columns of the table",
+    }.items():
+        group.add_argument(flag, action="store_true", help=words)
+    words = "put this before the names of new columns"
+    group.add_argument("--prefix", metavar="TEXT", default="", help=words)
     options.add_output(parser, "write the labels here (default: -, standard output, as CSV)")
     options.add_stream(parser, "read and write in chunks")
     options.add_words(parser, "command, table, model, rows, sizes, output; without -o also columns")
     options.add_table(parser, note=options.KNOWN_COLUMNS)
-    parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
-    """Label the rows of a table."""
+def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
+    """Tell the cluster that every row falls to, and more where asked for.
+
+    Columns are found by their names, in any order; columns that the model does not know do not
+    matter.
+    """
     files.check_outputs(arguments, "output", tables=("output",), in_place=arguments.append)
     options.check_stream(parser, arguments)
     files.check_order(parser, arguments.model, arguments.table)
@@ -71,7 +64,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
 
     def chunks() -> Iterator[Table]:
         nonlocal sizes, rows
-        for columns, chunk, _, X in files.chunks_for(arguments, saved):
+        asked = files.chunks_for(arguments, saved, all_columns=arguments.append)
+        for columns, chunk, _, X in asked:
             answers = ask(saved.model, X, arguments)
             labels = answers[f"{arguments.prefix}label"]
             sizes, rows = sizes + console.cluster_sizes(labels, len(sizes)), rows + len(labels)
@@ -83,21 +77,13 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
         names = found[0]
         shown = {"columns": {name: [v for part in found for v in part[name]] for name in names}}
     else:
-        files.write_chunks(chunks(), arguments.output or "-", arguments, stream=arguments.stream)
+        files.write_chunks(chunks(), arguments.output or "-", arguments)
     if arguments.json:
-        console.say_json(
-            command="predict",
-            table=arguments.table,
-            model=arguments.model,
-            rows=rows,
-            sizes=sizes,
-            output=arguments.output,
-            **shown,
-        )
+        kept = ("table", "model", "output")
+        console.say_json(arguments, *kept, rows=rows, sizes=sizes, **shown)
     elif to_file and not arguments.quiet:
         console.say_sizes(sizes)
         say(f"\n{arguments.output}: {count(rows, 'row')}")
-    return 0
 
 
 def ask(model: ClAM, X: Any, arguments: argparse.Namespace) -> dict[str, NDArray[Any]]:

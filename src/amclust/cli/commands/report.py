@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from functools import partial
 
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import say
 
+SUMMARY = "write a page about the clusters of a table"
+USAGE = "table -k K [options]\n       amclust report table --model model.amc [options]"
 EXAMPLES = """
 amclust demo --write-table wine.csv
 amclust report wine.csv -k 3 --id wine --drop cultivar -o report.html
@@ -17,18 +18,8 @@ amclust report wine.csv --model wine.amc --title "Three kinds of wine" -o again.
 """
 
 
-def add(commands: options.Commands) -> None:
-    """Add the command."""
-    parser = options.add_command(
-        commands,
-        "report",
-        "write a page about the clusters of a table",
-        "Write one HTML page, which needs no network, about the clusters of a table: their sizes, "
-        "what distinguishes them, pictures, doubtful rows, and k-means beside them. The model is "
-        "fitted to the table, or given by --model.",
-        usage="table -k K [options]\n       amclust report table --model model.amc [options]",
-        examples=EXAMPLES,
-    )
+def add_options(parser: options.Parser) -> None:
+    """Add what the command takes."""
     options.add_clusters(parser, required=False)
     parser.add_argument("--model", metavar="FILE", help="model file (.amc) instead of a fit")
     options.add_output(parser, "the page (default: report.html)")
@@ -36,11 +27,15 @@ def add(commands: options.Commands) -> None:
     options.add_words(parser, "command, table, rows, model, report, bytes")
     options.add_table(parser)
     options.add_model(parser)
-    parser.set_defaults(run=partial(run, parser))
+    parser.set_defaults(stream=False)
 
 
-def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
-    """Fit or load a model and write the page."""
+def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
+    """Write one HTML page, which needs no network, about the clusters of a table.
+
+    It shows their sizes, what distinguishes them, pictures, doubtful rows, and k-means beside them.
+    The model is fitted to the table, or given by --model.
+    """
     if (arguments.clusters is None) == (arguments.model is None):
         parser.error("give -k to fit a model, or --model with a model file (not both)")
     if arguments.output == "-":
@@ -58,10 +53,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     else:
         saved = files.load(arguments.model)
         model = saved.model
-        table = files.read(arguments)
-        columns = files.columns_of(saved, arguments, table)
+        [(columns, table, _, X)] = files.chunks_for(arguments, saved, all_columns=False)
         ids = columns.ids(table) if columns.id in table.names else None
-        _, X = files.rows_for(model, columns, table)
     write_report(
         model,
         X,
@@ -73,14 +66,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
         overwrite=arguments.force,
     )
     if arguments.json:
-        console.say_json(
-            command="report",
-            table=arguments.table,
-            rows=len(X),
-            model=arguments.model,
-            report=arguments.output,
-            bytes=os.path.getsize(arguments.output),
-        )
+        size = os.path.getsize(arguments.output)
+        page = arguments.output
+        console.say_json(arguments, "table", "model", rows=len(X), report=page, bytes=size)
     elif not arguments.quiet:
         say(f"{arguments.output}: open it in a browser")
-    return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,8 @@ from numpy.typing import NDArray
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
 
+SUMMARY = "find the best configuration, and number of clusters, under a budget"
+USAGE = "table -k K [options]"
 EXAMPLES = """
 amclust demo --write-table wine.csv
 amclust search wine.csv -k 2:4 --id wine --drop cultivar --budget 3000 -o best.amc
@@ -27,40 +28,18 @@ MEASURES = ("run", "config", "seed", "rung", "epochs", "loss", "converged", "cho
 Configuration = Mapping[str, Any]
 
 
-def add(commands: options.Commands) -> None:
-    """Add the command."""
-    parser = options.add_command(
-        commands,
-        "search",
-        "find the best configuration, and number of clusters, under a budget",
-        "Train many configurations for a few epochs, go on with the best of them, and so on "
-        "(successive halving) until the budget is used. Runs with empty clusters never win over "
-        "one without.",
-        usage="table -k K [options]",
-        examples=EXAMPLES,
-    )
+def add_options(parser: options.Parser) -> None:
+    """Add what the command takes."""
     options.add_clusters(parser, auto=False)
     options.add_output(parser, "write the best model here (best.amc, say)")
-    options.add_number(
-        parser,
-        "--budget",
-        "most run-epochs to train; a fit with 10 restarts of 200 epochs takes 2,000 ",
-        20_000,
-    )
-    parser.add_argument(
-        "--space",
-        choices=["default", "paper"],
-        default="default",
-        help="what to try: variations of the default, or the grid of the paper",
-    )
-    parser.add_argument(
-        "--checkpoint",
-        metavar="FILE",
-        help="keep the search here; if it exists, the search goes on from there",
-    )
-    parser.add_argument(
-        "--results", metavar="FILE", help="write all runs here, as a table; - is standard output"
-    )
+    words = "most run-epochs to train; a fit with 10 restarts of 200 epochs takes 2,000"
+    options.add_number(parser, "--budget", words, 20_000)
+    words = "what to try: variations of the default, or the grid of the paper"
+    parser.add_argument("--space", choices=["default", "paper"], default="default", help=words)
+    words = "keep the search here; if it exists, the search goes on from there"
+    parser.add_argument("--checkpoint", metavar="FILE", help=words)
+    words = "write all runs here, as a table; - is standard output"
+    parser.add_argument("--results", metavar="FILE", help=words)
     options.add_number(parser, "--top", "configurations to show", 5)
     options.add_words(
         parser,
@@ -74,11 +53,14 @@ def add(commands: options.Commands) -> None:
     options.add_number(group, "--restarts", "seeds of each configuration", 10)
     options.add_number(group, "--epochs", "most epochs of a run", 200)
     options.add_seed(group)
-    parser.set_defaults(run=partial(run, parser))
 
 
-def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
-    """Search, keep the best model, show the best configurations."""
+def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
+    """Train many configurations for a few epochs, go on with the best of them, and so on.
+
+    This successive halving goes on until the budget is used. Runs with empty clusters never win
+    over one without.
+    """
     from amclust._estimator import ClAM
     from amclust._search import ClAMSearch
 
@@ -120,8 +102,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
     sizes = console.cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.json:
         console.say_json(
-            command="search",
-            table=arguments.table,
+            arguments,
+            *("table", "results"),
             rows=len(matrix),
             features=matrix.columns.features,
             **console.describe(model, sizes),
@@ -130,11 +112,9 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> int:
             configurations=search.n_configs_,
             best=best,
             model=arguments.output,
-            results=arguments.results,
         )
     elif not arguments.quiet and arguments.results != "-":
         _say(arguments, search, best, sizes)
-    return 0
 
 
 def best_configurations(results: Mapping[str, NDArray[Any]], top: int) -> list[Configuration]:

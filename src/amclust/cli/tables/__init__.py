@@ -1,6 +1,6 @@
 """Tables: from a file to the matrix that ClAM takes, and back.
 
-A file is found and opened (`sources`, `formats`), parsed into Arrow (`dialect` and `text`, or
+A file is found and opened (`sources`), parsed into Arrow (`dialect` and `text`, or
 `binary`; `reading` for both) and made a matrix (`matrix`, with `columns` and `cells`). `writing`
 goes the other way. `schema` has the types in between, `errors` what may be wrong.
 """
@@ -12,7 +12,6 @@ for _package in ("pandas", "pyarrow"):  # before all that needs them, for the me
 
 from amclust.cli.tables.cells import Spelling  # noqa: E402
 from amclust.cli.tables.columns import Column, Columns  # noqa: E402
-from amclust.cli.tables.formats import FORMATS, WRITTEN  # noqa: E402
 from amclust.cli.tables.matrix import (  # noqa: E402
     Choice,
     Matrix,
@@ -22,13 +21,12 @@ from amclust.cli.tables.matrix import (  # noqa: E402
     read_matrix,
 )
 from amclust.cli.tables.reading import Chunks, OpenTable, open_table, read_table  # noqa: E402
-from amclust.cli.tables.schema import Schema, Table, concat  # noqa: E402
-from amclust.cli.tables.sources import ReadOptions  # noqa: E402
+from amclust.cli.tables.schema import Table  # noqa: E402
+from amclust.cli.tables.sources import FORMATS, ReadOptions  # noqa: E402
 from amclust.cli.tables.writing import TableWriter, write_table  # noqa: E402
 
 __all__ = [
     "FORMATS",
-    "WRITTEN",
     "Choice",
     "Chunks",
     "Column",
@@ -36,7 +34,6 @@ __all__ = [
     "Matrix",
     "OpenTable",
     "ReadOptions",
-    "Schema",
     "Spelling",
     "Table",
     "TableError",
@@ -44,7 +41,6 @@ __all__ = [
     "TableWriter",
     "check_rows",
     "choose_columns",
-    "concat",
     "named",
     "open_table",
     "read_matrix",

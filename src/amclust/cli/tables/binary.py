@@ -14,9 +14,8 @@ import pyarrow.parquet
 from amclust.cli.tables.cells import PLAIN, Spelling
 from amclust.cli.tables.dialect import check_names, names_of_header, numbered_names
 from amclust.cli.tables.errors import TableError, listed, no_rows, require
-from amclust.cli.tables.formats import TITLES, damage_named
-from amclust.cli.tables.schema import Schema, Table
-from amclust.cli.tables.sources import ReadOptions, Source
+from amclust.cli.tables.schema import Table
+from amclust.cli.tables.sources import TITLES, ReadOptions, Source, damage_named
 
 _ROWS = 16_384
 
@@ -51,7 +50,7 @@ class BinaryTable:
                 if batch.num_rows:
                     arrow = pa.table([_plain(column) for column in batch.columns], names=wanted)
                     empty = False
-                    yield Table(arrow, Schema.of(arrow.schema))
+                    yield Table(arrow)
         if empty:
             raise no_rows(self.source.name)
 
@@ -190,7 +189,8 @@ def _choose_sheet(sheets: Sequence[Any], name: str | None, source: str) -> Any:
 
 
 def _table_of_rows(rows: list[list[Any]], source: str, header: bool | None) -> pa.Table:
-    width = max((_width(row) for row in rows), default=0)
+    filled = (i for row in rows for i, cell in enumerate(row) if cell is not None)
+    width = 1 + max(filled, default=-1)
     rows = [(row + [None] * width)[:width] for row in rows]
     while rows and not any(cell is not None for cell in rows[-1]):
         rows.pop()
@@ -204,10 +204,6 @@ def _table_of_rows(rows: list[list[Any]], source: str, header: bool | None) -> p
         names = names_of_header(cells, source, surely_header=header is True)
     columns = [_from_cells([row[index] for row in rows]) for index in range(width)]
     return pa.table(columns, names=names)
-
-
-def _width(row: list[Any]) -> int:
-    return max((index + 1 for index, cell in enumerate(row) if cell is not None), default=0)
 
 
 def _from_cells(cells: list[Any]) -> pa.Array:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -39,23 +39,6 @@ ColumnKind = Literal["number", "boolean", "category"]
 DIGITS = 9
 
 
-class ColumnJson(TypedDict, total=False):
-    """A column as JSON holds it."""
-
-    name: str
-    kind: ColumnKind
-    categories: list[str]  # not of numbers and truth values
-
-
-class ColumnsJson(TypedDict):
-    """A choice of columns as JSON holds it."""
-
-    columns: list[ColumnJson]
-    id: str | None
-    decimal: str
-    thousands: str | None
-
-
 @dataclass(frozen=True)
 class Column:
     """A column that is clustered, and what it holds."""
@@ -71,20 +54,18 @@ class Column:
             return [f"{self.name}={category}" for category in self.categories]
         return [self.name]
 
-    def to_json(self) -> ColumnJson:
-        """Return the column as what JSON can hold."""
-        data: ColumnJson = {"name": self.name, "kind": self.kind}
-        if self.categories:
-            data["categories"] = list(self.categories)
-        return data
-
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Column:
-        """Return the column that `to_json` wrote down; refuse anything else."""
-        if not _is_column(data):
-            msg = f"not a column: {shortened(data, 80)}"
-            raise ValueError(msg)
-        return cls(data["name"], data["kind"], tuple(data.get("categories", ())))
+    def from_json(cls, data: Any) -> Column:
+        """Return the column that `Columns.to_json` wrote down; refuse anything else."""
+        match data:
+            case {"name": str(name), "kind": "category", "categories": [str(), *_] as categories}:
+                if all(isinstance(category, str) for category in categories):
+                    return cls(name, "category", tuple(categories))
+            case {"name": str(name), "kind": "number" | "boolean" as kind}:
+                if not data.get("categories"):
+                    return cls(name, kind)
+        msg = f"not a column: {shortened(data, 80)}"
+        raise ValueError(msg)
 
     def one_hot(self, cells: pa.ChunkedArray, first_row: int) -> NDArray[np.float64]:
         """Return a column of 0 and 1 for each category, NaN in all of them where missing."""
@@ -107,36 +88,12 @@ class Column:
         return encoded
 
 
-def _is_column(data: object) -> bool:
-    if not isinstance(data, dict):
-        return False
-    categories = data.get("categories", [])
-    return (
-        isinstance(data.get("name"), str)
-        and data.get("kind") in get_args(ColumnKind)
-        and isinstance(categories, list)
-        and all(isinstance(category, str) for category in categories)
-        and bool(categories) == (data["kind"] == "category")
-    )
-
-
 @dataclass(frozen=True)
 class Columns:
     """The columns of a table that are clustered; how a table becomes a matrix, and back.
 
     Found by `read_matrix` or `choose_columns` and kept with a model, so that later tables are read
     alike. `id` is the column that names the rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from amclust.cli.tables import Choice, choose_columns
-    >>> frame = pd.DataFrame({"name": ["a", "b"], "size": [1.5, None], "hue": ["red", "blue"]})
-    >>> columns = choose_columns(frame, Choice(id="name", one_hot=["hue"]))
-    >>> columns.features
-    ['size', 'hue=blue', 'hue=red']
-    >>> columns.matrix(frame).tolist()
-    [[1.5, 0.0, 1.0], [nan, 1.0, 0.0]]
     """
 
     columns: tuple[Column, ...]
@@ -154,13 +111,13 @@ class Columns:
         return [feature for column in self.columns for feature in column.features]
 
     @property
-    def encodings(self) -> dict[str, list[str]]:
-        """Categories of each column that is one-hot encoded."""
-        return {
-            column.name: list(column.categories)
-            for column in self.columns
-            if column.kind == "category"
-        }
+    def places(self) -> list[tuple[Column, slice]]:
+        """Each column, and where its features are in the matrix."""
+        ends = np.cumsum([len(column.features) for column in self.columns]).tolist()
+        return [
+            (column, slice(start, end))
+            for column, start, end in zip(self.columns, [0, *ends], ends, strict=False)
+        ]
 
     def matrix(self, table: Table | pd.DataFrame, *, first_row: int = 0) -> NDArray[np.float64]:
         """Return the features of a table's rows, NaN where a value is missing.
@@ -169,28 +126,24 @@ class Columns:
         features. `first_row` is how many rows came before, for the rows named in errors.
         """
         table = Table.of(table)
-        self._check_names(table)
+        self.check_names(table.names)
         values = np.empty((len(table), len(self.features)))
         refused: dict[str, Refusal] = {}
-        start = 0
-        for column in self.columns:
-            stop = start + len(column.features)
+        for column, place in self.places:
             cells = table[column.name]
             if column.kind == "category":
-                values[:, start:stop] = column.one_hot(cells, first_row)
+                values[:, place] = column.one_hot(cells, first_row)
             elif isinstance(found := to_numbers(cells, self.spelling), Numbers):
-                values[:, start] = found.values
+                values[:, place.start] = found.values
             else:
                 refused[column.name] = found
-            start = stop
         if refused:
             raise ColumnsError(refused, first_row, fitted=True)
         return values
 
     def count_missing(self, matrix: NDArray[np.float64]) -> int:
         """Return the number of missing values; a category is one value in several columns."""
-        firsts = np.cumsum([0, *(len(column.features) for column in self.columns)])[:-1]
-        return sum(int(np.isnan(matrix[:, first]).sum()) for first in firsts)
+        return sum(int(np.isnan(matrix[:, place.start]).sum()) for _, place in self.places)
 
     def ids(self, table: Table | pd.DataFrame, *, first_row: int = 0) -> pa.ChunkedArray | None:
         """Return the names of a table's rows, None without an id; none of them may be missing."""
@@ -217,19 +170,17 @@ class Columns:
         whole numbers becomes one of floats where it has to.
         """
         table = Table.of(table)
-        self._check_names(table)
+        self.check_names(table.names)
         values = np.asarray(completed, dtype=np.float64)
         shape = len(table), len(self.features)
         if values.shape != shape:
             msg = f"completed must have the shape {shape}, got {values.shape}"
             raise ValueError(msg)
-        start = 0
-        for column in self.columns:
-            stop = start + len(column.features)
-            missing = is_missing(table[column.name])
+        for column, place in self.places:
+            cells = table[column.name]
+            missing = is_missing(cells)
             if missing.any():
-                new = _new_values(column, values[missing, start:stop])
-                cells = table[column.name]
+                new = _new_values(column, values[missing, place])
                 if is_text(cells.type):
                     new = _to_text(new, cells, self.spelling)
                 else:
@@ -237,42 +188,42 @@ class Columns:
                 cells = pc.fill_null(cells, new[0])
                 filled = pc.replace_with_mask(cells, pa.array(missing), new)
                 table = table.replace(column.name, filled)
-            start = stop
         return table
 
-    def to_json(self) -> ColumnsJson:
+    def to_json(self) -> dict[str, Any]:
         """Return the choice as what JSON can hold."""
-        return {
-            "columns": [column.to_json() for column in self.columns],
-            "id": self.id,
-            "decimal": self.spelling.decimal,
-            "thousands": self.spelling.thousands,
-        }
+        columns = [
+            {"name": column.name, "kind": column.kind, "categories": list(column.categories)}
+            for column in self.columns
+        ]
+        return {"columns": columns, "id": self.id, **asdict(self.spelling)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Columns:
+    def from_json(cls, data: Any) -> Columns:
         """Return the choice that `to_json` wrote down; refuse anything else."""
-        try:
-            name, columns = data["id"], data["columns"]
-            spelling = Spelling(data["decimal"], data["thousands"])
-        except (KeyError, TypeError) as error:
-            msg = f"not a choice of columns: {shortened(data, 80)}"
-            raise ValueError(msg) from error
-        if not isinstance(columns, list) or not columns or not isinstance(name, str | None):
-            msg = f"not a choice of columns: {shortened(data, 80)}"
-            raise ValueError(msg)
-        chosen = cls(tuple(Column.from_json(column) for column in columns), name, spelling)
+        match data:
+            case {
+                "columns": [_, *_] as columns,
+                "id": str() | None as name,
+                "decimal": decimal,
+                "thousands": str() | None as thousands,
+            }:
+                spelling = Spelling(decimal, thousands)
+                chosen = cls(tuple(map(Column.from_json, columns)), name, spelling)
+            case _:
+                msg = f"not a choice of columns: {shortened(data, 80)}"
+                raise ValueError(msg)
         repeated = find_repeated(chosen.features)
         if repeated:
             msg = f"not a choice of columns: {listed(repeated)} are repeated"
             raise ValueError(msg)
         return chosen
 
-    def _check_names(self, table: Table) -> None:
-        there = set(table.names)
-        absent = [name for name in self.names if name not in there]
+    def check_names(self, known: Sequence[str]) -> None:
+        """Refuse a table that has not all of the columns."""
+        absent = [name for name in self.names if name not in set(known)]
         if absent:
-            raise unknown_names(absent, table.names)
+            raise unknown_names(absent, known)
 
 
 # --- filling missing values -----------------------------------------------------------------------

@@ -302,12 +302,9 @@ def _refuse_wrong_delimiter(head: str, delimiter: str, source: str, *, complete:
         if other == " " and not (rows and numeric):
             continue  # Words with spaces between, not columns.
         first = shortened(records[0][0])
+        spoken = next(word for word, mark in _WORDS.items() if mark == other)
         msg = (
             f"{source} looks as if its delimiter were {other!r}: {delimiter!r} leaves one column "
-            f"({first}), {other!r} gives {width} in every row; say --delimiter {_spoken(other)}"
+            f"({first}), {other!r} gives {width} in every row; say --delimiter {spoken}"
         )
         raise TableError(msg)
-
-
-def _spoken(delimiter: str) -> str:
-    return {"\t": "tab", " ": "space", ",": "comma", ";": "semicolon", "|": "pipe"}[delimiter]

@@ -6,6 +6,7 @@ import difflib
 import importlib
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -101,14 +102,7 @@ def require(package: str) -> None:
 
 
 def listed(values: Iterable[object], limit: int = 8) -> str:
-    """Return values quoted and with commas between, the first `limit` of them.
-
-    Examples
-    --------
-    >>> from amclust.cli.tables.errors import listed
-    >>> listed(["a", "b", "c"], limit=2)
-    "'a', 'b' and 1 more"
-    """
+    """Return values quoted, with commas between: "'a', 'b' and 1 more" of three with limit 2."""
     values = list(values)
     text = ", ".join(shortened(value) for value in values[:limit])
     return text if len(values) <= limit else f"{text} and {len(values) - limit:,} more"
@@ -137,13 +131,7 @@ def unknown_names(names: Sequence[str], known: Sequence[str]) -> TableError:
 
 def find_repeated(names: Iterable[str]) -> list[str]:
     """Return the names that occur more than once, each once."""
-    seen: set[str] = set()
-    repeated: dict[str, None] = {}
-    for name in names:
-        if name in seen:
-            repeated[name] = None
-        seen.add(name)
-    return list(repeated)
+    return [name for name, times in Counter(names).items() if times > 1]
 
 
 def typed_names(names: Iterable[str]) -> str:
@@ -196,10 +184,7 @@ _ADVICE = {
     ),
     "date": (
         "dates or times",
-        (
-            "leave out with --drop {names}, or turn into numbers (days since a date, hour of the "
-            "day) before"
-        ),
+        "leave out with --drop {names}, or turn into numbers before (days since a date, an hour)",
     ),
     "nested": ("values that are no numbers", "leave out with --drop {names}"),
     "infinite": (

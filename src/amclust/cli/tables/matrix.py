@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -121,24 +120,20 @@ def read_matrix(table: OpenTable, choice: Choice) -> Matrix:
     """Read a table into a matrix, batch by batch, and find out what its columns hold.
 
     Columns that begin with numbers are parsed as numbers at once. If that fails in any row, the
-    table is read again cell by cell, to tell what is there instead.
-
-    Raises
-    ------
-    TableError
-        If a name is not known, or a column is neither of numbers nor to be encoded: the message
-        lists all such columns. If a column or a row has no value, or a row no name.
+    table is read again cell by cell, to tell what is there instead: the error lists all columns
+    that are neither of numbers nor to be encoded.
     """
-    names, encodings = _encode(lambda names: table.batches(columns=names), table.names, choice)
-    wanted = [*names, *([] if choice.id is None else [choice.id])]
-    plain = set(table.numeric(choice.spelling)) & set(names) - set(encodings)
+    columns = _encode(lambda names: table.batches(columns=names), table.names, choice)
+    wanted = [*columns.names, *([] if choice.id is None else [choice.id])]
+    plain = {column.name for column in columns.columns if column.kind == "number"}
+    plain &= set(table.numeric(choice.spelling))
     matrix = None
     if plain:
         batches = table.batches(columns=wanted, numbers=plain, spelling=choice.spelling)
         with contextlib.suppress(NotNumbersError):
-            matrix = _fill(batches, choice, names, encodings, plain)
+            matrix = _fill(batches, choice, columns, plain)
     if matrix is None:
-        matrix = _fill(table.batches(columns=wanted), choice, names, encodings)
+        matrix = _fill(table.batches(columns=wanted), choice, columns)
     check_rows(matrix.values)
     return matrix
 
@@ -151,8 +146,7 @@ def choose_columns(table: Table | pd.DataFrame | Chunks, choice: Choice) -> Colu
     """
     if not isinstance(table, Chunks):
         rows = Table.of(table)
-        names, encodings = _encode(lambda _: [rows], rows.names, choice)
-        return _fill([rows], choice, names, encodings).columns
+        return _fill([rows], choice, _encode(lambda _: [rows], rows.names, choice)).columns
     first = table.first()
     if choice.one_hot is not None and not table.rereadable:
         msg = (
@@ -160,8 +154,8 @@ def choose_columns(table: Table | pd.DataFrame | Chunks, choice: Choice) -> Colu
             f"{name_of(table.source)} cannot be streamed with it: save the table to a file first"
         )
         raise TableError(msg)
-    names, encodings = _encode(lambda _: table, first.names, choice)
-    return _fill([first], choice, names, encodings, whole=False).columns
+    columns = _encode(lambda _: table, first.names, choice)
+    return _fill([first], choice, columns, whole=False).columns
 
 
 def check_rows(matrix: NDArray[np.float64], first_row: int = 0) -> None:
@@ -180,8 +174,8 @@ def check_rows(matrix: NDArray[np.float64], first_row: int = 0) -> None:
 
 def _encode(
     read: Callable[[list[str]], Iterable[Table]], known: Sequence[str], choice: Choice
-) -> tuple[list[str], dict[str, Column]]:
-    """Return the names of the columns used, and those that are one-hot encoded."""
+) -> Columns:
+    """Return the columns used, with the categories of those that are one-hot encoded."""
     names, encoded = choice.names_in(known)
     if choice.one_hot == "all":
         surveys = {name: _Survey() for name in names}
@@ -203,10 +197,10 @@ def _encode(
                 )
                 raise TableError(msg, column=name)
     _refuse_empty(name for name, categories in found.items() if not categories)
-    return names, {
-        name: Column(name, "category", tuple(sorted(categories, key=_by_number)))
-        for name, categories in found.items()
-    }
+    columns = {name: Column(name, "number") for name in names}
+    for name, categories in found.items():
+        columns[name] = Column(name, "category", tuple(sorted(categories, key=_by_number)))
+    return Columns(tuple(columns.values()), choice.id, choice.spelling)
 
 
 def _by_number(category: str) -> tuple[float, str]:
@@ -219,34 +213,36 @@ def _by_number(category: str) -> tuple[float, str]:
 def _fill(
     batches: Iterable[Table],
     choice: Choice,
-    names: list[str],
-    encodings: dict[str, Column],
+    columns: Columns,
     numbers: Collection[str] = (),
     *,
     whole: bool = True,
 ) -> Matrix:
-    """Write batches into a matrix and settle what they hold, `numbers` nothing but numbers.
+    """Write batches into a matrix and find truth values; `numbers` hold nothing but numbers.
 
     What is said of all rows is checked where these are the `whole` table.
     """
-    surveys = {name: _Survey() for name in names if name not in encodings}
-    widths = [len(encodings[name].categories) if name in encodings else 1 for name in names]
-    starts = np.cumsum([0, *widths]).tolist()
-    places = {name: slice(*pair) for name, pair in zip(names, pairwise(starts), strict=True)}
-    matrix = _GrowingMatrix(starts[-1])
-    missing = np.zeros(starts[-1], np.int64)
+    repeated = find_repeated(columns.features)
+    if repeated:
+        msg = f"one-hot encoding makes columns that are there already: {listed(repeated)}"
+        raise TableError(msg, column=repeated[0])
+    places = columns.places
+    surveys = {column.name: _Survey() for column, _ in places if column.kind != "category"}
+    matrix = _GrowingMatrix(len(columns.features))
+    missing = np.zeros(len(columns.features), np.int64)
     ids: list[pa.Array] = []
     rows = 0
     for batch in batches:
         block = matrix.extend(len(batch))
-        for name, place in places.items():
-            if name in encodings:
-                block[:, place] = encodings[name].one_hot(batch[name], rows)
-            elif name in numbers:
-                block[:, place.start] = batch[name].to_numpy()
+        for column, place in places:
+            cells = batch[column.name]
+            if column.kind == "category":
+                block[:, place] = column.one_hot(cells, rows)
+            elif column.name in numbers:
+                block[:, place.start] = cells.to_numpy()
             else:
-                found = to_numbers(batch[name], choice.spelling)
-                surveys[name].add(found, rows)
+                found = to_numbers(cells, choice.spelling)
+                surveys[column.name].add(found, rows)
                 block[:, place.start] = found.values if isinstance(found, Numbers) else np.nan
         if numbers and np.isinf(block).any():
             raise NotNumbersError
@@ -257,29 +253,20 @@ def _fill(
     refused = {name: survey.refusal for name, survey in surveys.items() if survey.refusal}
     if refused:
         raise ColumnsError(refused)
-    if whole:
-        _refuse_empty(name for name in surveys if missing[places[name].start] == rows)
-    columns = Columns(
-        tuple(
-            encodings.get(name) or Column(name, "boolean" if surveys[name].boolean else "number")
-            for name in names
-        ),
-        choice.id,
-        choice.spelling,
-    )
-    repeated = find_repeated(columns.features)
-    if repeated:
-        msg = f"one-hot encoding makes columns that are there already: {listed(repeated)}"
-        raise TableError(msg, column=repeated[0])
     values = matrix.finish()
+    first = {column.name: place.start for column, place in places}
+    if whole:
+        _refuse_empty(name for name in surveys if missing[first[name]] == rows)
     for name in surveys if choice.use is None else ():
-        _refuse_row_numbers(name, values[:, places[name].start])
+        _refuse_row_numbers(name, values[:, first[name]])
+    truths = {name for name, survey in surveys.items() if survey.boolean}
+    settled = (replace(c, kind="boolean") if c.name in truths else c for c in columns.columns)
+    columns = replace(columns, columns=tuple(settled))
     row_names = pa.table({} if choice.id is None else {choice.id: pa.chunked_array(ids)})
-    table = Table(row_names, Schema.of(row_names.schema, row_names.column_names))
+    table = Table(row_names, Schema(frozenset(row_names.column_names)))
     if whole:
         columns.ids(table)
-    firsts = [place.start for place in places.values()]
-    return Matrix(columns, values, table, int(missing[firsts].sum()))
+    return Matrix(columns, values, table, int(missing[list(first.values())].sum()))
 
 
 def _refuse_empty(names: Iterable[str]) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
+
+import pyarrow.compute as pc
 
 from amclust.cli.tables.binary import BinaryTable
 from amclust.cli.tables.columns import Columns
 from amclust.cli.tables.errors import TableError, TableOptionError
-from amclust.cli.tables.formats import TITLES
 from amclust.cli.tables.schema import Table, concat
-from amclust.cli.tables.sources import ReadOptions, Source, name_of, open_source
+from amclust.cli.tables.sources import TITLES, ReadOptions, Source, name_of, open_source
 from amclust.cli.tables.text import NotNumbersError, TextTable
 
 OpenTable = TextTable | BinaryTable
@@ -39,60 +41,36 @@ def open_table(
 
 
 def read_table(source: str | os.PathLike[str], options: ReadOptions | None = None) -> Table:
-    r"""Read a table from a file, or from standard input ("-").
+    """Read a table from a file, or from standard input ("-").
 
     Columns of a text table (CSV, TSV) keep their cells as they stand ("007", "1.50", "NA"), so
     that they can be written back unchanged; `Columns` makes numbers of them. All other formats
     keep their types.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from amclust.cli.tables import read_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "table.csv")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("id;height\n007;1.50\n008;\n")
-    ...     table = read_table(path)
-    >>> table["id"].to_pylist(), table["height"].to_pylist()
-    (['007', '008'], ['1.50', ''])
     """
     with open_table(source, options) as table:
         return concat(list(table.batches()))
 
 
 class Chunks:
-    r"""A table in chunks, for those larger than memory. A file can be gone through repeatedly.
+    """A table in chunks of so many rows, for those larger than memory; None is one chunk of all.
 
     Put together, the chunks are what `read_table` returns, with the same columns and types. Only
     the encoding of a text table is told from its first megabyte, where `read_table` looks at all
-    of it.
-
-    A pipe is copied to a temporary file. Excel cannot be streamed.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from amclust.cli.tables import Chunks
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "table.csv")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("x,y\n1,2\n3,4\n5,6\n")
-    ...     [len(chunk) for chunk in Chunks(path, 2)]
-    [2, 1]
+    of it. A file can be gone through repeatedly. A pipe is copied to a temporary file. Excel cannot
+    be streamed.
     """
 
     def __init__(
         self,
         source: str | os.PathLike[str],
-        chunk_rows: int,
+        chunk_rows: int | None,
         options: ReadOptions | None = None,
     ) -> None:
-        if chunk_rows < 1:
+        if chunk_rows is not None and chunk_rows < 1:
             msg = f"chunk_rows must be at least 1, got {chunk_rows!r}"
             raise TableError(msg)
-        self.source, self.chunk_rows = source, chunk_rows
-        self._options = options
+        self.source, self._rows = source, chunk_rows or sys.maxsize
+        self._options, self._whole = options, chunk_rows is None
         self._columns: Columns | None = None
         self._begun: tuple[Table, Iterator[Table]] | None = None
         self._used_up = False
@@ -110,8 +88,11 @@ class Chunks:
         return self._begun[0]
 
     def narrow(self, columns: Columns) -> None:
-        """Read no other columns from now on, and parse numbers at once, where it can be."""
-        if self.rereadable:
+        """Read no other columns from now on, and parse numbers at once, where it can be.
+
+        What is begun is begun anew, unless it cannot be or all of it was read.
+        """
+        if self._begun is None or (self.rereadable and not self._whole):
             self._columns, self._begun = columns, None
 
     def __iter__(self) -> Iterator[Table]:
@@ -128,26 +109,28 @@ class Chunks:
             msg = f"{name} can be read only once; save the table to a file first"
             raise TableError(msg, file=name)
         self._used_up = True
-        with open_table(self.source, self._options, whole=False) as table:
+        with open_table(self.source, self._options, whole=self._whole) as table:
             if self._columns is None:
-                yield from _rechunked(table.batches(), self.chunk_rows)
+                yield from _rechunked(table.batches(), self._rows)
             else:
                 yield from self._read_narrow(table, self._columns)
 
     def _read_narrow(self, table: OpenTable, columns: Columns) -> Iterator[Table]:
-        names = [*columns.names, *([] if columns.id is None else [columns.id])]
-        spelling, rows = columns.spelling, self.chunk_rows
+        columns.check_names(table.names)
+        names = [name for name in table.names if name in {*columns.names, columns.id}]
+        spelling = columns.spelling
         known = {column.name for column in columns.columns if column.kind == "number"}
         numbers = [name for name in table.numeric(spelling) if name in known]
         done = 0
         try:
             batches = table.batches(columns=names, numbers=numbers, spelling=spelling)
-            for chunk in _rechunked(batches, rows):
+            for chunk in _rechunked(batches, self._rows):
+                if any(pc.any(pc.is_inf(chunk[name])).as_py() for name in numbers):
+                    raise NotNumbersError
                 yield chunk
                 done += len(chunk)
         except NotNumbersError:
-            for chunk in _rechunked(_skipped(table.batches(columns=names), done), rows):
-                yield chunk
+            yield from _rechunked(_skipped(table.batches(columns=names), done), self._rows)
 
 
 def _skipped(batches: Iterator[Table], rows: int) -> Iterator[Table]:

@@ -1,18 +1,15 @@
-"""What a table is: its columns and what they hold, beside Arrow's arrays of them."""
+"""What a table is: Arrow's columns, and what Arrow does not tell about them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Kind = Literal["cell", "text", "number", "boolean", "date", "other"]
-"""What a column holds. The cells of a text file stand there as they are written ("007", "NA")."""
 
 MISSING = (
     *("", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>"),
@@ -26,58 +23,24 @@ MISSING_ID = ("", "NaN", "nan", "<NA>", "NULL", "null")
 
 
 @dataclass(frozen=True)
-class Field:
-    """A column of a table."""
-
-    name: str
-    kind: Kind
-
-
-@dataclass(frozen=True)
 class Schema:
-    """The columns of a table, and the delimiter of the text file that it comes from."""
+    """What the types of Arrow's columns do not tell."""
 
-    fields: tuple[Field, ...]
+    cells: frozenset[str] = frozenset()
+    """Names of the columns that hold the cells of a text file as they stand ("007", "NA")."""
     delimiter: str | None = None
-
-    @classmethod
-    def of(
-        cls, arrow: pa.Schema, cells: Sequence[str] = (), delimiter: str | None = None
-    ) -> Schema:
-        """Return the schema of Arrow's columns, of which `cells` are cells of a text file."""
-        among = set(cells)
-        kinds = (Field(f.name, "cell" if f.name in among else _kind(f.type)) for f in arrow)
-        return cls(tuple(kinds), delimiter)
+    """Of the text file that the table comes from."""
 
     def __deepcopy__(self, memo: object) -> Schema:
         return self  # pandas copies what a frame carries with every column
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        return [field.name for field in self.fields]
-
-    @property
-    def cells(self) -> list[str]:
-        """Names of the columns that hold cells of a text file."""
-        return [field.name for field in self.fields if field.kind == "cell"]
-
 
 @dataclass(frozen=True)
 class Table:
-    """Rows, or a chunk of them.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from amclust.cli.tables import Table
-    >>> table = Table.of(pd.DataFrame({"x": [1.5, None], "name": ["a", "b"]}))
-    >>> [(field.name, field.kind) for field in table.schema.fields], len(table)
-    ([('x', 'number'), ('name', 'text')], 2)
-    """
+    """Rows, or a chunk of them."""
 
     arrow: pa.Table
-    schema: Schema
+    schema: Schema = Schema()
 
     @classmethod
     def of(cls, rows: Table | pd.DataFrame) -> Table:
@@ -86,8 +49,7 @@ class Table:
             return rows
         columns = [_from_pandas(rows.iloc[:, index]) for index in range(rows.shape[1])]
         arrow = pa.table(columns, names=[str(name) for name in rows.columns])
-        known = rows.attrs.get("schema", Schema(()))
-        return cls(arrow, Schema.of(arrow.schema, known.cells, known.delimiter))
+        return cls(arrow, rows.attrs.get("schema", Schema()))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a data frame of Arrow's types; `Table.of` makes the same table of it."""
@@ -103,14 +65,14 @@ class Table:
     @property
     def names(self) -> list[str]:
         """Names of the columns."""
-        return self.schema.names
+        return list(self.arrow.column_names)
 
     def __getitem__(self, name: str) -> pa.ChunkedArray:
         return self.arrow.column(name)
 
     def select(self, names: Sequence[str]) -> Table:
         """Return some of the columns."""
-        return self._with(self.arrow.select(list(names)))
+        return Table(self.arrow.select(list(names)), self.schema)
 
     def slice(self, start: int, rows: int | None = None) -> Table:
         """Return some of the rows."""
@@ -118,20 +80,19 @@ class Table:
 
     def replace(self, name: str, column: pa.ChunkedArray) -> Table:
         """Return the table with another column in the place of one."""
-        return self._with(self.arrow.set_column(self.names.index(name), name, column))
+        arrow = self.arrow.set_column(self.names.index(name), name, column)
+        return Table(arrow, self.schema)
 
     def append(self, columns: Mapping[str, Any]) -> Table:
         """Return the table with more columns."""
         new = [pa.array(values) for values in columns.values()]
-        return self._with(pa.table([*self.arrow.columns, *new], names=[*self.names, *columns]))
+        arrow = pa.table([*self.arrow.columns, *new], names=[*self.names, *columns])
+        return Table(arrow, self.schema)
 
     @property
     def undelimited(self) -> Table:
         """The table without the delimiter of the file that it comes from."""
         return Table(self.arrow, replace(self.schema, delimiter=None))
-
-    def _with(self, arrow: pa.Table) -> Table:
-        return Table(arrow, Schema.of(arrow.schema, self.schema.cells, self.schema.delimiter))
 
 
 def concat(tables: Sequence[Table]) -> Table:
@@ -142,16 +103,6 @@ def concat(tables: Sequence[Table]) -> Table:
 def is_text(kind: pa.DataType) -> bool:
     """Whether a type of Arrow is text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _kind(kind: pa.DataType) -> Kind:
-    if is_text(kind):
-        return "text"
-    if pa.types.is_boolean(kind):
-        return "boolean"
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return "number"
-    return "date" if pa.types.is_temporal(kind) else "other"
 
 
 def _from_pandas(series: pd.Series[Any]) -> pa.ChunkedArray:

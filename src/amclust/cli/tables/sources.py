@@ -1,4 +1,4 @@
-"""Where tables come from: a file, a pipe or standard input, gzipped or not."""
+"""Where tables come from, a file, a pipe or standard input, and the formats they may have."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, cast
@@ -14,13 +15,6 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 
 from amclust.cli.tables.errors import TableError
-from amclust.cli.tables.formats import (
-    check_format,
-    check_workbook,
-    format_of_bytes,
-    format_of_name,
-    settle_format,
-)
 
 
 @dataclass(frozen=True)
@@ -139,3 +133,155 @@ def _open(path: str) -> BinaryIO:
         named = type(error)(f"cannot read {path!r}: {(error.strerror or str(error)).lower()}")
         named.errno = error.errno
         raise named from error
+
+
+# --- formats: by suffix, and by the first bytes ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Format:
+    title: str  # what messages call it
+    suffixes: tuple[str, ...]
+    magic: bytes = b""  # the first bytes; text has none
+    written: bool = True
+
+
+_KNOWN = {
+    "csv": _Format("CSV", (".csv", ".txt")),
+    "tsv": _Format("TSV", (".tsv", ".tab")),
+    "parquet": _Format("a Parquet file", (".parquet", ".pq"), b"PAR1"),
+    "arrow": _Format("an Arrow file", (".arrow", ".feather", ".ipc"), b"ARROW1"),
+    "npy": _Format("a .npy array", (".npy",), b"\x93NUMPY"),
+    "xlsx": _Format("an Excel workbook (.xlsx)", (".xlsx", ".xlsm"), b"PK\x03\x04", written=False),
+}
+FORMATS = tuple(_KNOWN)
+"""Names of the formats; ``arrow`` is Arrow's file format (Feather)."""
+
+WRITTEN = tuple(name for name, known in _KNOWN.items() if known.written)
+"""Those that can be written."""
+
+TITLES = {name: known.title for name, known in _KNOWN.items()}
+"""What messages call them."""
+
+SUFFIXES = {suffix: name for name, known in _KNOWN.items() for suffix in known.suffixes}
+"""What a file's name says about its format; ``.gz`` may follow ``.csv`` and ``.tsv``."""
+
+_FOREIGN = {
+    b"\xd0\xcf\x11\xe0": "an old or encrypted Excel workbook; save it as .xlsx without a password",
+    b"FEA1": "a Feather file of version 1; write it as version 2 or as Parquet",
+    b"BZh": "compressed with bzip2; decompress it first or use gzip",
+    b"\xfd7zXZ": "compressed with xz; decompress it first or use gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; decompress it first or use gzip",
+    b"\x89HDF": "an HDF5 file; export the table as CSV or Parquet",
+    b"SQLite format 3": "an SQLite database; export the table as CSV",
+    b"\xff\xff\xff\xff": "an Arrow stream; write it as an Arrow file (Feather) or as Parquet",
+    b"%PDF": "a PDF; export the table as CSV",
+    b"\x80\x04\x95": "a Python pickle; write the table as Parquet",
+    b"\x80\x05\x95": "a Python pickle; write the table as Parquet",
+    b"<!doctype html": "a web page, not a table",
+    b"<html": "a web page, not a table",
+    **dict.fromkeys(
+        (b'{"', b"{\n", b"{\r", b"[{", b"[[", b"[\n", b"[\r"),
+        "JSON, which is not read; write the table as CSV or Parquet",
+    ),
+}
+
+
+def format_of_name(path: str) -> tuple[str | None, bool]:
+    """Return the format that a file's name tells (None if it tells none), and whether gzipped."""
+    stem, suffix = os.path.splitext(os.path.basename(path).lower())
+    gzipped = suffix == ".gz"
+    if gzipped:
+        suffix = os.path.splitext(stem)[1]
+    return SUFFIXES.get(suffix), gzipped
+
+
+def format_to_write(target: str, format: str | None) -> tuple[str, bool]:  # noqa: A002
+    """Return the format to write to `target`, and whether to gzip it; refuse what is not clear."""
+    named, gzipped = format_of_name(target)
+    if format is not None:
+        check_format(format)
+    chosen = format or named or ("csv" if target == "-" else None)
+    suffixes = ", ".join(suffix for suffix, name in SUFFIXES.items() if name in WRITTEN)
+    known = f"{suffixes}, .csv.gz or .tsv.gz"
+    if chosen is None:
+        msg = (
+            f"cannot tell the format from the name {target!r}: end it in one of {known}, or name a "
+            f"format ({', '.join(WRITTEN)})"
+        )
+        raise TableError(msg, file=target)
+    if chosen not in WRITTEN:
+        msg = f"cannot write {target!r}: {TITLES[chosen]} is only read; end the name in {known}"
+        raise TableError(msg, file=target)
+    if gzipped and chosen not in ("csv", "tsv"):
+        msg = f"cannot write {target!r}: only .csv and .tsv are gzipped, leave out '.gz'"
+        raise TableError(msg, file=target)
+    return chosen, gzipped
+
+
+@contextlib.contextmanager
+def damage_named(source: str, title: str) -> Iterator[None]:
+    """Turn whatever a library raises at damaged bytes into an error that says so.
+
+    They raise anything: SyntaxError for the header of an array, NotImplementedError for a zip
+    archive, SystemError for text.
+    """
+    try:
+        yield
+    except (TableError, ModuleNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        msg = f"{source} is not {title}, or it is damaged or cut short: {error}"
+        raise TableError(msg, file=source) from error
+
+
+def check_format(name: str) -> None:
+    """Refuse a format that is not known."""
+    if name not in FORMATS:
+        msg = f"format must be one of {', '.join(FORMATS)}, got {name!r}"
+        raise TableError(msg)
+
+
+def format_of_bytes(head: bytes, source: str) -> str | None:
+    """Return the format that the first bytes tell, None for text.
+
+    Refuse the bytes of what is certainly not a table.
+    """
+    for name, known in _KNOWN.items():
+        if known.magic and head.startswith(known.magic):
+            return name
+    opening = head[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
+    for magic, words in _FOREIGN.items():
+        if head.startswith(magic) or opening.lower().startswith(magic):
+            msg = f"{source} is {words}"
+            raise TableError(msg, file=source)
+    return None
+
+
+def check_workbook(path: str, source: str) -> None:
+    """Refuse a zip archive that is no Excel workbook."""
+    with damage_named(source, "a zip archive"), zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    if not any(name.startswith("xl/") for name in names):
+        msg = f"{source} is a zip archive, but not an Excel workbook (.xlsx)"
+        if names and all(name.endswith(".npy") for name in names):
+            msg = f"{source} is a .npz archive, which is not read; save its array as .npy"
+        raise TableError(msg, file=source)
+
+
+def settle_format(declared: str | None, named: str | None, found: str | None, source: str) -> str:
+    """Return the format to read, given what was declared, what the name and what the bytes tell.
+
+    The bytes decide, unless they contradict what the caller declared.
+    """
+    texts = ("csv", "tsv")
+    expected = declared or named
+    if found is None:
+        if expected is not None and expected not in texts:
+            msg = f"{source} is not {TITLES[expected]}, or it is damaged"
+            raise TableError(msg, file=source)
+        return expected or "csv"
+    if declared is not None and declared != found:
+        msg = f"{source} is {TITLES[found]}, not {TITLES[declared]}"
+        raise TableError(msg, file=source)
+    return found

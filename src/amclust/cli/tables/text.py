@@ -122,13 +122,8 @@ class TextTable:
     ) -> Iterator[Table]:
         """Yield the rows of some columns: `numbers` as float64, all others cell by cell.
 
-        Raises
-        ------
-        NotNumbersError
-            If there are `numbers`, and something is wrong with a row.
-
-        TableError
-            If there are none, and something is wrong with a row: the message tells the line.
+        If something is wrong with a row, raise NotNumbersError where there are `numbers`, and an
+        error that tells the line where there are none.
         """
         wanted = self.names if columns is None else list(columns)
         empty = True
@@ -147,7 +142,7 @@ class TextTable:
         dialect, rows = self._dialect, 0
         last = dialect.names[-1]
         types = {name: pa.float64() if name in numbers else pa.string() for name in dialect.names}
-        cells = [name for name in columns if name not in numbers]
+        schema = Schema(frozenset(columns) - frozenset(numbers), dialect.delimiter)
         with self.source.open() as file:
             _skip(file, len(self._mark) + len(self._header.encode()))
             reader = pa.csv.open_csv(
@@ -175,8 +170,7 @@ class TextTable:
                 if dialect.trailing:
                     self._refuse_trailing(batch.column(last), rows)
                 rows += batch.num_rows
-                arrow = pa.Table.from_batches([batch]).select(columns)
-                yield Table(arrow, Schema.of(arrow.schema, cells, dialect.delimiter))
+                yield Table(pa.Table.from_batches([batch]).select(columns), schema)
         if set(end) & set("\r\n") and not self._ends_in_a_quote():
             name = self.source.name
             msg = f"{name}: the quote opened in row {rows:,}, column {last!r}, never closes"

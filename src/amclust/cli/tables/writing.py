@@ -21,8 +21,8 @@ import pyarrow.parquet
 from amclust.cli.tables.cells import blank_missing
 from amclust.cli.tables.dialect import check_names, numbered_names
 from amclust.cli.tables.errors import TableError, listed
-from amclust.cli.tables.formats import format_to_write
 from amclust.cli.tables.schema import Table, is_text
+from amclust.cli.tables.sources import format_to_write
 from amclust.io.files import atomic_write
 
 if TYPE_CHECKING:
@@ -54,40 +54,16 @@ def write_table(
 
 
 class TableWriter:
-    r"""Write a table in chunks: a context manager with `write`.
+    """Write a table in chunks: a context manager with `write`.
 
-    The file appears at the end of the ``with`` block, if no exception ended it. Chunks must have
-    the same columns. Text tables, Parquet and Arrow are written in constant memory; NumPy
-    arrays are kept until the end, since their first bytes tell the number of rows.
+    The target is a file, or "-" for standard output. It appears at the end of the ``with`` block,
+    if no exception ended it. Chunks must have the same columns. Text tables, Parquet and Arrow are
+    written in constant memory; a NumPy array is kept until the end, since its first bytes tell the
+    number of rows. It is a plain matrix if the columns are called x0, x1, ... and have one type,
+    else structured.
 
-    Parameters
-    ----------
-    target : str or path-like
-        A file, or ``"-"`` for standard output.
-
-    format : {"csv", "tsv", "parquet", "arrow", "npy"}, default=None
-        The format; None tells it from the suffix, and is CSV on standard output. A NumPy array is
-        a plain matrix if the columns are called x0, x1, ... and have one type, else structured.
-
-    overwrite : bool, default=False
-        Whether an existing file may be replaced.
-
-    in_chunks : bool, default=True
-        Whether more than one chunk may come: cells of a text table then stay text in every format.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> import pandas as pd
-    >>> from amclust.cli.tables import TableWriter
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "table.csv")
-    ...     with TableWriter(path) as writer:
-    ...         writer.write(pd.DataFrame({"x": [1, 2]}))
-    ...         writer.write(pd.DataFrame({"x": [3]}))
-    ...     with open(path) as file:
-    ...         file.read()
-    'x\n1\n2\n3\n'
+    The suffix tells the `format` where it is None; standard output gets CSV. Cells of a text table
+    stay text in every format if they may come `in_chunks`.
     """
 
     def __init__(
@@ -301,12 +277,11 @@ def _typed(table: Table, *, infer: bool) -> pa.Table:
 
     Anything else becomes text, null where missing; so do all cells where `infer` is False.
     """
-    arrow = table.arrow
-    for name in table.schema.cells:
-        cells = blank_missing(arrow.column(name))
-        typed = _inferred(cells) if infer else cells
-        arrow = arrow.set_column(arrow.column_names.index(name), name, typed)
-    return arrow
+    for name in table.names:
+        if name in table.schema.cells:
+            cells = blank_missing(table[name])
+            table = table.replace(name, _inferred(cells) if infer else cells)
+    return table.arrow
 
 
 def _inferred(cells: pa.ChunkedArray) -> pa.ChunkedArray:
