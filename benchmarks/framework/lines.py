@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from statistics import fmean, median
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -26,7 +26,8 @@ COLUMNS = ("what", "ours", "peer", "ratio", "target", "reached")
 _ROW = "{:<50}  {:<13}  {:<38}  {:<9}  {:<42}  {:<7}"
 
 
-class Timed(NamedTuple, Generic[Result]):
+@dataclass(frozen=True)
+class Timed(Generic[Result]):
     """What a call returned, how long it took, and whether it said it had not converged."""
 
     seconds: float

@@ -163,6 +163,11 @@ K_MEANS = "k-means"
 K_MEANS_SEEDS = 10
 
 
+SMALL_SETS = ("zoo", "ecoli", "movement_libras", "wine", "breast_cancer", "iris")
+SEEDS = {**dict.fromkeys(SMALL_SETS, 10), "digits": 6}
+SEEDS_OF_LARGE_SETS = 3
+
+
 class Key(NamedTuple):
     """A variant, or k-means, on a set."""
 
@@ -170,10 +175,11 @@ class Key(NamedTuple):
     set: str
 
 
-def make_case(key: Key, seeds: int) -> Case[Key]:
+def make_case(key: Key, seeds: int | None = None) -> Case[Key]:
     if key.variant == K_MEANS:
         return Case(key, {"seeds": K_MEANS_SEEDS, "restarts": RESTARTS})
     definition = VARIANTS[key.variant].definition()
+    seeds = seeds or SEEDS.get(key.set, SEEDS_OF_LARGE_SETS)
     return Case(key, {"seeds": seeds, "restarts": RESTARTS, **definition})
 
 
