@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from amclust.datasets import _table, load_dataset
-from benchmarks.framework import UnavailableError
+from benchmarks.framework.environment import UnavailableError
 
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import FloatArray, IntArray
-from benchmarks.framework import UnavailableError, optional_module
+from benchmarks.framework.environment import UnavailableError, optional_module
 
 # The root of the system, or of a package unpacked with dpkg -x.
 ROOT = Path(os.environ.get("AMCLUST_MLBENCH") or "/")

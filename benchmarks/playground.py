@@ -14,7 +14,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from amclust._playground import open_playground
-from benchmarks.framework import say
+from benchmarks.framework.pages import say
 
 FRAME = 1000 / 60
 BETAS = (0.001, 1, 3, 5, 7, 10, 30, 100, 1000)

@@ -18,7 +18,8 @@ import numpy as np
 
 from amclust import ClAM
 from amclust.report import write_report
-from benchmarks.framework import say, timed
+from benchmarks.framework.lines import timed
+from benchmarks.framework.pages import say
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 6_000_000

@@ -7,7 +7,8 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from benchmarks.framework import Record, mean_and_deviation, unpack_labels
+from benchmarks.framework.cases import Record, unpack_labels
+from benchmarks.framework.pages import mean_and_deviation
 from benchmarks.partitions import stability
 
 

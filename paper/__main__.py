@@ -10,16 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.folders import REPOSITORY
-from benchmarks.framework import (
-    Grid,
-    RefusedError,
-    add_run_options,
-    complete,
-    describe_error,
-    guarded,
-    make_parser,
-    say,
-)
+from benchmarks.framework.command import RefusedError, add_run_options, guarded, make_parser
+from benchmarks.framework.pages import Grid, describe_error, say
+from benchmarks.framework.running import complete
 from paper import sets
 from paper.experiments import EXPERIMENTS, case_of, is_alone, perform
 from paper.page import write_page

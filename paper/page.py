@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from amclust.io.files import atomic_write
 from benchmarks.folders import REPOSITORY
-from benchmarks.framework import write_text
+from benchmarks.framework.pages import write_text
 from paper.figures import FIGURES
 from paper.records import Origin, View
 from paper.settings import Settings

@@ -7,8 +7,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import framework
-from benchmarks.framework import Store, number
+from benchmarks.framework import cases
+from benchmarks.framework.pages import number
+from benchmarks.framework.store import Store
 from paper import sets
 from paper.published import Row
 from paper.settings import Settings
@@ -26,8 +27,8 @@ class Run(NamedTuple):
     seed: int = 0
 
 
-Case = framework.Case[Run]
-Record = framework.Record[Run]
+Case = cases.Case[Run]
+Record = cases.Record[Run]
 
 
 class Records:

@@ -13,7 +13,7 @@ import numpy as np
 from amclust.datasets import DATASETS, load_dataset
 from benchmarks.data import IntArray, Table, make_mixture, standardise
 from benchmarks.folders import DATA
-from benchmarks.framework import UnavailableError
+from benchmarks.framework.environment import UnavailableError
 from paper.published import EFFICIENCY, SILHOUETTES
 
 TABLE_SETS = tuple(SILHOUETTES)

@@ -34,7 +34,10 @@ from benchmarks.deep.pretrained import Autoencoder, Shelf, untrained  # noqa: E4
 from benchmarks.deep.sets import SETS, Images, load_set  # noqa: E402
 from benchmarks.deep.settings import AUTOENCODERS, QUICK, Settings  # noqa: E402
 from benchmarks.folders import DATA  # noqa: E402
-from benchmarks.framework import Case, Record, Store, UnavailableError, Unfinished  # noqa: E402
+from benchmarks.framework.cases import Case, Record  # noqa: E402
+from benchmarks.framework.environment import UnavailableError  # noqa: E402
+from benchmarks.framework.running import Unfinished  # noqa: E402
+from benchmarks.framework.store import Store  # noqa: E402
 
 SHORT = Settings(
     rows=200, epochs=dict.fromkeys(AUTOENCODERS, 2), batch_size=50, updates=8, update_interval=4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from benchmarks.framework import UnavailableError
+from benchmarks.framework.environment import UnavailableError
 from benchmarks.mlbench import load_mlbench
 
 

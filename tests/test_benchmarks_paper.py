@@ -18,8 +18,11 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import scale
 
 import amclust.datasets
-from benchmarks import framework
-from benchmarks.framework import UnavailableError, Unfinished, running, unpack_labels
+from benchmarks.framework import running
+from benchmarks.framework.cases import unpack_labels
+from benchmarks.framework.environment import UnavailableError
+from benchmarks.framework.pages import write_text
+from benchmarks.framework.running import Unfinished
 from paper import __main__ as cli
 from paper import sets
 from paper.__main__ import PAGE
@@ -89,7 +92,7 @@ def missing(runs, settings):
 def execute(runs, settings):
     """Make the runs and keep their records; those that fail are given back."""
     cases, records = [case_of(run, settings) for run in runs], Records(settings.folder)
-    return framework.complete(cases, partial(perform, settings=settings), records, alone=is_alone)
+    return running.complete(cases, partial(perform, settings=settings), records, alone=is_alone)
 
 
 def found(folder, *run):
@@ -154,7 +157,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
     folder = tmp_path / "page.md"
     folder.mkdir()
     with pytest.raises(OSError, match="page"):
-        framework.write_text(folder, "text")
+        write_text(folder, "text")
     assert list(tmp_path.iterdir()) == [folder]
 
 

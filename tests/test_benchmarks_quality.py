@@ -11,17 +11,11 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from amclust import ClAM
 from benchmarks.folders import DATA
-from benchmarks.framework import (
-    Case,
-    Grid,
-    Record,
-    Store,
-    UnavailableError,
-    execute,
-    mean_and_deviation,
-    pack_labels,
-    unpack_labels,
-)
+from benchmarks.framework.cases import Case, Record, pack_labels, unpack_labels
+from benchmarks.framework.environment import UnavailableError
+from benchmarks.framework.pages import Grid, mean_and_deviation
+from benchmarks.framework.running import execute
+from benchmarks.framework.store import Store
 from benchmarks.partitions import choose, largest_share, silhouettes, stability
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality import __main__ as command

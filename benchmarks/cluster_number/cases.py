@@ -20,7 +20,10 @@ from sklearn.metrics import pairwise_distances, silhouette_score
 
 from amclust import ClAM, _native
 from benchmarks.data import FloatArray, load_table, standardise
-from benchmarks.framework import Case, UnavailableError, Unfinished, say
+from benchmarks.framework.cases import Case
+from benchmarks.framework.environment import UnavailableError
+from benchmarks.framework.pages import say
+from benchmarks.framework.running import Unfinished
 
 FAMILIES = ("normal", "uniform", "heavy", "correlated")
 TABLES = ("zoo", "ecoli", "segment", "usps_test", "movement_libras", "ctg")

@@ -16,19 +16,12 @@ from benchmarks.deep import cases as deep
 from benchmarks.deep.cases import DCEC, DEC, DEEP_CLAM, K_MEANS, METHODS, Key
 from benchmarks.deep.sets import DEFAULT_SETS, SETS
 from benchmarks.deep.settings import AUTOENCODERS
-from benchmarks.framework import (
-    Benchmark,
-    Case,
-    Grid,
-    Line,
-    Record,
-    Store,
-    Target,
-    describe_environment,
-    print_entries,
-    replace_between,
-    say,
-)
+from benchmarks.framework.cases import Case, Record
+from benchmarks.framework.command import Benchmark
+from benchmarks.framework.environment import describe_environment
+from benchmarks.framework.lines import Line, Target, print_entries
+from benchmarks.framework.pages import Grid, replace_between, say
+from benchmarks.framework.store import Store
 from benchmarks.summary import Measure, Series
 
 NMI = Measure("NMI", "nmi")

@@ -25,7 +25,9 @@ from benchmarks.deep.peers import Fitted
 from benchmarks.deep.pretrained import Autoencoder, Shelf
 from benchmarks.deep.sets import load_set
 from benchmarks.deep.settings import FULL, QUICK, Settings
-from benchmarks.framework import Case, Unfinished, pack_labels, say
+from benchmarks.framework.cases import Case, pack_labels
+from benchmarks.framework.pages import say
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import living_clusters, silhouettes
 
 _DIGITS = 6

@@ -18,7 +18,7 @@ from amclust.torch import autoencoders
 from amclust.torch.deep._pretraining import PretrainingState, pretrain, reconstruction_error
 from benchmarks.deep.sets import Images
 from benchmarks.deep.settings import Settings
-from benchmarks.framework import short_hash
+from benchmarks.framework.cases import short_hash
 
 _SECONDS_BETWEEN_WRITES = 30.0
 

@@ -11,23 +11,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from benchmarks.framework import (
-    Benchmark,
-    Case,
-    Grid,
-    Line,
-    Store,
-    Target,
-    UnavailableError,
-    describe_environment,
-    number,
-    print_entries,
-    say,
-    signed,
-    write_text,
-)
-from benchmarks.framework.lines import COLUMNS
-from benchmarks.framework.store import environment_id
+from benchmarks.framework.cases import Case
+from benchmarks.framework.command import Benchmark
+from benchmarks.framework.environment import UnavailableError, describe_environment
+from benchmarks.framework.lines import COLUMNS, Line, Target, print_entries
+from benchmarks.framework.pages import Grid, number, say, signed, write_text
+from benchmarks.framework.store import Store, environment_id
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality.cases import COST, METHODS, Key, cost_lines, make_case, perform
 from benchmarks.quality.sets import FRESH, GROUPS, HELD_OUT, SETS, SHARED, expand_groups, load_set

@@ -7,18 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
 
-from benchmarks.framework import (
-    Benchmark,
-    Case,
-    Grid,
-    Record,
-    Store,
-    count,
-    number,
-    replace_between,
-    say,
-    signed,
-)
+from benchmarks.framework.cases import Case, Record
+from benchmarks.framework.command import Benchmark, count
+from benchmarks.framework.pages import Grid, number, replace_between, say, signed
+from benchmarks.framework.store import Store
 from benchmarks.quality.sets import SETS
 from benchmarks.recipe.cases import DEFAULT, K_MEANS, VARIANTS, Key, make_case, perform
 

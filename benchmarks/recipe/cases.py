@@ -24,7 +24,9 @@ from amclust import ClAM
 from amclust._recipe import Recipe, Stage
 from benchmarks.data import FloatArray, IntArray
 from benchmarks.folders import RESULTS
-from benchmarks.framework import Case, Store, Unfinished, unpack_labels
+from benchmarks.framework.cases import Case, unpack_labels
+from benchmarks.framework.running import Unfinished
+from benchmarks.framework.store import Store
 from benchmarks.partitions import choose, living_clusters, silhouettes, stability
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality import cases as quality

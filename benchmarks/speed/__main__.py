@@ -16,25 +16,18 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_info
 
 from benchmarks.folders import FASHION_MNIST
-from benchmarks.framework import (
+from benchmarks.framework.cases import Case, Record
+from benchmarks.framework.command import Benchmark
+from benchmarks.framework.environment import (
     QUIET_LOAD,
-    Benchmark,
-    Case,
-    Entry,
-    Grid,
-    Line,
-    Record,
-    Skipped,
-    Store,
     UnavailableError,
-    Unfinished,
-    amount,
     describe_environment,
     load_average,
-    print_entries,
-    say,
-    write_text,
 )
+from benchmarks.framework.lines import Entry, Line, Skipped, print_entries
+from benchmarks.framework.pages import Grid, amount, say, write_text
+from benchmarks.framework.running import Unfinished
+from benchmarks.framework.store import Store
 from benchmarks.speed import resources, timings
 from benchmarks.speed.missing import missing
 

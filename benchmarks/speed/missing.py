@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from amclust import ClAM
 from benchmarks.data import FloatArray, Table, draw_removed, load_table, standardise
-from benchmarks.framework import Entry, Line, Target, timed
+from benchmarks.framework.lines import Entry, Line, Target, timed
 from benchmarks.kpod import k_pod
 
 DATA_SETS = ("zoo", "ecoli", "segment", "ctg")

@@ -22,17 +22,8 @@ from benchmarks.data import (
     make_mixture,
     standardise,
 )
-from benchmarks.framework import (
-    Entry,
-    Line,
-    Skipped,
-    Target,
-    UnavailableError,
-    interleave,
-    optional_module,
-    seconds_of,
-    timed,
-)
+from benchmarks.framework.environment import UnavailableError, optional_module
+from benchmarks.framework.lines import Entry, Line, Skipped, Target, interleave, seconds_of, timed
 from benchmarks.protocol import EPOCHS, PROTOCOLS, RESTARTS, paper_clam
 
 # The paper's protocol: k-means' restarts, and the ratio of times to stay below.

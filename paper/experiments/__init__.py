@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-from benchmarks.framework import Unfinished
+from benchmarks.framework.running import Unfinished
 from paper import sets
 from paper.experiments import checks, curves, memories, networks, partitions, timings, toys
 from paper.methods import METHODS, PROTOCOL_METHODS

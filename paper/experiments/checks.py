@@ -17,7 +17,7 @@ from sklearn.cluster import AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from benchmarks.data import IntArray, Table, standardise
-from benchmarks.framework import Unfinished
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import living_clusters, silhouettes
 from paper import sets
 from paper.methods.classical import embed

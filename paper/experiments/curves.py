@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from amclust._space import PRESETS
-from benchmarks.framework import Unfinished
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import draw_seeds, living_clusters, silhouettes
 from benchmarks.protocol import PROTOCOLS
 from paper import sets

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from amclust import ClAM
-from benchmarks.framework import Unfinished, pack_array
+from benchmarks.framework.cases import pack_array
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import living_clusters
 from benchmarks.protocol import PROTOCOLS, paper_parameters
 from paper import sets

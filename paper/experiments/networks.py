@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from amclust import ClAM
 from benchmarks.data import FloatArray
-from benchmarks.framework import Unfinished
+from benchmarks.framework.running import Unfinished
 from paper.records import Case, Run
 from paper.settings import Settings
 

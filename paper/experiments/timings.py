@@ -17,7 +17,9 @@ from threadpoolctl import threadpool_info
 from amclust import ClAM
 from amclust._config import available_cores, n_threads
 from amclust.datasets import DATASETS
-from benchmarks.framework import Unfinished, load_average, timed
+from benchmarks.framework.environment import load_average
+from benchmarks.framework.lines import timed
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import living_clusters, silhouettes
 from benchmarks.protocol import PROTOCOLS, RESTARTS, TYPICAL, paper_parameters
 from paper import sets

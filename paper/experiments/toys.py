@@ -23,7 +23,8 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, s
 
 from amclust import ClAM
 from benchmarks.data import BoolArray, FloatArray, IntArray, Table
-from benchmarks.framework import Unfinished, pack_labels
+from benchmarks.framework.cases import pack_labels
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import choose, draw_seeds, silhouettes
 from paper.methods.deep import DEC, DEC_RANDOM, DECMethod
 from paper.published import EMBEDDED_GRID

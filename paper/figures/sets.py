@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from amclust._colours import cluster_colours
 from amclust.plotting import EntropyDisplay, MemoriesDisplay
-from benchmarks.framework import unpack_array
+from benchmarks.framework.cases import unpack_array
 from paper import sets
 from paper.experiments.curves import CURVES, STEPS
 from paper.records import Record, View

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from amclust._colours import cluster_colours
 from benchmarks.data import FloatArray, IntArray
-from benchmarks.framework import unpack_labels
+from benchmarks.framework.cases import unpack_labels
 from paper.experiments.toys import FIRST_SEED, TOY_METHODS, TOYS, Drawn, draw
 from paper.records import View
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scipy.stats import t as student
 
-from benchmarks.framework import Grid, signed
+from benchmarks.framework.pages import Grid, signed
 from paper import sets
 from paper.records import NOT_RUN, View
 

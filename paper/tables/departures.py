@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from statistics import fmean
 from typing import Any
 
-from benchmarks.framework import Grid, number
+from benchmarks.framework.pages import Grid, number
 from paper import sets
 from paper.experiments.checks import CHECKS
 from paper.experiments.toys import NOISE, PAPER_METHODS, TOY_METHODS, TOYS

@@ -9,7 +9,8 @@ from typing import Any
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from benchmarks.data import IntArray
-from benchmarks.framework import Grid, mean_and_deviation, number, unpack_labels
+from benchmarks.framework.cases import unpack_labels
+from benchmarks.framework.pages import Grid, mean_and_deviation, number
 from paper import sets
 from paper.methods import METHODS, TABLE_METHODS
 from paper.published import ARI_BETWEEN, NMI_BETWEEN, SILHOUETTES, TABLES, WINS_AND_LOSSES, Row

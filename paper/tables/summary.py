@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
-from benchmarks.framework import number, signed
+from benchmarks.framework.pages import number, signed
 from paper import sets
 from paper.experiments.toys import ELONGATED, TOYS
 from paper.published import SILHOUETTES

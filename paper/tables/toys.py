@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.framework import Grid, mean_and_deviation
+from benchmarks.framework.pages import Grid, mean_and_deviation
 from paper.experiments.toys import ELONGATED, NOISE, PAPER_METHODS, TOY_METHODS, TOYS
 from paper.published import NOISE as PAPER_NOISE
 from paper.records import NOT_RUN, View, beside_paper
