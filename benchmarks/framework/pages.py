@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import mean, stdev
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from amclust.io.files import atomic_write
 
@@ -60,6 +60,11 @@ def mean_and_deviation(values: Sequence[float], digits: int = 3) -> str:
     return f"{number(mean(values), digits)} ± {stdev(values):.{digits}f}"
 
 
+def versions(environment: Mapping[str, Any]) -> str:
+    """Name the packages of an environment with their versions."""
+    return ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
+
+
 class Grid(NamedTuple):
     """A table: the first column names the row, the others are numbers unless it says not."""
 
@@ -89,6 +94,21 @@ def write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, overwrite=True) as file:
         file.write(text.encode())
+
+
+def render(path: Path, template: Path, **values: Any) -> None:
+    """Write a markdown page from a template of jinja2, which the values are given to."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    templates = Environment(
+        loader=FileSystemLoader(template.parent),
+        autoescape=False,  # It is markdown.
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    write_text(path, templates.get_template(template.name).render(values))
 
 
 def replace_between(path: Path, marks: tuple[str, str], body: str) -> None:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.framework.cases import Case
 from benchmarks.framework.command import Benchmark
 from benchmarks.framework.environment import UnavailableError, describe_environment
 from benchmarks.framework.lines import COLUMNS, Line, Target, print_entries
-from benchmarks.framework.pages import Grid, number, say, signed, write_text
+from benchmarks.framework.pages import Grid, number, render, say, signed, versions
 from benchmarks.framework.store import Store, environment_id
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality.cases import COST, METHODS, Key, cost_lines, make_case, perform
@@ -163,60 +163,25 @@ def all_cost_lines(store: Store[Key], sets: Iterable[str]) -> list[Line]:
 
 # --- the page -------------------------------------------------------------------------------------
 
-_INTRODUCTION = f"""\
-# How good the partitions are
-
-Written by `python -m benchmarks.quality --page-only` from `benchmarks/results/quality.jsonl`, which
-`make bench-quality` fills. A case is repeated with
-`python -m benchmarks.quality --check --sets zoo --methods clam --seeds 3:4`.
-
-Every feature is standardised, k is the number of classes. Every method has {RESTARTS} restarts; the
-best exact silhouette among the partitions without an empty cluster is chosen (among those with
-fewest empty clusters where all have some). ClAM does this by itself; Ward is deterministic and has
-one fit. "ClAM, paper" is the paper's completion loss with its best hyperparameters (for sets that
-it does not have, its most common values and β from the data). Seconds are of all restarts and the
-choice, in one thread.
-
-The [default recipe](recipe.md) was chosen by looking at these sets. Only usps_train was in
-none of the comparisons of recipes (an early trial of seedings had it), and it is of the same kind
-as usps_test, so it says little. What the recipe is worth on data that had no say in it is told by
-the second table, of other sets.
-"""
-
-_FRESH_TEXT = """\
-Nobody had run these when the recipe was chosen, in commit a53be58. They are from Debian's
-r-cran-mlbench and dataset-fashion-mnist, without incomplete rows; of satellite, letter and
-fashion_mnist (its test images) a fixed sample of 3,000 rows. Run by
-`python -m benchmarks.quality --sets fresh --methods clam kmeans`.
-"""
-
 
 def write_page(path: Path, store: Store[Key]) -> None:
     summary, fresh = (Summary(store.all(), sets, tuple(METHODS)) for sets in (SETS, FRESH))
-    pairs, fresh_pairs = pairs_of(summary), pairs_of(fresh)
-    parts = [_INTRODUCTION]
-    if pairs:
-        parts.append(_section(comparison(pairs)))
-    if fresh_pairs:
-        title = "sets never looked at while choosing the recipe"
-        parts.append(_section(comparison(fresh_pairs, title), _FRESH_TEXT))
-        lines = target_lines(fresh_pairs)
-        parts.append(_section(_target_grid("the targets on these sets", lines)))
-    if pairs:
-        lines = (*target_lines(pairs), *all_cost_lines(store, SETS))
-        parts.append(
-            f"{_section(_target_grid('targets', lines))}\n"
-            f"On sets that are not the paper's a silhouette up to {SILHOUETTE_TOLERANCE} below "
-            "k-means' counts as equal.\n"
-        )
-    parts += [_section(grid) for grid in measure_grids(summary)]
-    parts.append(_origins(store))
-    write_text(path, "\n".join(parts))
-
-
-def _section(grid: Grid, text: str = "") -> str:
-    title = grid.title[0].upper() + grid.title[1:]
-    return "\n".join([f"## {title}\n", *([text] if text else []), f"{grid.as_markdown()}\n"])
+    pairs = pairs_of(summary)
+    render(
+        path,
+        Path(__file__).with_name("page.md.jinja"),
+        restarts=RESTARTS,
+        tolerance=SILHOUETTE_TOLERANCE,
+        pairs=pairs,
+        fresh_pairs=pairs_of(fresh),
+        comparison=comparison,
+        target_grid=_target_grid,
+        target_lines=target_lines,
+        lines=[*target_lines(pairs), *all_cost_lines(store, SETS)],
+        grids=measure_grids(summary),
+        origins=_origins(store),
+        versions=versions,
+    )
 
 
 def _target_grid(title: str, lines: Iterable[Line]) -> Grid:
@@ -224,22 +189,16 @@ def _target_grid(title: str, lines: Iterable[Line]) -> Grid:
     return Grid(title, (*COLUMNS, "note"), rows, numbers=False)
 
 
-def _origins(store: Store[Key]) -> str:
-    """Name commits, versions and machines, with how many cases come from each."""
+def _origins(store: Store[Key]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Give the environments, each with how many cases of what come from it."""
     counts: dict[str, Counter[str]] = {}
     for record in store.all():
         counts.setdefault(environment_id(record.environment), Counter())[record.key.method] += 1
-    parts = ["## Where the numbers come from\n"]
     for key, environment in store.environments().items():
         timed = counts[key].pop(COST, 0)
         contents = [f"{METHODS[name].title} {count} cells" for name, count in counts[key].items()]
         contents += [f"cost of {timed} sets"] if timed else []
-        versions = ", ".join(f"{name} {v}" for name, v in environment["versions"].items())
-        parts.append(
-            f"- commit {environment['commit']}: {', '.join(contents)}; {versions}, "
-            f"Python {environment['python']}, {environment['processor']}"
-        )
-    return "\n".join(parts) + "\n"
+        yield environment, ", ".join(contents)
 
 
 SECTIONS = ("cells", COST)
