@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score  # noqa: E402
 
 from amclust.torch.autoencoders import mlp  # noqa: E402
 from amclust.torch.deep._pretraining import pretrain  # noqa: E402
-from benchmarks.data import standardise  # noqa: E402
+from benchmarks.data import IMAGES, Table, load_images, standardise  # noqa: E402
 from benchmarks.deep import __main__ as command  # noqa: E402
 from benchmarks.deep import cases, peers  # noqa: E402
 from benchmarks.deep.__main__ import Summary, target_lines  # noqa: E402
@@ -31,7 +31,6 @@ from benchmarks.deep.peers import (  # noqa: E402
     target_distribution,
 )
 from benchmarks.deep.pretrained import Autoencoder, Shelf, untrained  # noqa: E402
-from benchmarks.deep.sets import SETS, Images, load_set  # noqa: E402
 from benchmarks.deep.settings import AUTOENCODERS, QUICK, Settings  # noqa: E402
 from benchmarks.folders import DATA  # noqa: E402
 from benchmarks.framework.cases import Case, Record  # noqa: E402
@@ -58,7 +57,7 @@ def one_thread():
 def blobs():
     """Four clusters in nine dimensions that overlap a little, as images of three by three."""
     features, classes = make_blobs(300, 9, centers=4, cluster_std=2.5, random_state=0)
-    return Images("blobs", standardise(features).astype(np.float32), classes, (3, 3))
+    return Table("blobs", standardise(features).astype(np.float32), classes, (3, 3))
 
 
 @pytest.fixture(scope="module", name="X")
@@ -167,10 +166,10 @@ def test_scores():
     assert silhouette(latent, labels) == pytest.approx(silhouette_score(latent, labels), abs=1e-5)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", IMAGES)
 def test_sets_are_square_images_in_the_unit_interval(name):
     try:
-        images = load_set(name, DATA)
+        images = load_images(name, DATA)
     except UnavailableError as error:
         pytest.skip(str(error))
     rows = {"usps": 9298, "fashion_mnist": 10_000, "digits": 1797}
@@ -181,8 +180,8 @@ def test_sets_are_square_images_in_the_unit_interval(name):
 
 
 def test_a_sample_is_the_same_every_time():
-    whole = load_set("digits", DATA)
-    first, second = load_set("digits", DATA, 50), load_set.__wrapped__("digits", DATA, 50)
+    whole = load_images("digits", DATA)
+    first, second = load_images("digits", DATA, 50), load_images.__wrapped__("digits", DATA, 50)
     assert_array_equal(first.features, second.features)
     assert len(first.classes) == 50
     assert (first.features[:, None] == whole.features).all(2).any(1).all()

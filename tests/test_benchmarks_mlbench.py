@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from benchmarks.data import load_mlbench
 from benchmarks.framework.environment import UnavailableError
-from benchmarks.mlbench import load_mlbench
 
 
 def test_a_table_is_read(tmp_path):
@@ -23,11 +23,11 @@ def test_a_table_is_read(tmp_path):
         }
     )
     rdata.write_rda(folder / "BreastCancer.rda", {"BreastCancer": frame})
-    features, classes = load_mlbench("BreastCancer", tmp_path)
+    _, features, classes, _ = load_mlbench("breast_cancer_original", tmp_path)
     assert_array_equal(features, [[10.0, 0.5], [2.0, 1.5], [2.0, 2.5]])
     assert_array_equal(classes, [1, 0, 1])
 
 
 def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(UnavailableError, match="r-cran-mlbench"):
-        load_mlbench("Glass", tmp_path)
+        load_mlbench("glass", tmp_path)

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from amclust import ClAM
+from benchmarks.data import FRESH, SETS, load_set
 from benchmarks.folders import DATA
 from benchmarks.framework.cases import Case, Record, pack_labels, unpack_labels
 from benchmarks.framework.environment import UnavailableError
@@ -20,9 +21,8 @@ from benchmarks.partitions import choose, largest_share, silhouettes, stability
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality import __main__ as command
 from benchmarks.quality import cases
-from benchmarks.quality.__main__ import Pair, target_lines
+from benchmarks.quality.__main__ import HELD_OUT, Pair, expand_groups, target_lines
 from benchmarks.quality.cases import METHODS, Key, make_case
-from benchmarks.quality.sets import FRESH, HELD_OUT, SETS, expand_groups, load_set
 from benchmarks.summary import Series
 
 

@@ -14,12 +14,12 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances, silhouette_score
 
 from amclust import ClAM, _native
-from benchmarks.data import FloatArray, load_table, standardise
+from benchmarks.data import FloatArray, load_set, standardise
 from benchmarks.framework.cases import Case
 from benchmarks.framework.environment import UnavailableError
 from benchmarks.framework.pages import say
@@ -108,21 +108,18 @@ def single_clouds() -> Iterator[Set]:
 
 def real_sets(folder: Path) -> Iterator[Set]:
     """Tables with classes, standardised."""
-    bundled = (("iris", load_iris, 3), ("wine", load_wine, 3))
-    for name, load, n_clusters in (*bundled, ("breast cancer", load_breast_cancer, 2)):
-        yield Set(name, partial(standardise, load().data), n_clusters)
     pixels = load_digits().data
     for name, rows in (("digits", pixels), ("standardised digits", standardise(pixels))):
         components = PCA(8, random_state=0).fit_transform(rows)
         yield Set(f"{name}, 8 components", components.copy, 10)
         yield Set(f"{name}, 8 components, standardised", partial(standardise, components), 10)
-    for name in TABLES:
+    for name in ("iris", "wine", "breast cancer", *TABLES):
         try:
-            table = load_table(name, folder)
+            table = load_set(name.replace(" ", "_"), folder)
         except UnavailableError as error:
             say(f"{name} SKIPPED: {error}")
             continue
-        yield Set(name, partial(standardise, table.features), table.n_clusters)
+        yield Set(name, table.features.copy, table.n_clusters)
 
 
 @cache

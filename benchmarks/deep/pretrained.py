@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from amclust.io.files import atomic_write
 from amclust.torch import autoencoders
 from amclust.torch.deep._pretraining import PretrainingState, pretrain, reconstruction_error
-from benchmarks.deep.sets import Images
+from benchmarks.data import Table
 from benchmarks.deep.settings import Settings
 from benchmarks.framework.cases import short_hash
 
@@ -43,7 +43,7 @@ class Autoencoder(NamedTuple):
         return reconstruction_error(self.encoder, self.decoder, X)
 
 
-def untrained(kind: str, images: Images, seed: int, latent_dim: int) -> Autoencoder:
+def untrained(kind: str, images: Table, seed: int, latent_dim: int) -> Autoencoder:
     """Draw an autoencoder for a set."""
     generator = torch.Generator().manual_seed(seed)
     shape: Any = images.shape if kind == "convolutional" else images.features.shape[1]
@@ -57,7 +57,7 @@ class Shelf:
     folder: Path
     say: Callable[[str], object]
 
-    def pretrained(self, kind: str, images: Images, seed: int, settings: Settings) -> Autoencoder:
+    def pretrained(self, kind: str, images: Table, seed: int, settings: Settings) -> Autoencoder:
         """Read a trained autoencoder, or train it; a training that was killed goes on.
 
         It is the same, whether read, trained at once or in parts. `kind` is the name of a function

@@ -24,14 +24,13 @@ from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import kneighbors_graph
 
 from amclust import ClAM
-from benchmarks.data import FloatArray, IntArray, Table
+from benchmarks.data import FloatArray, IntArray, Table, load_set
 from benchmarks.framework.cases import Case, Record, pack_labels
 from benchmarks.framework.environment import QUIET_LOAD, load_average, optional_module
 from benchmarks.framework.lines import Line, Target, interleave, seconds_of, timed
 from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import choose, draw_seeds, largest_share, living_clusters, silhouettes
 from benchmarks.protocol import PROTOCOLS, RESTARTS, TYPICAL, paper_parameters
-from benchmarks.quality.sets import load_set
 
 Parameters = dict[str, Any]
 

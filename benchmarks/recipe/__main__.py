@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
 
+from benchmarks.data import SETS
 from benchmarks.framework.cases import Case, Record
 from benchmarks.framework.command import Benchmark, count
 from benchmarks.framework.pages import Grid, number, replace_between, say, signed
 from benchmarks.framework.store import Store
-from benchmarks.quality.sets import SETS
 from benchmarks.recipe.cases import DEFAULT, K_MEANS, VARIANTS, Key, make_case, perform
 
 # usps_train stays held out.

@@ -22,7 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from amclust import ClAM
 from amclust._recipe import Recipe, Stage
-from benchmarks.data import FloatArray, IntArray
+from benchmarks.data import FloatArray, IntArray, load_set
 from benchmarks.folders import RESULTS
 from benchmarks.framework.cases import Case, unpack_labels
 from benchmarks.framework.running import Unfinished
@@ -30,7 +30,6 @@ from benchmarks.framework.store import Store
 from benchmarks.partitions import choose, living_clusters, silhouettes, stability
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality import cases as quality
-from benchmarks.quality.sets import load_set
 
 Centres = Callable[[FloatArray, int, np.random.Generator], Iterator[FloatArray]]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from benchmarks.data import IntArray
+from benchmarks.data import IntArray, sample_of
 from benchmarks.framework.cases import unpack_labels
 from benchmarks.framework.pages import Grid, mean_and_deviation, number
 from paper import sets
@@ -202,5 +202,5 @@ def living(count: float, asked: int, more: str = "") -> str:
 def _score(pair: list[dict[str, Any]], score: Score) -> str:
     ours, theirs = (unpack_labels(chosen["labels"]) for chosen in pair)
     if len(theirs) < len(ours):
-        ours = ours[sets.sample_of(len(ours), len(theirs))]
+        ours = ours[sample_of(len(ours), len(theirs))]
     return number(score(ours, theirs))
