@@ -137,7 +137,6 @@ def load_fashion_mnist(folder: Path) -> FloatArray:
 
 
 def load_fashion_mnist_test(folder: Path) -> Table:
-    """Read the 10,000 test images, raw and in float64."""
     table = _load_fashion_mnist_part(folder, "t10k")
     return table._replace(features=table.features.astype(np.float64))
 

@@ -169,7 +169,6 @@ def cases() -> Iterator[tuple[str, Case]]:
 
 
 def record(path: str) -> None:
-    """Fit all cases and keep what they found."""
     import torch
 
     torch.set_num_threads(1)
@@ -213,7 +212,6 @@ def _difference(old: NDArray[Any] | None, new: NDArray[Any] | None) -> str:
 
 
 def timed_cases() -> dict[str, Callable[[], object]]:
-    """Return what is timed, by name."""
     digits, wine = load_digits().data, load_wine().data
     usps = digits.repeat(4, axis=0).astype(np.float32)
     large = make_blobs(400_000, 20, centers=20, random_state=0)[0].astype(np.float32)
@@ -241,13 +239,11 @@ def timed_cases() -> dict[str, Callable[[], object]]:
 
 
 def measure(repeats: int) -> None:
-    """Print the least seconds of every timed case."""
     for name, call in timed_cases().items():
         print(f"{min(timeit.repeat(call, number=1, repeat=repeats)):.6f} {name}")
 
 
 def time_versions(old: str, new: str, rounds: int) -> None:
-    """Time two versions in turns, and print their ratios."""
     best: list[dict[str, float]] = [{}, {}]
     for _ in range(rounds):
         for found, python in zip(best, (old, new), strict=True):
@@ -264,7 +260,6 @@ def time_versions(old: str, new: str, rounds: int) -> None:
 
 
 def main() -> int:
-    """Record, compare or time."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fits", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     work = {"record": record, "compare": compare, "time": time_versions, "measure": measure}

@@ -13,7 +13,6 @@ from benchmarks.data import FloatArray, IntArray
 
 
 def draw_seeds(seed: int, count: int) -> list[int]:
-    """Draw the seeds of restarts from the seed of a case."""
     return [int(one) for one in np.random.SeedSequence(seed).generate_state(count)]
 
 
@@ -49,7 +48,6 @@ def living_clusters(labels: IntArray) -> int:
 
 
 def largest_share(labels: IntArray) -> float:
-    """Give the share of the rows that the largest cluster has."""
     return float(np.unique(labels, return_counts=True)[1].max() / labels.size)
 
 

@@ -26,7 +26,6 @@ MAX_BYTES = 6_000_000
 
 
 def made_table(rows: int, columns: int, clusters: int, missing: float) -> np.ndarray:
-    """Draw overlapping clusters, with a part of the values missing."""
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(clusters, columns))
     X = centers[rng.integers(clusters, size=rows)]

@@ -47,7 +47,6 @@ def write_table(path: Path, megabytes: int, missing: float) -> None:
 
 
 def run(package: str, table: Path, options: Sequence[str]) -> Run:
-    """Fit in a process of its own."""
     fit = ["fit", str(table), "-k", str(CLUSTERS), "--id", "id", "--drop", "note", "-q", *options]
     environment = {**os.environ, "PYTHONPATH": os.path.abspath(package), "PYTHONWARNINGS": "ignore"}
     start = time.perf_counter()

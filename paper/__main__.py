@@ -40,7 +40,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complete(options: argparse.Namespace, settings: Settings) -> int:
-    """Run what is missing, and write the page."""
     page, records = _page(options, settings), Records(settings.folder)
     _check_budget(settings, records.budgets())
     runs = [

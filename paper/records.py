@@ -46,7 +46,6 @@ class Records:
         return self._stores[experiment]
 
     def find(self, run: Run) -> Record | None:
-        """Give the record of a run, whatever its definition; None where there is none."""
         return self.store(run.experiment).find(run)
 
     def all(self) -> Iterator[Record]:
@@ -92,7 +91,6 @@ class Origin(NamedTuple):
 
     @property
     def options(self) -> str:
-        """Write it as options of the command line."""
         parts = {
             "--experiments": (self.experiment,),
             "--protocols": self.protocols,
@@ -123,7 +121,6 @@ class View(Records):
         ]
 
     def one(self, *run: Any) -> Record | None:
-        """Give the record of a run; None where there is none."""
         return self.find(Run(*run))
 
     def toys(self, name: str, method: str, quantity: str) -> list[float]:
@@ -132,11 +129,9 @@ class View(Records):
         return [record.number(quantity) for record in records]
 
     def timing(self, name: str) -> Record | None:
-        """Give the timings on a set."""
         return self.one("timings", name, "all", "paper")
 
     def partitions(self, name: str, method: str, protocol: str) -> list[Record]:
-        """Give the records of a method on a set, by seeds."""
         found = self.records("partitions", name=name, method=method)
         return [record for record in found if record.key.protocol == protocol]
 
@@ -166,5 +161,4 @@ def published(table: dict[str, Row], name: str, method: str) -> float | None:
 
 
 def beside_paper(ours: str, paper: float | None, digits: int = 3) -> str:
-    """Put the paper's number below ours."""
     return ours if paper is None else f"{ours}<br>*{number(paper, digits)}*"

@@ -61,7 +61,6 @@ def is_at_hand(name: str, folder: Path) -> bool:
 
 
 def is_made(name: str, folder: Path) -> bool:
-    """Whether points are made in the place of a set."""
     return name in MADE and not is_at_hand(name, folder)
 
 

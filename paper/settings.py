@@ -49,7 +49,6 @@ class Settings:
     sample_rows: int = 10_000
 
     def has(self, name: str) -> bool:
-        """Whether a set is to be run."""
         return self.sets is None or name in self.sets
 
     def honest_budget(self, name: str) -> tuple[int, int]:
@@ -58,7 +57,6 @@ class Settings:
 
     @property
     def budget(self) -> str:
-        """Name the budget in records."""
         return "quick" if self.quick else "full"
 
 

@@ -95,7 +95,6 @@ def made_sets() -> Iterator[Set]:
 
 
 def single_clouds() -> Iterator[Set]:
-    """Rows without clusters."""
     rng = np.random.default_rng(0)
     for n in (100, 500, 2000):
         for d in (2, 8, 32):
@@ -124,7 +123,6 @@ def real_sets(folder: Path) -> Iterator[Set]:
 
 @cache
 def sets_of(group: str, folder: Path) -> dict[str, Set]:
-    """Give the sets of a group by their names."""
     makers = {"made": made_sets, "single": single_clouds, "real": partial(real_sets, folder)}
     return {one.name: one for one in makers[group]()}
 
@@ -248,7 +246,6 @@ def cases(options: Namespace) -> list[Case[Key]]:
 
 
 def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
-    """Ask a way about a set, and time it."""
     group, name, way = case.key
     if group == "cost":
         unfinished.seconds = cost(*COSTS[name])
@@ -273,7 +270,6 @@ def steadiness(rows: FloatArray, n_repeats: int) -> list[int]:
 
 
 def cost(n_clusters: Any, n_rows: int) -> float:
-    """Time a fit of so many rows in eight clusters."""
     rows = separated_clusters(8, 16, "normal", 4, 0)
     rows = np.resize(rows, (2000, 16)) + np.random.default_rng(0).normal(0, 0.01, (2000, 16))
     if n_rows > len(rows):

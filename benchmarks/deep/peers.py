@@ -100,13 +100,11 @@ def k_means_centers(autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: 
 
 
 def random_centers(autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int) -> Tensor:
-    """Give latent rows that are drawn at random."""
     generator = torch.Generator().manual_seed(seed)
     return autoencoder.latent(X[torch.randperm(len(X), generator=generator)[:n_clusters]])
 
 
 def similarities(latent: Tensor, centers: Tensor) -> Tensor:
-    """Give q: rows that sum to one."""
     weights = 1.0 / (1.0 + (latent[:, None] - centers).square().sum(-1))
     return weights / weights.sum(1, keepdim=True)
 
@@ -164,7 +162,6 @@ def fit_embedded(
 
 
 def _targets(autoencoder: Autoencoder, X: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
-    """Give the target distribution of all rows, and their labels."""
     q = similarities(autoencoder.latent(X), centers.detach())
     return target_distribution(q), q.argmax(1)
 

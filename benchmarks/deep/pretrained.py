@@ -24,8 +24,6 @@ _SECONDS_BETWEEN_WRITES = 30.0
 
 
 class Autoencoder(NamedTuple):
-    """An encoder and its decoder."""
-
     encoder: nn.Module
     decoder: nn.Module
 
@@ -39,12 +37,10 @@ class Autoencoder(NamedTuple):
             return torch.cat([self.encoder(batch) for batch in X.split(4096)])
 
     def error(self, X: Tensor) -> float:
-        """Give the mean squared error of the reconstruction of all rows."""
         return reconstruction_error(self.encoder, self.decoder, X)
 
 
 def untrained(kind: str, images: Table, seed: int, latent_dim: int) -> Autoencoder:
-    """Draw an autoencoder for a set."""
     generator = torch.Generator().manual_seed(seed)
     shape: Any = images.shape if kind == "convolutional" else images.features.shape[1]
     return Autoencoder(*getattr(autoencoders, kind)(shape, latent_dim, generator=generator))

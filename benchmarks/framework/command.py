@@ -63,7 +63,6 @@ class Benchmark(Generic[K]):
     environment: Callable[[argparse.Namespace], dict[str, Any]] = lambda _: describe_environment()
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
-        """Do it, and give the exit code: see `guarded`."""
         return guarded(partial(self._work, self._parser().parse_args(arguments)))
 
     def _work(self, options: argparse.Namespace) -> int:

@@ -58,7 +58,6 @@ def interleave(
 
 
 def seconds_of(rounds: Iterable[Timed[Result]]) -> list[float]:
-    """Take the times alone."""
     return [entry.seconds for entry in rounds]
 
 
@@ -119,7 +118,6 @@ class Line:
     def of_means(
         cls, what: str, ours: Sequence[float], peer: Sequence[float], **others: Any
     ) -> Line:
-        """Compare means by their difference."""
         mine, theirs = fmean(ours), fmean(peer)
         samples = {"ours": ours, "peer": peer}
         return cls(what, mine, theirs, value=mine - theirs, samples=samples, **others)
@@ -152,7 +150,6 @@ class Line:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Give the line as plain values."""
         content: dict[str, Any] = plain(asdict(self) | {"ratio": self.shown_ratio})
         return content
 

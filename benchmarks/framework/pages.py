@@ -47,7 +47,6 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """Write a difference."""
     return "-" if math.isnan(value) else f"{value:+.{digits}f}"
 
 
@@ -61,7 +60,6 @@ def mean_and_deviation(values: Sequence[float], digits: int = 3) -> str:
 
 
 def versions(environment: Mapping[str, Any]) -> str:
-    """Name the packages of an environment with their versions."""
     return ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
 
 

@@ -56,7 +56,6 @@ class Store(Generic[K]):
         return [case for case in cases if self.get(case) is None]
 
     def all(self) -> list[Record[K]]:
-        """Give all records, sorted by key."""
         return [self._records[key] for key in sorted(self._records, key=tuple)]
 
     def environments(self) -> dict[str, dict[str, Any]]:
@@ -142,7 +141,6 @@ class Store(Generic[K]):
 
 
 def environment_id(environment: dict[str, Any]) -> str:
-    """Name an environment by a few characters."""
     return hashlib.sha256(to_json(environment).encode()).hexdigest()[:8]
 
 

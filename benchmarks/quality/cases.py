@@ -123,10 +123,7 @@ def _k_medoids(**parameters: Any) -> Any:
     return optional_module("kmedoids", "kmedoids").KMedoids(**parameters)
 
 
-def _single_threaded_clam(**parameters: Any) -> ClAM:
-    return ClAM(**parameters, n_jobs=1)
-
-
+_single_threaded_clam = partial(ClAM, n_jobs=1)
 _single = partial(_with_k, n_init=1)
 _ward = partial(_with_k, linkage="ward")
 _medoids = partial(_with_k, metric="precomputed", method="fastermsc", init="random")
@@ -157,8 +154,6 @@ FIRST_RELEASE |= {"min_lr": 1e-5, "tol": 1e-3, "early_stopping": True, "selectio
 
 
 class Key(NamedTuple):
-    """What is run."""
-
     set: str
     method: str
     seed: int = 0
@@ -218,7 +213,6 @@ def _fit(make: Callable[..., Any], table: Table, seed: int) -> None:
 
 
 def cost_lines(record: Record[Key]) -> list[Line]:
-    """Compare the default fit of a set with the two others."""
     seconds, load = record.results["seconds"], record.results["load"]
     peers = {"single": ("silhouette objective alone", 3.0)}
     peers |= {"kmeans": (f"KMeans(n_init={KMEANS_RESTARTS})", 1.0)}

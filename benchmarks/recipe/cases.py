@@ -109,7 +109,6 @@ class Variant:
         return {"parameters": dict(self.parameters), "recipe": changed}
 
     def labels(self, features: FloatArray, n_clusters: int, seed: int) -> IntArray:
-        """Cluster."""
         if self.fit is not None:
             return self.fit(features, n_clusters, seed)
         return fit_clam(features, n_clusters, seed, recipe=self.recipe, **self.parameters)
@@ -165,8 +164,6 @@ K_MEANS_SEEDS = 10
 
 
 class Key(NamedTuple):
-    """A variant, or k-means, on a set."""
-
     variant: str
     set: str
 

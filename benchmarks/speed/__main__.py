@@ -45,8 +45,6 @@ SECTIONS: dict[str, Callable[[Namespace], Iterator[Entry]]] = {
 
 
 class Key(NamedTuple):
-    """A section of the page."""
-
     section: str
 
 
@@ -64,7 +62,6 @@ def cases(options: Namespace) -> list[Case[Key]]:
 
 
 def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
-    """Run one section, printing every comparison as it comes."""
     name, load = case.key.section, load_average()
     entries = print_entries(name, _entries(name, options))
     return {"load": load, "entries": [entry.as_json() for entry in entries]}
@@ -78,7 +75,6 @@ def _entries(name: str, options: Namespace) -> Iterator[Entry]:
 
 
 def entries_of(record: Record[Key]) -> list[Entry]:
-    """Read what a section said."""
     return [
         Skipped(**one) if "skipped" in one else Line.from_json(one)
         for one in record.results["entries"]

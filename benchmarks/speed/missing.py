@@ -25,7 +25,6 @@ Scores = dict[str, float]  # by "ARI, method" and "RMSE, method"
 
 
 def missing(options: Namespace) -> Iterator[Entry]:
-    """Compare per data set, then over all four."""
     draws = 2 if options.quick else 10
     tables = [load_table(name, options.data_dir) for name in DATA_SETS]
     for fraction in FRACTIONS:

@@ -51,7 +51,6 @@ def case_of(run: Run, settings: Settings) -> Case:
 
 
 def perform(case: Case, unfinished: Unfinished, settings: Settings) -> dict[str, Any]:
-    """Make the run of a case."""
     return EXPERIMENTS[case.key.experiment].module.perform(case, settings, unfinished)
 
 

@@ -108,7 +108,6 @@ def _attraction(models: list[ClAM], memories: FloatArray, point: FloatArray) -> 
 
 
 def given_networks(asked: dict[str, Any]) -> list[ClAM]:
-    """Give the networks of a definition, one for each temperature."""
     memories, steps = np.array(asked["memories"]), (asked["n_steps"], asked["step_size"])
     return [given_network(memories, beta, *steps) for beta in asked["betas"]]
 

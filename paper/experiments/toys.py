@@ -105,8 +105,6 @@ _PAPER = {"objective": "completion", "mask_prob": 0.5, "n_steps": 10, "step_size
 
 
 class Found(NamedTuple):
-    """A partition and the prototypes behind it."""
-
     labels: IntArray
     prototypes: FloatArray
 

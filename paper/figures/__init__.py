@@ -19,8 +19,6 @@ from paper.records import Origin, View
 
 
 class FigureInfo(NamedTuple):
-    """How a figure is drawn, and from which records."""
-
     draw: Callable[[View], Any]
     origin: Origin
 

@@ -41,7 +41,6 @@ class Method(ABC):
     honest_seeds: int | None = None
 
     def covers(self, name: str) -> bool:
-        """Whether the method can be run on a set at all."""
         return True
 
     def rows(self, settings: Settings) -> int | None:

@@ -36,8 +36,6 @@ NORMAL = (0.1, 0.1)
 
 @dataclass(frozen=True)
 class ClAMMethod(Method):
-    """One variant of the published method."""
-
     name: str
     title: str
     parameters: dict[str, Any]

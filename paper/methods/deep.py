@@ -120,7 +120,6 @@ def _some_intervals(count: int | None) -> tuple[int, ...]:
 
 @cache
 def _images(name: str, folder: Path, rows: int | None) -> Table:
-    """Give the images with values in [0, 1]."""
     table = load_raw(name, folder, rows)
     scaled = in_unit_interval(table, table.features.min(), table.features.max())
     return scaled._replace(shape=IMAGES[name])

@@ -47,7 +47,6 @@ def effect_on(view: View, name: str, question: str, quantity: str) -> Effect | N
 
 
 def effects(view: View, question: str, quantity: str) -> list[Effect]:
-    """Compare the two variants on every set that has the runs."""
     found = (effect_on(view, name, question, quantity) for name in view.table_sets)
     return [one for one in found if one is not None]
 
@@ -67,7 +66,6 @@ def effect(differences: list[float]) -> Effect | None:
 
 
 def ablations(view: View) -> Grid:
-    """A row a set, and one for all of them."""
     pairs = [(question, quantity) for question in QUESTIONS for quantity in QUANTITIES]
     columns = [f"{question}: {QUANTITIES[quantity]}" for question, quantity in pairs]
     rows = [

@@ -40,13 +40,11 @@ FINDINGS = _read_findings()
 
 
 def finding(name: str, method: str) -> str:
-    """Give what is known about a departure."""
     keys = ((name, method), (name, ""), ("", method))
     return next((FINDINGS[key] for key in keys if key in FINDINGS), UNEXPLAINED)
 
 
 def departures(view: View) -> Grid:
-    """List them, set by set."""
     rows = [row for name in view.table_sets for m in TABLE_METHODS for row in _of(view, name, m)]
     rows += _of_noise(view)
     columns = ["", "ours", "ours, k living", "the paper's", "what was found out"]

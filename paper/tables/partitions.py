@@ -190,7 +190,6 @@ def _wins_and_losses(view: View, rule: str) -> list[list[str]]:
 
 
 def _why_none(view: View, name: str, method: str, protocol: str) -> str:
-    """Say why a method has no silhouette on a set."""
     return _ONE_CLUSTER if view.partitions(name, method, protocol) else NOT_RUN
 
 

@@ -11,7 +11,6 @@ _QUANTITIES = {"silhouette": "SC", "nmi": "NMI", "ari": "ARI"}
 
 
 def noise(view: View) -> Grid:
-    """Silhouette, NMI and ARI of the inliers, clean and with outliers."""
     columns = [f"{title}, {TOYS[toy].title}" for title in _QUANTITIES.values() for toy in NOISE]
     rows = []
     for method, info in TOY_METHODS.items():
