@@ -22,17 +22,11 @@ def silhouettes(features: FloatArray, labelings: IntArray) -> FloatArray:
     In one thread; NaN for a partition with a single cluster.
     """
     n_samples, n_features = features.shape
-    rows = _native.dense_rows(features).in_units(
-        "euclidean", np.zeros(n_features), np.ones(n_features, np.float32), False
-    )
-    return _native.silhouette(
-        rows,
-        np.arange(n_samples),
-        None,
-        np.ascontiguousarray(labelings, dtype=np.int32),
-        int(labelings.max()) + 1,
-        1,
-    )
+    no_shift, no_scale = np.zeros(n_features), np.ones(n_features, np.float32)
+    rows = _native.dense_rows(features).in_units("euclidean", no_shift, no_scale, False)
+    labelings = np.ascontiguousarray(labelings, dtype=np.int32)
+    n_clusters = int(labelings.max()) + 1
+    return _native.silhouette(rows, np.arange(n_samples), None, labelings, n_clusters, 1)
 
 
 def choose(labelings: IntArray, scores: FloatArray) -> int:

@@ -30,8 +30,7 @@ from benchmarks.deep.peers import (  # noqa: E402
     similarities,
     target_distribution,
 )
-from benchmarks.deep.pretrained import Autoencoder, Shelf, untrained  # noqa: E402
-from benchmarks.deep.settings import AUTOENCODERS, QUICK, Settings  # noqa: E402
+from benchmarks.deep.pretrained import AUTOENCODERS, QUICK, Autoencoder, Settings, Shelf, untrained  # noqa: E402
 from benchmarks.folders import DATA  # noqa: E402
 from benchmarks.framework.cases import Case, Record  # noqa: E402
 from benchmarks.framework.environment import UnavailableError  # noqa: E402

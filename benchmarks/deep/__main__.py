@@ -15,7 +15,7 @@ from benchmarks import summary
 from benchmarks.data import IMAGES
 from benchmarks.deep import cases as deep
 from benchmarks.deep.cases import DCEC, DEC, DEEP_CLAM, K_MEANS, METHODS, Key
-from benchmarks.deep.settings import AUTOENCODERS
+from benchmarks.deep.pretrained import AUTOENCODERS
 from benchmarks.framework.cases import Case, Record
 from benchmarks.framework.command import Benchmark
 from benchmarks.framework.environment import describe_environment

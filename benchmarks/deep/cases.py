@@ -22,8 +22,7 @@ from amclust.torch import DeepClAM
 from benchmarks.data import IntArray, load_images
 from benchmarks.deep import peers
 from benchmarks.deep.peers import Fitted
-from benchmarks.deep.pretrained import Autoencoder, Shelf
-from benchmarks.deep.settings import FULL, QUICK, Settings
+from benchmarks.deep.pretrained import FULL, QUICK, Autoencoder, Settings, Shelf
 from benchmarks.framework.cases import Case, pack_labels
 from benchmarks.framework.pages import say
 from benchmarks.framework.running import Unfinished

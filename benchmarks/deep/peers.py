@@ -29,8 +29,7 @@ from torch.nn.functional import kl_div, mse_loss
 
 from amclust.torch.deep._seeding import seed_by_graph
 from benchmarks.data import IntArray
-from benchmarks.deep.pretrained import Autoencoder
-from benchmarks.deep.settings import Settings
+from benchmarks.deep.pretrained import Autoencoder, Settings
 
 K_MEANS_RESTARTS = 20
 GAMMA = 0.1

@@ -31,7 +31,7 @@ class Store(Generic[K]):
     `put` appends a line and has it on disk when it returns; `compact`, at the end of a run, sorts
     the lines and drops those that were replaced. A line that cannot be read, as the last one of a
     killed process, counts as missing, with a warning. Only one process may write; workers report
-    to it (see `benchmarks.framework.execute`).
+    to it (see `running.execute`).
     """
 
     def __init__(self, path: Path, key: Callable[..., K]) -> None:

@@ -116,20 +116,10 @@ def given_network(
     memories: FloatArray, beta: float, n_steps: int = 10, step_size: float = 0.1
 ) -> ClAM:
     """Give a network with these memories: fitted to them, with steps too small to move them."""
-    model = ClAM(
-        len(memories),
-        objective="reconstruction",
-        beta=beta,
-        n_steps=n_steps,
-        step_size=step_size,
-        scale=None,
-        init=memories,
-        max_epochs=1,
-        learning_rate=1e-12,
-        min_lr=0.0,
-        n_jobs=1,
-        random_state=0,
-    )
+    dynamics = {"beta": beta, "n_steps": n_steps, "step_size": step_size}
+    still = {"init": memories, "max_epochs": 1, "learning_rate": 1e-12, "min_lr": 0.0}
+    fixed = {"objective": "reconstruction", "scale": None, "n_jobs": 1, "random_state": 0}
+    model = ClAM(len(memories), **dynamics, **still, **fixed)
     with warnings.catch_warnings():
         # There is nothing to converge.
         warnings.simplefilter("ignore", ConvergenceWarning)

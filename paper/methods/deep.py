@@ -15,7 +15,7 @@ from torch import nn
 from benchmarks.data import IntArray, Table, in_unit_interval
 from benchmarks.deep.peers import K_MEANS_RESTARTS, Fitted, dcec, dec, dec_random
 from benchmarks.deep.pretrained import Autoencoder, Shelf
-from benchmarks.deep.settings import Settings as DeepSettings
+from benchmarks.deep.pretrained import Settings as DeepSettings
 from paper.methods.base import Config, Method, product
 from paper.published import EMBEDDED_GRID
 from paper.sets import IMAGES, load_raw
