@@ -7,8 +7,6 @@ python -m benchmarks.fits time old/.venv/bin/python .venv/bin/python     both in
 A case is fitted with public parameters only, so that the file runs in any version.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What is said of a partition, and the one rule that chooses among restarts: for all benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 

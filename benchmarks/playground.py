@@ -7,8 +7,6 @@ to the 16.7 ms of a frame at 60 frames a second. ``labelled`` is the share of fr
 were all labelled within the frame; in the others a few at the borders were guessed.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from statistics import median, quantiles

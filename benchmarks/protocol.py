@@ -1,7 +1,5 @@
 """The paper's protocol: its best hyperparameters, ten restarts of 200 epochs."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple
 
 from amclust import ClAM

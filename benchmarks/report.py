@@ -7,8 +7,6 @@ Targets: under 5 s for 2,000 × 50 beyond the fit, and under 6 MB for any table.
 k-means as often as the model was restarted; that is part of its time.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path

@@ -6,8 +6,6 @@ Each argument is a folder that holds the package ``amclust``. The table has an i
 dropped), numbers with all their digits and a few missing values. Options of fit follow ``--``.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

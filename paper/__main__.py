@@ -1,7 +1,5 @@
 """``python -m paper``: run what is missing, write the page."""
 
-from __future__ import annotations
-
 import argparse
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The page: every table and figure, written from the records without running anything."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 from pathlib import Path

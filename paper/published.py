@@ -4,8 +4,6 @@ Keys are the names of `amclust.datasets` and of `paper.methods`. None stands whe
 dash: DCEC needs images. A test compares all of this with the paper's source.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The records, a JSON-lines file for each experiment, and what tables and figures ask of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The paper's sets, standardised; what stands in for those that are not at hand."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """How much is run: the budgets of the full run and of the quick one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``python -m benchmarks.cluster_number``: ask what is missing, print, write the page."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The cases: what a way says of a set, how steady ClAM's estimate is, and what it costs."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from argparse import Namespace

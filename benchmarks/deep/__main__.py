@@ -1,7 +1,5 @@
 """``python -m benchmarks.deep``: DeepClAM beside its peers, from the same autoencoders."""
 
-from __future__ import annotations
-
 import math
 import os
 from argparse import Namespace

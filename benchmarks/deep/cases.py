@@ -1,7 +1,5 @@
 """The methods, and the cases: one set, one autoencoder, one method, one seed."""
 
-from __future__ import annotations
-
 import math
 import time
 import warnings

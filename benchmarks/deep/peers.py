@@ -14,8 +14,6 @@ p_ij ∝ q_ij² / Σ_i q_ij sharpens them, and is drawn up anew every few batche
 is minimised, in encoder and centres.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial

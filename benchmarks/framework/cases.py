@@ -1,7 +1,5 @@
 """A case, which is what is measured, the record of what came of it, and their plain values."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

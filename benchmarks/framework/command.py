@@ -1,7 +1,5 @@
 """A benchmark as a command: ``python -m benchmarks.NAME``, with the same options for all."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import threading

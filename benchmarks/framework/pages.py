@@ -1,7 +1,5 @@
 """What people read: lines of the log, numbers, tables, and pages of the documentation."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The store: one JSON-lines file a benchmark, which git and people can read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """``python -m benchmarks.quality``: ClAM's partitions beside its peers'."""
 
-from __future__ import annotations
-
 import math
 from argparse import Namespace
 from collections import Counter

@@ -5,8 +5,6 @@ chooses among them (`benchmarks.partitions.choose`). ClAM restarts and chooses b
 rule. Ward is deterministic and has one fit.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from argparse import Namespace

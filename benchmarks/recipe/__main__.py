@@ -1,7 +1,5 @@
 """``python -m benchmarks.recipe``: what the default recipe is made of, and what else was tried."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path

@@ -4,8 +4,6 @@ The library has no options for what did not work; what the default is made of is
 recipe, and a variant passes another one.
 """
 
-from __future__ import annotations
-
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping

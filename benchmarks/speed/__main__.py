@@ -4,8 +4,6 @@ A section that is asked for is always run, since what it measures is time; of th
 records are kept.
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

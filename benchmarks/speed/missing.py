@@ -1,7 +1,5 @@
 """Training with missing values against mean imputation with k-means, and against k-POD."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterator
 from statistics import fmean

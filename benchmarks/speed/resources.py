@@ -4,8 +4,6 @@
 its own; it prints a JSON object.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc

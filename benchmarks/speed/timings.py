@@ -1,7 +1,5 @@
 """How long fits take, beside k-means, faiss and a plain PyTorch loop, and how that grows."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -4,8 +4,6 @@ A module lists its ``runs``; its ``definition`` says everything that is chosen a
 values; ``perform`` makes a run from that, and gives what was found as plain values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 

@@ -4,8 +4,6 @@ A check is one partition of a set, made in a way that the paper may have used; i
 and ARI stand beside the paper's for one method.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path

@@ -4,8 +4,6 @@ All other hyperparameters are the paper's best for the set. A point is the best 
 restarts, whatever its clusters; the number of living clusters is kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Networks with the paper's best hyperparameters: entropies on all sets, memories over time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Networks with given memories: basins, attractor dynamics, and collective attraction."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any

@@ -10,8 +10,6 @@ default
     ClAM as it comes. Several seeds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any

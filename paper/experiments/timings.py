@@ -4,8 +4,6 @@ ClAM is timed in three ways: as published, which runs every epoch to its end; th
 stopping when its loss no longer falls; and as it comes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

@@ -10,8 +10,6 @@ Points are spread evenly over the quantiles, so that every drawing has the lengt
 Every method gets the same points, as drawn. Agreement and silhouette are those of the inliers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple

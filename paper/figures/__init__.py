@@ -4,8 +4,6 @@ Every figure is a function of the records that gives a matplotlib Figure, or Non
 needs is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple

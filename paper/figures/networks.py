@@ -1,7 +1,5 @@
 """Networks with given memories: basins, pulls on a point, and its way to a memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The paper's sets: ablations, silhouettes against hyperparameters, entropies, memories."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

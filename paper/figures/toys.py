@@ -1,7 +1,5 @@
 """The toys: truth and partitions side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

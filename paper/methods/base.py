@@ -1,7 +1,5 @@
 """What a method is: a grid of configurations for each protocol, and one fit."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """DEC on the features themselves, without an autoencoder, and DCEC on the image sets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """What masking and learned weights do: differences of pairs that share draws and seeds."""
 
-from __future__ import annotations
-
 from math import sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Where our figures are not the paper's, and what was found out about it."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The partitions of the sets: silhouettes, agreement with the classes and with each other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Any

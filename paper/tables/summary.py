@@ -1,7 +1,5 @@
 """What it all comes to: the numbers of the sentences at the head of the page."""
 
-from __future__ import annotations
-
 from statistics import fmean
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What the evaluation has to show, and whether it does."""
 
-from __future__ import annotations
-
 from benchmarks.framework.pages import Grid, number
 from paper import sets
 from paper.experiments.timings import DEFAULT, PUBLISHED, TITLES

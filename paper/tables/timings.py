@@ -1,7 +1,5 @@
 """Efficiency: silhouette and seconds of k-means and ClAM."""
 
-from __future__ import annotations
-
 from statistics import median
 
 from benchmarks.framework.lines import median_ratio

@@ -1,7 +1,5 @@
 """The noise, and the toys of the figures: means over several drawings."""
 
-from __future__ import annotations
-
 from benchmarks.framework.pages import Grid, mean_and_deviation
 from paper.experiments.toys import ELONGATED, NOISE, PAPER_METHODS, TOY_METHODS, TOYS
 from paper.published import NOISE as PAPER_NOISE
