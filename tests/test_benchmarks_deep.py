@@ -20,16 +20,6 @@ from benchmarks.deep import __main__ as command  # noqa: E402
 from benchmarks.deep import cases, peers  # noqa: E402
 from benchmarks.deep.__main__ import Summary, target_lines  # noqa: E402
 from benchmarks.deep.cases import METHODS, Key, accuracy, deep_clam, defaults, make_case, silhouette  # noqa: E402
-from benchmarks.deep.peers import (  # noqa: E402
-    autoencoder_graph,
-    autoencoder_k_means,
-    dec,
-    divergence,
-    idec,
-    k_means_centers,
-    similarities,
-    target_distribution,
-)
 from benchmarks.deep.pretrained import AUTOENCODERS, QUICK, Autoencoder, Settings, Shelf, untrained  # noqa: E402
 from benchmarks.folders import DATA  # noqa: E402
 from benchmarks.framework.cases import Case, Record  # noqa: E402
@@ -92,29 +82,29 @@ def run(folder, *arguments):
 
 def test_similarities_and_target_are_those_of_the_paper():
     latent, centers = torch.tensor([[0.0], [1.0]]), torch.tensor([[0.0], [2.0]])
-    q = similarities(latent, centers)
+    q = peers.similarities(latent, centers)
     torch.testing.assert_close(q, torch.tensor([[1 / 1.2, 0.2 / 1.2], [0.5, 0.5]]))
     by_hand = q**2 / q.sum(0)
     by_hand = by_hand / by_hand.sum(1)[:, None]
-    p = target_distribution(q)
+    p = peers.target_distribution(q)
     torch.testing.assert_close(p, by_hand)
     assert p[0, 0] > q[0, 0]
-    torch.testing.assert_close(divergence(p, q), (p * (p / q).log()).sum(1).mean())
-    assert divergence(q, q).abs() < 1e-6
+    torch.testing.assert_close(peers.divergence(p, q), (p * (p / q).log()).sum(1).mean())
+    assert peers.divergence(q, q).abs() < 1e-6
 
 
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_lowers_its_loss_and_finds_the_blobs(name, blobs, trained, X):
     def loss(pair, centers, target):
-        found = divergence(target, similarities(pair.latent(X), centers))
+        found = peers.divergence(target, peers.similarities(pair.latent(X), centers))
         weight = 1.0 if name.startswith("dec") else 0.1
         return weight * found.item() + (0.0 if name.startswith("dec") else pair.error(X))
 
-    start = k_means_centers(trained, X, 4, 0)
+    start = peers.k_means_centers(trained, X, 4, 0)
     if name == "dec_random":
         order = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))
         start = trained.latent(X)[order[:4]]
-    target = target_distribution(similarities(trained.latent(X), start))
+    target = peers.target_distribution(peers.similarities(trained.latent(X), start))
     fitted = getattr(peers, name)(trained.copy(), X, 4, 0, ONE_INTERVAL)
     assert fitted.updates == 30
     assert loss(fitted.autoencoder, fitted.centers, target) < loss(trained, start, target)
@@ -127,10 +117,10 @@ def test_a_peer_lowers_its_loss_and_finds_the_blobs(name, blobs, trained, X):
 @pytest.mark.parametrize(
     ("fit", "moved"),
     [
-        (autoencoder_k_means, (False, False)),
-        (autoencoder_graph, (False, False)),
-        (dec, (True, False)),
-        (idec, (True, True)),
+        (peers.autoencoder_k_means, (False, False)),
+        (peers.autoencoder_graph, (False, False)),
+        (peers.dec, (True, False)),
+        (peers.idec, (True, True)),
         (deep_clam, (True, True)),
     ],
 )
@@ -149,9 +139,9 @@ def test_a_method_trains_what_it_says_and_finds_the_blobs(fit, moved, blobs, tra
 
 def test_a_peer_stops_when_labels_settle(blobs, trained, X):
     settings = replace(ONE_INTERVAL, updates=500, update_interval=5, tolerance=1.0 + 1e-6)
-    assert dec(trained.copy(), X, 4, 0, settings).updates == 5
+    assert peers.dec(trained.copy(), X, 4, 0, settings).updates == 5
     settings = replace(settings, updates=12, tolerance=0.0)
-    assert dec(trained.copy(), X, 4, 0, settings).updates == 12
+    assert peers.dec(trained.copy(), X, 4, 0, settings).updates == 12
 
 
 def test_scores():
