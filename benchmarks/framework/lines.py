@@ -59,7 +59,6 @@ def interleave(
 
 
 def seconds_of(rounds: Iterable[Timed[Result]]) -> list[float]:
-    """Take the times alone."""
     return [entry.seconds for entry in rounds]
 
 
@@ -120,7 +119,6 @@ class Line:
     def of_means(
         cls, what: str, ours: Sequence[float], peer: Sequence[float], **others: Any
     ) -> Line:
-        """Compare means by their difference."""
         mine, theirs = fmean(ours), fmean(peer)
         samples = {"ours": ours, "peer": peer}
         return cls(what, mine, theirs, value=mine - theirs, samples=samples, **others)
@@ -153,7 +151,6 @@ class Line:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Give the line as plain values."""
         content: dict[str, Any] = plain(asdict(self) | {"ratio": self.shown_ratio})
         return content
 

@@ -1,25 +1,15 @@
 """``python -m benchmarks.recipe``: what the default recipe is made of, and what else was tried."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
 
-from benchmarks.framework import (
-    Benchmark,
-    Case,
-    Grid,
-    Record,
-    Store,
-    count,
-    number,
-    replace_between,
-    say,
-    signed,
-)
-from benchmarks.quality.sets import SETS
+from benchmarks.data import SETS
+from benchmarks.framework.cases import Case, Record
+from benchmarks.framework.command import Benchmark, count
+from benchmarks.framework.pages import Grid, number, replace_between, say, signed
+from benchmarks.framework.store import Store
 from benchmarks.recipe.cases import DEFAULT, K_MEANS, VARIANTS, Key, make_case, perform
 
 # usps_train stays held out.
