@@ -144,6 +144,8 @@ def test_json(amclust, table, model):
     assert to_file["output"] == "l.csv"
     assert "columns" not in to_file
     assert amclust("predict", model, table, "--json", "-o", "-").code == 2
+    for command in (("fit", table, "-k", 2, "--labels"), ("search", table, "-k", 2, "--results")):
+        assert "standard output" in amclust(*command, "-", "--json").err
 
 
 def test_json_of_odd_names(amclust, folder):

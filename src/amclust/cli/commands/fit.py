@@ -55,6 +55,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     model = options.model_of(arguments, parser)
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
+    if arguments.json and arguments.labels == "-":
+        parser.error("--json and --labels - would both go to standard output")
     options.check_stream(parser, arguments)
     arguments.passes = arguments.passes or 1
     if (

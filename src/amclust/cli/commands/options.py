@@ -36,7 +36,7 @@ READING = f"""Found out from the file where not given; .txt is read as CSV, and 
 Missing values are empty cells or one of
 {textwrap.fill(" ".join(MISSING), WIDTH - 4)}"""
 # Marks in numbers, by names that need no quotes in a shell.
-MARKS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'"}
+MARKS = {"point": ".", "comma": ",", "space": " ", "apostrophe": "'", "underscore": "_"}
 # Of --scale and --weights: what ClAM calls None.
 NONE = "none"
 # Rows of a chunk with --stream, and ClAM's restarts and epochs. They are no defaults of argparse:

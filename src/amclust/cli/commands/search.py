@@ -66,6 +66,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
 
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
+    if arguments.json and arguments.results == "-":
+        parser.error("--json and --results - would both go to standard output")
     outputs = ("output", "results", "checkpoint")
     files.check_outputs(arguments, *outputs, tables=("results",), continued="checkpoint")
     matrix = files.matrix_of(arguments)

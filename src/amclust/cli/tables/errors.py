@@ -166,7 +166,7 @@ def _describe(reason: str, columns: Mapping[str, Refusal], first_row: int, *, fi
 def _mark(cell: str) -> str:
     """Return the mark between groups of digits, as one types it on the command line."""
     mark = next(iter(re.findall(r"(?<=[0-9])[^0-9]", cell)), ",")
-    names = {",": "comma", ".": "point", "'": "apostrophe", "_": "_"}
+    names = {",": "comma", ".": "point", "'": "apostrophe", "_": "underscore"}
     return names.get(mark, "space" if mark.isspace() else shlex.quote(mark))
 
 

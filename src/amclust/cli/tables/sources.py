@@ -210,10 +210,7 @@ def format_to_write(target: str, format: str | None) -> tuple[str, bool]:  # noq
     suffixes = ", ".join(suffix for suffix, name in SUFFIXES.items() if name in WRITTEN)
     known = f"{suffixes}, .csv.gz or .tsv.gz"
     if chosen is None:
-        msg = (
-            f"cannot tell the format from the name {target!r}: end it in one of {known}, or name a "
-            f"format ({', '.join(WRITTEN)})"
-        )
+        msg = f"cannot write {target!r}: end the name in {known}"
         raise TableError(msg, file=target)
     if chosen not in WRITTEN:
         msg = f"cannot write {target!r}: {TITLES[chosen]} is only read; end the name in {known}"
