@@ -25,7 +25,7 @@ from amclust import ClAM, ClAMSearch, _halving, _native, load
 from amclust._halving import TABLE_DTYPE, make_rungs, max_run_epochs, plan_rungs, ranked
 from amclust._space import PRESETS, Space
 from amclust._training import order_runs
-from amclust.io.container import read, write
+from amclust.io.container import FileFormatError, read, write
 from amclust.io.state import SEARCH
 
 SPACE = {
@@ -531,30 +531,91 @@ def test_a_checkpoint_of_another_search_is_refused(changes, message, tmp_path):
     [
         ("empty", "is not a checkpoint of a search: it is empty"),
         ("cut", "is damaged: .*checksum"),
+        ("bit", "is damaged: .*checksum"),
+        ("pickle", "is not a checkpoint of a search: it has another format"),
+        ("another archive", "is not a checkpoint of a search: it has another format"),
         ("text", "is not a checkpoint of a search: it has another format"),
         ("model", "is not a checkpoint of a search: it is of kind 'model'"),
-        ("half a state", "is damaged: KeyError: 'runs'"),
+        ("half a state", "is damaged: arrays are missing"),
         ("no fingerprint", "is damaged: AttributeError"),
     ],
 )
 def test_a_damaged_checkpoint_is_refused(damage, message, tmp_path):
     X, path = table(), tmp_path / "search.amc"
     search = make(checkpoint=path).fit(X)
-    content = path.read_bytes()
+    content = bytearray(path.read_bytes())
     header, arrays = read(path, SEARCH, "")
-    if damage == "model":
+    if damage == "another archive":
+        with path.open("wb") as file:
+            np.savez(file, X=X)
+    elif damage == "pickle":
+        with path.open("wb") as file:
+            np.save(file, np.array([{}], dtype=object))
+    elif damage == "model":
         search.save(path)
     elif damage == "half a state":
         write(path, SEARCH, header, {name: arrays[name] for name in arrays if name != "runs"})
     elif damage == "no fingerprint":
         write(path, SEARCH, header | {"fingerprint": None}, arrays)
     else:
-        path.write_bytes({"empty": b"", "cut": content[:-9], "text": b"config,loss\n"}[damage])
+        place = content.index(np.float64(search.best_score_).tobytes())
+        content[place] ^= 1
+        made = {"empty": b"", "cut": content[:place], "bit": content, "text": b"config,loss\n"}
+        path.write_bytes(made[damage])
     before = path.read_bytes()
     with pytest.raises(ValueError, match=f"search.amc' {message}") as caught:
         make(checkpoint=path).fit(X)
     assert not re.search("delete|pickle", str(caught.value), flags=re.IGNORECASE)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("rung", rung) for rung in ("x", True, 1.0, -5, 10**9)),
+        *(("best", best) for best in (None, -1, -2, 10**6)),
+        *((name, seed) for name in ("config_seed", "sample_seed") for seed in ("a", -1, 2**31)),
+        *((name, lambda a: a[:3]) for name in ("seeds", "runs", "alive", "record.values")),
+        *((name, lambda a: np.stack([a] * 3)) for name in ("seeds", "alive", "places")),
+        *((name, lambda a: a * 0.5) for name in ("seeds", "alive", "record.counts")),
+        *((f"record.{name}", lambda a: a.astype(np.float16)) for name in ("values", "curve")),
+        *(("places", change) for change in (np.negative, np.zeros_like, lambda a: a + 99)),
+        *((f"runs.{name}", lambda a: a + 1) for name in ("config", "n_clusters", "seed", "rung")),
+        *((f"judged.{name}", lambda a: a + 99) for name in ("run", "seed", "rung")),
+        *(("lengths.curve", change) for change in (np.negative, lambda a: a + 1)),
+    ],
+)
+def test_a_checkpoint_that_no_search_writes_is_refused(name, value, tmp_path):
+    X, path = table(), tmp_path / "search.amc"
+    with interrupted_in_call(6), pytest.raises(KeyboardInterrupt):
+        make(checkpoint=path).fit(X)
+    header, arrays = read(path, SEARCH, "")
+    name_of_table, _, field = name.partition(".")
+    if field in TABLE_DTYPE.names:
+        arrays[name_of_table][field] = value(arrays[name_of_table][field])
+    elif name in arrays:
+        arrays[name] = value(arrays[name])
+    else:
+        header[name] = value
+    write(path, SEARCH, header, arrays)
+    with pytest.raises(FileFormatError, match="search.amc' is damaged: (?!.*Error)"):
+        make(checkpoint=path).fit(X)
+
+
+def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    X, path = table(), tmp_path / "search.amc"
+    make(checkpoint=path).fit(X)
+    before = path.read_bytes()
+
+    def out_of_space(descriptor):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "fsync", out_of_space)
+    path.rename(tmp_path / "kept.amc")
+    with pytest.raises(OSError, match="(?i)no space left"):
+        make(checkpoint=path).fit(X)
+    assert [file.name for file in tmp_path.iterdir()] == ["kept.amc"]
+    assert (tmp_path / "kept.amc").read_bytes() == before
 
 
 def test_a_search_that_fails_at_once_leaves_no_checkpoint(tmp_path):
