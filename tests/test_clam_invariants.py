@@ -186,6 +186,17 @@ def test_scaling_by_a_power_of_two_changes_nothing_else(scale):
     assert scaled.beta_ * area == pytest.approx(model.beta_)
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("value", [0.0, 7.0, 1e6])
+def test_a_constant_feature_is_harmless(value, objective):
+    X = rows(std=1.0)
+    more = np.insert(X, 2, value, axis=1)
+    model = fit(more, objective=objective)
+    assert np.isfinite(model.cluster_centers_).all()
+    assert_allclose(model.cluster_centers_[:, 2], value, atol=1e-2 * max(1.0, value))
+    assert adjusted_rand_score(fit(X, objective=objective).labels_, model.labels_) > 0.95
+
+
 def test_the_order_of_features_does_not_matter():
     X = rows(std=1.0)
     order = [3, 0, 4, 1, 2]

@@ -192,16 +192,24 @@ def test_a_file_cannot_run_code(tmp_path):
         small(checkpoint=path).fit(X)
 
 
-def test_what_a_file_cannot_hold_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({1, 2}, "tensors, numbers and text, got a set"),
+        (torch.zeros(2, dtype=torch.bfloat16), "dense tensors .*got a tensor of torch.bfloat16"),
+        (torch.eye(2).to_sparse(), "dense tensors .*torch.sparse_coo"),
+    ],
+)
+def test_what_a_file_cannot_hold_is_named(tmp_path, state, words):
     class Strange(torch.nn.Linear):
         def get_extra_state(self):
-            return {1, 2}
+            return state
 
         def set_extra_state(self, state):
             pass
 
     pair = Strange(6, 2), torch.nn.Linear(2, 6)
-    with pytest.raises(TypeError, match=r"tensors, numbers and text, got a set in .*_extra_state"):
+    with pytest.raises(TypeError, match=f"A checkpoint holds {words}.* in .*_extra_state"):
         small(3, *pair, checkpoint=tmp_path / "fit.amc").fit(X)
     assert list(tmp_path.iterdir()) == []
 

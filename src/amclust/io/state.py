@@ -75,7 +75,8 @@ def describe(name: str, value: Any) -> str:
     for key, part in value.state_dict().items():
         code.update(key.encode())
         if isinstance(part, torch.Tensor):
-            code.update(part.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+            dense = part.detach().cpu().to_dense().contiguous()
+            code.update(dense.flatten().view(torch.uint8).numpy().data)
         else:
             code.update(repr(part).encode())
     return f"{type(value).__name__} {code.hexdigest()[:12]}"
