@@ -31,7 +31,7 @@ help: ## list the targets
 EXTRAS_demo := plot,table
 EXTRAS_test := test,torch,plot
 EXTRAS_lint := dev
-EXTRAS_bench := bench,torch,plot
+EXTRAS_bench := bench,torch
 EXTRAS_docs := docs,torch
 INSTALLS := $(addprefix $(STAMPS)/,demo test lint bench docs)
 
@@ -115,7 +115,7 @@ sanitize: $(STAMPS)/build-tools ## run the C++ tests under address and undefined
 
 clean: ## remove what was built, keep .venv's packages
 	rm -rf build dist docs/_build docs/gallery docs/generated $(STAMPS) .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks paper -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv too
 	rm -rf $(VENV)

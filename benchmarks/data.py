@@ -1,16 +1,20 @@
-"""Data for the benchmarks: the paper's tables, Fashion-MNIST, and made mixtures."""
+"""Data for the benchmarks: the paper's tables, those of other packages, images, made mixtures."""
 
 from __future__ import annotations
 
+import os
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from amclust.datasets import _table, load_dataset
-from benchmarks.framework import UnavailableError
+from benchmarks.folders import FASHION_MNIST
+from benchmarks.framework.environment import UnavailableError, optional_module
 
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
@@ -19,18 +23,76 @@ BoolArray = NDArray[np.bool_]
 FASHION_MNIST_SHAPE = (60_000, 784)
 _ROWS_A_CHUNK = 65_536
 
+# --- tables ---------------------------------------------------------------------------------------
+
+SHARED = ("zoo", "ecoli", "movement_libras", "yale", "mice_protein", "ctg", "segment")
+SHARED += ("usps_test", "usps_train", "nci9")
+_BUNDLED = {"digits": load_digits, "wine": load_wine}
+_BUNDLED |= {"breast_cancer": load_breast_cancer, "iris": load_iris}
+SETS = (*SHARED, *_BUNDLED)
+
+# Tables of the R package mlbench: name, column of the classes, then what is no feature (the speaker
+# of a vowel, a patient's number).
+_MLBENCH = {
+    "glass": ("Glass", "Type"),
+    "vehicle": ("Vehicle", "Class"),
+    "vowel": ("Vowel", "Class", "V1"),
+    "sonar": ("Sonar", "Class"),
+    "ionosphere": ("Ionosphere", "Class"),
+    "satellite": ("Satellite", "classes"),
+    "pima": ("PimaIndiansDiabetes", "diabetes"),
+    "breast_cancer_original": ("BreastCancer", "Class", "Id"),
+    "letter": ("LetterRecognition", "lettr"),
+}
+# Debian's r-cran-mlbench, below the root of the system or of a package unpacked with dpkg -x.
+_MLBENCH_ROOT = Path(os.environ.get("AMCLUST_MLBENCH") or "/")
+_MLBENCH_DATA = Path("usr/lib/R/site-library/mlbench/data")
+FRESH = (*_MLBENCH, "fashion_mnist")
+# Of larger fresh sets a sample is taken.
+_SAMPLE_ROWS = 3_000
+
 
 class Table(NamedTuple):
-    """A data set with the classes that score a clustering of it."""
+    """A data set with the classes that score a clustering of it; `shape` is that of its images."""
 
     name: str
     features: FloatArray
     classes: IntArray
+    shape: tuple[int, int] | None = None
 
     @property
     def n_clusters(self) -> int:
         """Number of distinct classes, the k every method is given."""
         return int(np.unique(self.classes).size)
+
+    def sample(self, rows: int | None) -> Table:
+        """Give so many rows, always the same; all of them where there are no more."""
+        if rows is None or rows >= len(self.classes):
+            return self
+        pick = sample_of(len(self.classes), rows)
+        return self._replace(features=self.features[pick], classes=self.classes[pick])
+
+
+def sample_of(count: int, rows: int) -> IntArray:
+    """Choose the rows of a sample, always the same."""
+    return np.sort(np.random.default_rng(0).choice(count, rows, replace=False))
+
+
+@cache
+def load_set(name: str, folder: Path) -> Table:
+    """Give one of `SETS` or `FRESH`, every feature with mean 0 and variance 1.
+
+    Raises an UnavailableError if the file of the set is not on this machine.
+    """
+    if name in FRESH:
+        fashion = name == "fashion_mnist"
+        table = load_fashion_mnist_test(FASHION_MNIST) if fashion else load_mlbench(name)
+        table = table.sample(_SAMPLE_ROWS)
+    elif name in _BUNDLED:
+        table = Table(name, *_BUNDLED[name](return_X_y=True))
+    else:
+        table = load_table(name, folder)
+    return table._replace(features=standardise(table.features))
 
 
 def load_table(name: str, folder: Path) -> Table:
@@ -46,20 +108,46 @@ def load_table(name: str, folder: Path) -> Table:
     return Table(name, bunch.data, bunch.target)
 
 
+def load_mlbench(name: str, root: Path = _MLBENCH_ROOT) -> Table:
+    """Read a table of mlbench, without R: numbers, no incomplete rows, no constant columns.
+
+    A factor counts by its levels, which are numbers in these tables; classes are codes 0, 1, ...
+    Raises an UnavailableError if the package or the reader of its files is not there.
+    """
+    original, class_column, *others = _MLBENCH[name]
+    path = root / _MLBENCH_DATA / f"{original}.rda"
+    if not path.is_file():
+        message = (
+            f"{path} is missing: install Debian's r-cran-mlbench, "
+            "or unpack it with dpkg -x and set AMCLUST_MLBENCH to that folder"
+        )
+        raise UnavailableError(message)
+    rdata = optional_module("rdata", "rdata")
+    frame = rdata.read_rda(path, default_encoding="ascii")[original].dropna()
+    _, classes = np.unique(frame[class_column].astype(str), return_inverse=True)
+    features = frame.drop(columns=[class_column, *others])
+    numbers = np.column_stack([features[column].astype(float) for column in features])
+    return Table(name, numbers[:, np.ptp(numbers, axis=0) > 0], classes)
+
+
 def load_fashion_mnist(folder: Path) -> FloatArray:
     """Read the 60,000 training images of Debian's package: standardised pixels in float32."""
-    pixels = read_idx(folder, "train", "images-idx3")
+    pixels = _read_idx(folder, "train", "images-idx3")
     return standardise(pixels.reshape(FASHION_MNIST_SHAPE).astype(np.float32))
 
 
-def load_fashion_mnist_test(folder: Path) -> tuple[FloatArray, IntArray]:
-    """Read the 10,000 test images, raw and in float64, and their classes."""
-    classes = read_idx(folder, "t10k", "labels-idx1")
-    pixels = read_idx(folder, "t10k", "images-idx3")
-    return pixels.reshape(len(classes), -1).astype(np.float64), classes
+def load_fashion_mnist_test(folder: Path) -> Table:
+    table = _load_fashion_mnist_part(folder, "t10k")
+    return table._replace(features=table.features.astype(np.float64))
 
 
-def read_idx(folder: Path, part: str, kind: str) -> NDArray[np.uint8]:
+def _load_fashion_mnist_part(folder: Path, part: str) -> Table:
+    classes = _read_idx(folder, part, "labels-idx1")
+    pixels = _read_idx(folder, part, "images-idx3")
+    return Table("fashion_mnist", pixels.reshape(len(classes), -1), classes)
+
+
+def _read_idx(folder: Path, part: str, kind: str) -> NDArray[np.uint8]:
     """Read a file of Debian's dataset-fashion-mnist; an UnavailableError where it is not."""
     path = folder / f"{part}-{kind}-ubyte.gz"
     if not path.is_file():
@@ -77,6 +165,41 @@ def standardise(features: FloatArray) -> FloatArray:
     Constant features become 0. The dtype is kept.
     """
     return np.ascontiguousarray(StandardScaler().fit_transform(features))
+
+
+# --- images ---------------------------------------------------------------------------------------
+
+_FASHION_MNIST_ROWS = 10_000
+# Their lowest and highest values.
+IMAGES = {"usps": (-1.0, 1.0), "fashion_mnist": (0.0, 255.0), "digits": (0.0, 16.0)}
+
+
+@cache
+def load_images(name: str, folder: Path, rows: int | None = None) -> Table:
+    """Give one of `IMAGES`, or a sample of its rows: square images in [0, 1], of one channel.
+
+    ``usps`` is ``usps_train`` followed by ``usps_test``; of ``fashion_mnist`` a sample of 10,000
+    training images is taken. Raises an UnavailableError if a file is not on this machine.
+    """
+    if name == "usps":
+        parts = [load_table(part, folder) for part in ("usps_train", "usps_test")]
+        _, features, classes, _ = zip(*parts, strict=True)
+        table = Table(name, np.concatenate(features), np.concatenate(classes))
+    elif name == "fashion_mnist":
+        table = _load_fashion_mnist_part(FASHION_MNIST, "train").sample(_FASHION_MNIST_ROWS)
+    else:
+        table = Table(name, *load_digits(return_X_y=True))
+    table, side = table.sample(rows), round(table.features.shape[1] ** 0.5)
+    return in_unit_interval(table, *IMAGES[name])._replace(shape=(side, side))
+
+
+def in_unit_interval(table: Table, lowest: float, highest: float) -> Table:
+    """Map values from so low to so high to [0, 1]."""
+    scaled = (table.features - lowest) / (highest - lowest)
+    return table._replace(features=scaled.astype(np.float32))
+
+
+# --- made data ------------------------------------------------------------------------------------
 
 
 def make_mixture(n_samples: int, n_features: int, n_clusters: int, seed: int = 0) -> FloatArray:

@@ -7,8 +7,6 @@ python -m benchmarks.fits time old/.venv/bin/python .venv/bin/python     both in
 A case is fitted with public parameters only, so that the file runs in any version.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys
@@ -16,6 +14,7 @@ import time
 import timeit
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,25 +63,17 @@ def _with_missing(X: NDArray[Any], share: float = 0.1) -> NDArray[Any]:
     return X
 
 
-def _clam(X: Any, *, sample_weight: Any = None, ask: bool = True, **parameters: Any) -> Case:
-    def case() -> Facts:
-        model = ClAM(
-            **{"n_clusters": 3, "n_init": 4, "max_epochs": 60} | parameters, random_state=0
-        )
-        model.fit(X, sample_weight=sample_weight)
-        return _facts(model, X if ask else None)
-
-    return case
+def _clam(X: Any, *, sample_weight: Any = None, ask: bool = True, **parameters: Any) -> Facts:
+    chosen = {"n_clusters": 3, "n_init": 4, "max_epochs": 60} | parameters
+    model = ClAM(**chosen, random_state=0).fit(X, sample_weight=sample_weight)
+    return _facts(model, X if ask else None)
 
 
-def _partial(X: Any, **parameters: Any) -> Case:
-    def case() -> Facts:
-        model = ClAM(3, random_state=0, **parameters)
-        for start in range(0, len(X), 60):
-            model.partial_fit(X[start : start + 60])
-        return _facts(model, X)
-
-    return case
+def _partial(X: Any, **parameters: Any) -> Facts:
+    model = ClAM(3, random_state=0, **parameters)
+    for start in range(0, len(X), 60):
+        model.partial_fit(X[start : start + 60])
+    return _facts(model, X)
 
 
 def _after_fit(X: Any) -> Facts:
@@ -90,16 +81,13 @@ def _after_fit(X: Any) -> Facts:
     return _facts(model.partial_fit(X[::2]), X)
 
 
-def _search(X: Any, **parameters: Any) -> Case:
-    def case() -> Facts:
-        space = {"beta_factor": [0.5, 1.0, 2.0], "learning_rate": [0.05, 0.2]}
-        arguments = {"space": space, "n_init": 2, "max_epochs": 40, "budget": 400}
-        search = ClAMSearch(**{"n_clusters": 3} | arguments | parameters, random_state=0).fit(X)
-        table = search.results_dict_
-        more = {f"results.{name}": table[name] for name in ("run", "epochs", "loss", "silhouette")}
-        return _facts(search.best_estimator_, X) | more
-
-    return case
+def _search(X: Any, **parameters: Any) -> Facts:
+    space = {"beta_factor": [0.5, 1.0, 2.0], "learning_rate": [0.05, 0.2]}
+    arguments = {"space": space, "n_init": 2, "max_epochs": 40, "budget": 400}
+    search = ClAMSearch(**{"n_clusters": 3} | arguments | parameters, random_state=0).fit(X)
+    table = search.results_dict_
+    more = {f"results.{name}": table[name] for name in ("run", "epochs", "loss", "silhouette")}
+    return _facts(search.best_estimator_, X) | more
 
 
 def _deep() -> Facts:
@@ -117,7 +105,6 @@ def cases() -> Iterator[tuple[str, Case]]:
     large = make_blobs(20_000, 6, centers=5, random_state=2)[0]
     many = make_blobs(1_500, 2, centers=30, cluster_std=0.4, random_state=3)[0]
     weights = np.random.default_rng(0).integers(0, 4, len(iris)).astype(float)
-    large_weights = np.arange(len(large)) % 3
     counts = np.random.default_rng(5).poisson(0.6, (600, 60)).astype(float)
     counts[:200, :10] += 2
     counts[200:400, 10:20] += 2
@@ -125,51 +112,53 @@ def cases() -> Iterator[tuple[str, Case]]:
     text, missing = sparse.csr_matrix(counts), _with_missing(iris)
     for name in OBJECTIVES:
         for metric in ("euclidean", "cosine", "mahalanobis"):
-            yield f"{name} {metric}", _clam(iris, objective=name, metric=metric)
-        yield f"{name} learned weights", _clam(iris, objective=name, weights="learn")
-        yield f"{name} sample weights", _clam(iris, objective=name, sample_weight=weights)
-        yield f"{name} missing", _clam(missing, objective=name)
-        yield f"{name} missing cosine", _clam(missing, objective=name, metric="cosine")
-        yield f"{name} batches", _clam(blobs, objective=name, n_clusters=6)
-        yield f"{name} CSR", _clam(text, objective=name)
-        yield f"{name} CSR cosine", _clam(text, objective=name, metric="cosine")
-        more = _clam(many, objective=name, n_clusters=30)
+            yield f"{name} {metric}", partial(_clam, iris, objective=name, metric=metric)
+        yield f"{name} learned weights", partial(_clam, iris, objective=name, weights="learn")
+        yield f"{name} sample weights", partial(_clam, iris, objective=name, sample_weight=weights)
+        yield f"{name} missing", partial(_clam, missing, objective=name)
+        yield f"{name} missing cosine", partial(_clam, missing, objective=name, metric="cosine")
+        yield f"{name} batches", partial(_clam, blobs, objective=name, n_clusters=6)
+        yield f"{name} CSR", partial(_clam, text, objective=name)
+        yield f"{name} CSR cosine", partial(_clam, text, objective=name, metric="cosine")
+        more = partial(_clam, many, objective=name, n_clusters=30)
         yield f"{name} more memories than features", more
         torch: dict[str, Any] = {"objective": name, "backend": "torch"}
-        yield f"torch {name}", _clam(iris, **torch)
-        yield f"torch {name} missing", _clam(missing, **torch)
-        yield f"torch {name} cosine", _clam(iris, metric="cosine", **torch)
-    yield "defaults wine", _clam(wine, n_init=10, max_epochs=200)
-    yield "float32", _clam(wine.astype(np.float32))
-    yield "fixed weights", _clam(wine, weights=[1.0, 2.0, 0.5])
-    yield "robust scale", _clam(wine, scale="robust")
-    yield "no scale", _clam(digits, scale=None, n_clusters=10, max_epochs=30, ask=False)
-    yield "one cluster", _clam(wine, n_clusters=1)
-    yield "mask value", _clam(missing, objective="completion", mask_value="min", mask_prob=0.3)
-    yield "given beta", _clam(wine, beta=0.4, step_size=0.1, n_steps=10)
-    yield "given memories", _clam(wine, init=wine[[0, 70, 150]])
-    yield "random seeds, by loss", _clam(wine, init="random", selection="loss")
-    yield "few rows a batch", _clam(wine, batch_size=32)
-    yield "recorded epochs", _clam(wine, record_epochs=[0, 1, 5, 20], max_epochs=40)
-    yield "number of clusters", _clam(wine, n_clusters="auto")
-    yield "number of clusters, missing", _clam(missing, n_clusters=[2, 3, 4, 5])
-    yield "large", _clam(large, n_clusters=5, ask=False)
-    yield "large, weights", _clam(large, n_clusters=5, ask=False, sample_weight=large_weights)
-    yield "partial_fit", _partial(iris)
-    yield "partial_fit completion", _partial(missing, objective="completion")
-    yield "partial_fit cosine, learned weights", _partial(iris, metric="cosine", weights="learn")
-    yield "partial_fit after fit", lambda: _after_fit(wine)
-    yield "search", _search(wine)
-    yield "search, several k", _search(wine, n_clusters=[2, 3], budget=800)
-    yield "search, missing", _search(missing)
-    yield "torch batches", _clam(blobs, n_clusters=6, backend="torch", max_epochs=10)
-    yield "torch partial_fit", _partial(iris, backend="torch")
-    yield "torch search", _search(iris, estimator=ClAM(backend="torch"))
+        yield f"torch {name}", partial(_clam, iris, **torch)
+        yield f"torch {name} missing", partial(_clam, missing, **torch)
+        yield f"torch {name} cosine", partial(_clam, iris, metric="cosine", **torch)
+    yield "defaults wine", partial(_clam, wine, n_init=10, max_epochs=200)
+    yield "float32", partial(_clam, wine.astype(np.float32))
+    yield "fixed weights", partial(_clam, wine, weights=[1.0, 2.0, 0.5])
+    yield "robust scale", partial(_clam, wine, scale="robust")
+    yield "no scale", partial(_clam, digits, scale=None, n_clusters=10, max_epochs=30, ask=False)
+    yield "one cluster", partial(_clam, wine, n_clusters=1)
+    masks = {"objective": "completion", "mask_value": "min", "mask_prob": 0.3}
+    yield "mask value", partial(_clam, missing, **masks)
+    yield "given beta", partial(_clam, wine, beta=0.4, step_size=0.1, n_steps=10)
+    yield "given memories", partial(_clam, wine, init=wine[[0, 70, 150]])
+    yield "random seeds, by loss", partial(_clam, wine, init="random", selection="loss")
+    yield "few rows a batch", partial(_clam, wine, batch_size=32)
+    yield "recorded epochs", partial(_clam, wine, record_epochs=[0, 1, 5, 20], max_epochs=40)
+    yield "number of clusters", partial(_clam, wine, n_clusters="auto")
+    yield "number of clusters, missing", partial(_clam, missing, n_clusters=[2, 3, 4, 5])
+    five: dict[str, Any] = {"n_clusters": 5, "ask": False}
+    yield "large", partial(_clam, large, **five)
+    yield "large, weights", partial(_clam, large, **five, sample_weight=np.arange(len(large)) % 3)
+    yield "partial_fit", partial(_partial, iris)
+    yield "partial_fit completion", partial(_partial, missing, objective="completion")
+    learned = {"metric": "cosine", "weights": "learn"}
+    yield "partial_fit cosine, learned weights", partial(_partial, iris, **learned)
+    yield "partial_fit after fit", partial(_after_fit, wine)
+    yield "search", partial(_search, wine)
+    yield "search, several k", partial(_search, wine, n_clusters=[2, 3], budget=800)
+    yield "search, missing", partial(_search, missing)
+    yield "torch batches", partial(_clam, blobs, n_clusters=6, backend="torch", max_epochs=10)
+    yield "torch partial_fit", partial(_partial, iris, backend="torch")
+    yield "torch search", partial(_search, iris, estimator=ClAM(backend="torch"))
     yield "deep", _deep
 
 
 def record(path: str) -> None:
-    """Fit all cases and keep what they found."""
     import torch
 
     torch.set_num_threads(1)
@@ -213,7 +202,6 @@ def _difference(old: NDArray[Any] | None, new: NDArray[Any] | None) -> str:
 
 
 def timed_cases() -> dict[str, Callable[[], object]]:
-    """Return what is timed, by name."""
     digits, wine = load_digits().data, load_wine().data
     usps = digits.repeat(4, axis=0).astype(np.float32)
     large = make_blobs(400_000, 20, centers=20, random_state=0)[0].astype(np.float32)
@@ -241,13 +229,11 @@ def timed_cases() -> dict[str, Callable[[], object]]:
 
 
 def measure(repeats: int) -> None:
-    """Print the least seconds of every timed case."""
     for name, call in timed_cases().items():
         print(f"{min(timeit.repeat(call, number=1, repeat=repeats)):.6f} {name}")
 
 
 def time_versions(old: str, new: str, rounds: int) -> None:
-    """Time two versions in turns, and print their ratios."""
     best: list[dict[str, float]] = [{}, {}]
     for _ in range(rounds):
         for found, python in zip(best, (old, new), strict=True):
@@ -264,7 +250,6 @@ def time_versions(old: str, new: str, rounds: int) -> None:
 
 
 def main() -> int:
-    """Record, compare or time."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fits", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     work = {"record": record, "compare": compare, "time": time_versions, "measure": measure}

@@ -1,7 +1,5 @@
 """Where the benchmarks read and write."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """k-POD, k-means for data with missing entries: the peer of training with missing values."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is said of a partition, and the one rule that chooses among restarts: for all benchmarks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -13,7 +11,6 @@ from benchmarks.data import FloatArray, IntArray
 
 
 def draw_seeds(seed: int, count: int) -> list[int]:
-    """Draw the seeds of restarts from the seed of a case."""
     return [int(one) for one in np.random.SeedSequence(seed).generate_state(count)]
 
 
@@ -23,17 +20,11 @@ def silhouettes(features: FloatArray, labelings: IntArray) -> FloatArray:
     In one thread; NaN for a partition with a single cluster.
     """
     n_samples, n_features = features.shape
-    rows = _native.dense_rows(features).in_units(
-        "euclidean", np.zeros(n_features), np.ones(n_features, np.float32), False
-    )
-    return _native.silhouette(
-        rows,
-        np.arange(n_samples),
-        None,
-        np.ascontiguousarray(labelings, dtype=np.int32),
-        int(labelings.max()) + 1,
-        1,
-    )
+    no_shift, no_scale = np.zeros(n_features), np.ones(n_features, np.float32)
+    rows = _native.dense_rows(features).in_units("euclidean", no_shift, no_scale, False)
+    labelings = np.ascontiguousarray(labelings, dtype=np.int32)
+    n_clusters = int(labelings.max()) + 1
+    return _native.silhouette(rows, np.arange(n_samples), None, labelings, n_clusters, 1)
 
 
 def choose(labelings: IntArray, scores: FloatArray) -> int:
@@ -49,7 +40,6 @@ def living_clusters(labels: IntArray) -> int:
 
 
 def largest_share(labels: IntArray) -> float:
-    """Give the share of the rows that the largest cluster has."""
     return float(np.unique(labels, return_counts=True)[1].max() / labels.size)
 
 

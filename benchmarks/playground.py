@@ -7,14 +7,13 @@ to the 16.7 ms of a frame at 60 frames a second. ``labelled`` is the share of fr
 were all labelled within the frame; in the others a few at the borders were guessed.
 """
 
-from __future__ import annotations
-
 import shutil
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
 from amclust._playground import open_playground
-from benchmarks.framework import say
+from benchmarks.framework.pages import say
 
 FRAME = 1000 / 60
 BETAS = (0.001, 1, 3, 5, 7, 10, 30, 100, 1000)
@@ -22,28 +21,7 @@ SETTINGS = [(5, 10, beta) for beta in BETAS] + [(5, 20, beta) for beta in (3, 5,
 MEMORIES = [(-0.62, 0.5), (0.1, 0.66), (0.55, 0.1), (-0.22, -0.48), (0.68, -0.62), (-0.7, -0.6)]
 MEMORIES += [(0.7, 0.75), (0, 0.1)]
 
-# Drags the first memory in a circle of 0.2 and notes the times of each frame.
-DRAG = """async ({ warm, frames }) => {
-  const overlay = document.getElementById("overlay"), box = overlay.getBoundingClientRect();
-  const send = (type, target, x, y) => target.dispatchEvent(new PointerEvent(type, {
-    clientX: box.left + (1 + x) / 2 * box.width, clientY: box.top + (1 - y) / 2 * box.height,
-    pointerId: 1, pointerType: "mouse", button: 0, bubbles: true }));
-  overlay.setPointerCapture = () => {};  // only real pointers can be captured
-  const { x, y } = playground.state.memories[0], rows = [];
-  send("pointerdown", overlay.querySelector(".memory"), x, y);
-  let before = null;
-  for (let i = 0; i < warm + frames; i++) {
-    const angle = i / 25;
-    send("pointermove", overlay, x + 0.2 * Math.sin(angle), y + 0.2 * (1 - Math.cos(angle)));
-    // This callback comes after the page's own, which the event asked for.
-    const now = await new Promise(requestAnimationFrame);
-    const { compute, frame, done } = playground.timing;
-    if (i >= warm) rows.push([compute, frame, now - before, +done]);
-    before = now;
-  }
-  send("pointerup", overlay, x, y);
-  return rows;
-}"""
+DRAG = Path(__file__).with_name("playground_drag.js")
 
 
 def summary(times: list[float]) -> str:
@@ -57,7 +35,7 @@ def frames_of(page: Any, k: int, steps: int, beta: float) -> list[list[float]]:
     page.goto("about:blank")
     page.goto(f"{open_playground(show=False).as_uri()}#m={memories}&b={beta}&t={steps}&p=0.1,0.1")
     page.wait_for_selector(".memory")
-    return page.evaluate(DRAG, {"warm": 60, "frames": 150})
+    return page.evaluate(DRAG.read_text(encoding="utf-8"), {"warm": 60, "frames": 150})
 
 
 def main() -> int:

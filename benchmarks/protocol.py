@@ -1,7 +1,5 @@
 """The paper's protocol: its best hyperparameters, ten restarts of 200 epochs."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple
 
 from amclust import ClAM
@@ -63,13 +61,6 @@ def paper_parameters(
 
 
 def paper_clam(
-    n_clusters: int,
-    protocol: Protocol,
-    *,
-    restarts: int = RESTARTS,
-    epochs: int = EPOCHS,
-    random_state: int = 0,
+    n_clusters: int, protocol: Protocol, *, random_state: int = 0, **length: int
 ) -> ClAM:
-    """Give the estimator of the published method."""
-    parameters = paper_parameters(n_clusters, protocol, restarts=restarts, epochs=epochs)
-    return ClAM(**parameters, random_state=random_state)
+    return ClAM(**paper_parameters(n_clusters, protocol, **length), random_state=random_state)

@@ -7,8 +7,6 @@ Targets: under 5 s for 2,000 × 50 beyond the fit, and under 6 MB for any table.
 k-means as often as the model was restarted; that is part of its time.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path
@@ -18,14 +16,14 @@ import numpy as np
 
 from amclust import ClAM
 from amclust.report import write_report
-from benchmarks.framework import say, timed
+from benchmarks.framework.lines import timed
+from benchmarks.framework.pages import say
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 6_000_000
 
 
 def made_table(rows: int, columns: int, clusters: int, missing: float) -> np.ndarray:
-    """Draw overlapping clusters, with a part of the values missing."""
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(clusters, columns))
     X = centers[rng.integers(clusters, size=rows)]

@@ -7,7 +7,8 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from benchmarks.framework import Record, mean_and_deviation, unpack_labels
+from benchmarks.framework.cases import Record, unpack_labels
+from benchmarks.framework.pages import mean_and_deviation
 from benchmarks.partitions import stability
 
 
@@ -33,7 +34,6 @@ class Series:
 
     @property
     def has_all_clusters(self) -> bool:
-        """Whether no partition has an empty cluster."""
         found = (record.results for record in self.records.values())
         return all(one["living"] == one["n_clusters"] for one in found)
 
@@ -43,7 +43,6 @@ class Series:
         return stability([unpack_labels(one.results["labels"]) for one in self.records.values()])
 
     def values(self, measure: Callable[[Record[Any]], float]) -> list[float]:
-        """Give a quantity for every seed."""
         return [measure(record) for record in self.records.values()]
 
     def mean(self, quantity: str) -> float:
@@ -53,11 +52,9 @@ class Series:
         return fmean(self.values(Measure("", quantity)))
 
     def show(self, measure: Measure) -> str:
-        """Write mean ± standard deviation over the seeds."""
         return mean_and_deviation(self.values(measure), measure.digits)
 
     def over(self, seeds: Iterable[int]) -> Series:
-        """Give the part with these seeds."""
         return Series(self.records[seed] for seed in seeds)
 
 

@@ -6,8 +6,6 @@ Each argument is a folder that holds the package ``amclust``. The table has an i
 dropped), numbers with all their digits and a few missing values. Options of fit follow ``--``.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics
@@ -47,7 +45,6 @@ def write_table(path: Path, megabytes: int, missing: float) -> None:
 
 
 def run(package: str, table: Path, options: Sequence[str]) -> Run:
-    """Fit in a process of its own."""
     fit = ["fit", str(table), "-k", str(CLUSTERS), "--id", "id", "--drop", "note", "-q", *options]
     environment = {**os.environ, "PYTHONPATH": os.path.abspath(package), "PYTHONWARNINGS": "ignore"}
     start = time.perf_counter()

@@ -1,7 +1,5 @@
 """``python -m paper``: run what is missing, write the page."""
 
-from __future__ import annotations
-
 import argparse
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,16 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.folders import REPOSITORY
-from benchmarks.framework import (
-    Grid,
-    RefusedError,
-    add_run_options,
-    complete,
-    describe_error,
-    guarded,
-    make_parser,
-    say,
-)
+from benchmarks.framework.command import RefusedError, add_run_options, guarded, make_parser
+from benchmarks.framework.pages import Grid, describe_error, say
+from benchmarks.framework.running import complete
 from paper import sets
 from paper.experiments import EXPERIMENTS, case_of, is_alone, perform
 from paper.page import write_page
@@ -47,7 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complete(options: argparse.Namespace, settings: Settings) -> int:
-    """Run what is missing, and write the page."""
     page, records = _page(options, settings), Records(settings.folder)
     _check_budget(settings, records.budgets())
     runs = [

@@ -1,16 +1,12 @@
 """The page: every table and figure, written from the records without running anything."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from amclust.io.files import atomic_write
 from benchmarks.folders import REPOSITORY
-from benchmarks.framework import write_text
+from benchmarks.framework.pages import render, versions
 from paper.figures import FIGURES
 from paper.records import Origin, View
 from paper.settings import Settings
@@ -25,15 +21,9 @@ _TABLES = {
 def write_page(path: Path, settings: Settings) -> None:
     """Write the records of a folder as a markdown page, figures in ``_static/paper`` beside it."""
     view, folder = View(settings), settings.folder.resolve()
-    templates = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=False,  # It is markdown.
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    text = templates.get_template("page.md.jinja").render(
+    render(
+        path,
+        Path(__file__).with_name("page.md.jinja"),
         **_TABLES,
         view=view,
         settings=settings,
@@ -46,7 +36,6 @@ def write_page(path: Path, settings: Settings) -> None:
         by_honest=Origin("partitions", protocols=("honest", "default")),
         origins=_origins(view),
     )
-    write_text(path, text)
 
 
 def _draw(view: View, name: str, folder: Path) -> bool:
@@ -79,7 +68,7 @@ def _origins(view: View) -> list[tuple[tuple[str, ...], int]]:
     found = Counter(
         (
             record.environment["commit"],
-            ", ".join(f"{name} {v}" for name, v in record.environment["versions"].items()),
+            versions(record.environment),
             record.environment["python"],
             record.environment["processor"],
         )

@@ -1,14 +1,13 @@
 """The records, a JSON-lines file for each experiment, and what tables and figures ask of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import framework
-from benchmarks.framework import Store, number
+from benchmarks.framework import cases
+from benchmarks.framework.pages import number
+from benchmarks.framework.store import Store
 from paper import sets
 from paper.published import Row
 from paper.settings import Settings
@@ -26,8 +25,8 @@ class Run(NamedTuple):
     seed: int = 0
 
 
-Case = framework.Case[Run]
-Record = framework.Record[Run]
+Case = cases.Case[Run]
+Record = cases.Record[Run]
 
 
 class Records:
@@ -45,7 +44,6 @@ class Records:
         return self._stores[experiment]
 
     def find(self, run: Run) -> Record | None:
-        """Give the record of a run, whatever its definition; None where there is none."""
         return self.store(run.experiment).find(run)
 
     def all(self) -> Iterator[Record]:
@@ -91,7 +89,6 @@ class Origin(NamedTuple):
 
     @property
     def options(self) -> str:
-        """Write it as options of the command line."""
         parts = {
             "--experiments": (self.experiment,),
             "--protocols": self.protocols,
@@ -122,7 +119,6 @@ class View(Records):
         ]
 
     def one(self, *run: Any) -> Record | None:
-        """Give the record of a run; None where there is none."""
         return self.find(Run(*run))
 
     def toys(self, name: str, method: str, quantity: str) -> list[float]:
@@ -131,11 +127,9 @@ class View(Records):
         return [record.number(quantity) for record in records]
 
     def timing(self, name: str) -> Record | None:
-        """Give the timings on a set."""
         return self.one("timings", name, "all", "paper")
 
     def partitions(self, name: str, method: str, protocol: str) -> list[Record]:
-        """Give the records of a method on a set, by seeds."""
         found = self.records("partitions", name=name, method=method)
         return [record for record in found if record.key.protocol == protocol]
 
@@ -165,5 +159,4 @@ def published(table: dict[str, Row], name: str, method: str) -> float | None:
 
 
 def beside_paper(ours: str, paper: float | None, digits: int = 3) -> str:
-    """Put the paper's number below ours."""
     return ours if paper is None else f"{ours}<br>*{number(paper, digits)}*"

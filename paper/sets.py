@@ -1,7 +1,5 @@
 """The paper's sets, standardised; what stands in for those that are not at hand."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable
@@ -11,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from amclust.datasets import DATASETS, load_dataset
-from benchmarks.data import IntArray, Table, make_mixture, standardise
+from benchmarks.data import Table, make_mixture, standardise
 from benchmarks.folders import DATA
-from benchmarks.framework import UnavailableError
+from benchmarks.framework.environment import UnavailableError
 from paper.published import EFFICIENCY, SILHOUETTES
 
 TABLE_SETS = tuple(SILHOUETTES)
@@ -24,7 +22,6 @@ STAND_INS = {"gcm": "nci9"}
 # has a million rows.
 MADE = ("cifar10_features", "japanese_vowels")
 
-_SAMPLE_SEED = 0
 _FINGERPRINT_DIGITS = 12
 
 
@@ -62,7 +59,6 @@ def is_at_hand(name: str, folder: Path) -> bool:
 
 
 def is_made(name: str, folder: Path) -> bool:
-    """Whether points are made in the place of a set."""
     return name in MADE and not is_at_hand(name, folder)
 
 
@@ -110,17 +106,7 @@ def load(name: str, folder: Path, rows: int | None = None) -> Table:
 @cache
 def load_raw(name: str, folder: Path, rows: int | None = None) -> Table:
     """Give the same rows as `load`, not standardised."""
-    table = _load(name, folder)
-    if rows is None or rows >= len(table.classes):
-        return table
-    pick = sample_of(len(table.classes), rows)
-    return Table(table.name, table.features[pick], table.classes[pick])
-
-
-def sample_of(count: int, rows: int) -> IntArray:
-    """Choose the rows of a sample, always the same."""
-    generator = np.random.default_rng(_SAMPLE_SEED)
-    return np.sort(generator.choice(count, rows, replace=False))
+    return _load(name, folder).sample(rows)
 
 
 def make_like(name: str, rows: int | None = None) -> Table:

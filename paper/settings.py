@@ -1,7 +1,5 @@
 """How much is run: the budgets of the full run and of the quick one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +47,6 @@ class Settings:
     sample_rows: int = 10_000
 
     def has(self, name: str) -> bool:
-        """Whether a set is to be run."""
         return self.sets is None or name in self.sets
 
     def honest_budget(self, name: str) -> tuple[int, int]:
@@ -58,7 +55,6 @@ class Settings:
 
     @property
     def budget(self) -> str:
-        """Name the budget in records."""
         return "quick" if self.quick else "full"
 
 

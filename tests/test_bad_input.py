@@ -1,5 +1,7 @@
 """Bad input gets an error that names the parameter or column, the value and what is allowed."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -57,6 +59,14 @@ def test_more_clusters_than_distinct_rows(init):
             make(k, init=init).fit(TWO_ROWS)
     with raises("n_clusters=3", "distinct rows", "is 2"):
         make(init=init).fit(table()[:, :2], sample_weight=[1.0, 1.0] + 58 * [0.0])
+
+
+def test_the_error_of_distinct_rows_survives_another_process():
+    with raises("distinct rows") as caught:
+        make(3).fit(TWO_ROWS)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert str(copy) == str(caught.value)
+    assert copy.distinct == 2
 
 
 def test_as_many_clusters_as_distinct_rows_are_allowed():

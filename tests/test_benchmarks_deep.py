@@ -15,26 +15,17 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score  # noqa: E402
 
 from amclust.torch.autoencoders import mlp  # noqa: E402
 from amclust.torch.deep._pretraining import pretrain  # noqa: E402
-from benchmarks.data import standardise  # noqa: E402
+from benchmarks.data import IMAGES, Table, load_images, standardise  # noqa: E402
 from benchmarks.deep import __main__ as command  # noqa: E402
 from benchmarks.deep import cases, peers  # noqa: E402
 from benchmarks.deep.__main__ import Summary, target_lines  # noqa: E402
 from benchmarks.deep.cases import METHODS, Key, accuracy, deep_clam, defaults, make_case, silhouette  # noqa: E402
-from benchmarks.deep.peers import (  # noqa: E402
-    autoencoder_graph,
-    autoencoder_k_means,
-    dec,
-    divergence,
-    idec,
-    k_means_centers,
-    similarities,
-    target_distribution,
-)
-from benchmarks.deep.pretrained import Autoencoder, Shelf, untrained  # noqa: E402
-from benchmarks.deep.sets import SETS, Images, load_set  # noqa: E402
-from benchmarks.deep.settings import AUTOENCODERS, QUICK, Settings  # noqa: E402
+from benchmarks.deep.pretrained import AUTOENCODERS, QUICK, Autoencoder, Settings, Shelf, untrained  # noqa: E402
 from benchmarks.folders import DATA  # noqa: E402
-from benchmarks.framework import Case, Record, Store, UnavailableError, Unfinished  # noqa: E402
+from benchmarks.framework.cases import Case, Record  # noqa: E402
+from benchmarks.framework.environment import UnavailableError  # noqa: E402
+from benchmarks.framework.running import Unfinished  # noqa: E402
+from benchmarks.framework.store import Store  # noqa: E402
 
 SHORT = Settings(
     rows=200, epochs=dict.fromkeys(AUTOENCODERS, 2), batch_size=50, updates=8, update_interval=4
@@ -55,7 +46,7 @@ def one_thread():
 def blobs():
     """Four clusters in nine dimensions that overlap a little, as images of three by three."""
     features, classes = make_blobs(300, 9, centers=4, cluster_std=2.5, random_state=0)
-    return Images("blobs", standardise(features).astype(np.float32), classes, (3, 3))
+    return Table("blobs", standardise(features).astype(np.float32), classes, (3, 3))
 
 
 @pytest.fixture(scope="module", name="X")
@@ -91,29 +82,29 @@ def run(folder, *arguments):
 
 def test_similarities_and_target_are_those_of_the_paper():
     latent, centers = torch.tensor([[0.0], [1.0]]), torch.tensor([[0.0], [2.0]])
-    q = similarities(latent, centers)
+    q = peers.similarities(latent, centers)
     torch.testing.assert_close(q, torch.tensor([[1 / 1.2, 0.2 / 1.2], [0.5, 0.5]]))
     by_hand = q**2 / q.sum(0)
     by_hand = by_hand / by_hand.sum(1)[:, None]
-    p = target_distribution(q)
+    p = peers.target_distribution(q)
     torch.testing.assert_close(p, by_hand)
     assert p[0, 0] > q[0, 0]
-    torch.testing.assert_close(divergence(p, q), (p * (p / q).log()).sum(1).mean())
-    assert divergence(q, q).abs() < 1e-6
+    torch.testing.assert_close(peers.divergence(p, q), (p * (p / q).log()).sum(1).mean())
+    assert peers.divergence(q, q).abs() < 1e-6
 
 
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_lowers_its_loss_and_finds_the_blobs(name, blobs, trained, X):
     def loss(pair, centers, target):
-        found = divergence(target, similarities(pair.latent(X), centers))
+        found = peers.divergence(target, peers.similarities(pair.latent(X), centers))
         weight = 1.0 if name.startswith("dec") else 0.1
         return weight * found.item() + (0.0 if name.startswith("dec") else pair.error(X))
 
-    start = k_means_centers(trained, X, 4, 0)
+    start = peers.k_means_centers(trained, X, 4, 0)
     if name == "dec_random":
         order = torch.randperm(len(X), generator=torch.Generator().manual_seed(0))
         start = trained.latent(X)[order[:4]]
-    target = target_distribution(similarities(trained.latent(X), start))
+    target = peers.target_distribution(peers.similarities(trained.latent(X), start))
     fitted = getattr(peers, name)(trained.copy(), X, 4, 0, ONE_INTERVAL)
     assert fitted.updates == 30
     assert loss(fitted.autoencoder, fitted.centers, target) < loss(trained, start, target)
@@ -126,10 +117,10 @@ def test_a_peer_lowers_its_loss_and_finds_the_blobs(name, blobs, trained, X):
 @pytest.mark.parametrize(
     ("fit", "moved"),
     [
-        (autoencoder_k_means, (False, False)),
-        (autoencoder_graph, (False, False)),
-        (dec, (True, False)),
-        (idec, (True, True)),
+        (peers.autoencoder_k_means, (False, False)),
+        (peers.autoencoder_graph, (False, False)),
+        (peers.dec, (True, False)),
+        (peers.idec, (True, True)),
         (deep_clam, (True, True)),
     ],
 )
@@ -148,9 +139,9 @@ def test_a_method_trains_what_it_says_and_finds_the_blobs(fit, moved, blobs, tra
 
 def test_a_peer_stops_when_labels_settle(blobs, trained, X):
     settings = replace(ONE_INTERVAL, updates=500, update_interval=5, tolerance=1.0 + 1e-6)
-    assert dec(trained.copy(), X, 4, 0, settings).updates == 5
+    assert peers.dec(trained.copy(), X, 4, 0, settings).updates == 5
     settings = replace(settings, updates=12, tolerance=0.0)
-    assert dec(trained.copy(), X, 4, 0, settings).updates == 12
+    assert peers.dec(trained.copy(), X, 4, 0, settings).updates == 12
 
 
 def test_scores():
@@ -164,10 +155,10 @@ def test_scores():
     assert silhouette(latent, labels) == pytest.approx(silhouette_score(latent, labels), abs=1e-5)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", IMAGES)
 def test_sets_are_square_images_in_the_unit_interval(name):
     try:
-        images = load_set(name, DATA)
+        images = load_images(name, DATA)
     except UnavailableError as error:
         pytest.skip(str(error))
     rows = {"usps": 9298, "fashion_mnist": 10_000, "digits": 1797}
@@ -178,8 +169,8 @@ def test_sets_are_square_images_in_the_unit_interval(name):
 
 
 def test_a_sample_is_the_same_every_time():
-    whole = load_set("digits", DATA)
-    first, second = load_set("digits", DATA, 50), load_set.__wrapped__("digits", DATA, 50)
+    whole = load_images("digits", DATA)
+    first, second = load_images("digits", DATA, 50), load_images.__wrapped__("digits", DATA, 50)
     assert_array_equal(first.features, second.features)
     assert len(first.classes) == 50
     assert (first.features[:, None] == whole.features).all(2).any(1).all()

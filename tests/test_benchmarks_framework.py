@@ -7,24 +7,20 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.framework import (
+from benchmarks.framework import running
+from benchmarks.framework.cases import (
     Case,
-    Failure,
-    Line,
     Record,
-    Store,
-    Target,
-    UnavailableError,
-    Unfinished,
-    complete,
-    execute,
-    guarded,
     pack_array,
     pack_labels,
-    running,
     unpack_array,
     unpack_labels,
 )
+from benchmarks.framework.command import guarded
+from benchmarks.framework.environment import UnavailableError
+from benchmarks.framework.lines import Line, Target
+from benchmarks.framework.running import Failure, Unfinished, complete, execute
+from benchmarks.framework.store import Store
 
 
 class Key(NamedTuple):

@@ -18,8 +18,11 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import scale
 
 import amclust.datasets
-from benchmarks import framework
-from benchmarks.framework import UnavailableError, Unfinished, running, unpack_labels
+from benchmarks.framework import running
+from benchmarks.framework.cases import unpack_labels
+from benchmarks.framework.environment import UnavailableError
+from benchmarks.framework.pages import write_text
+from benchmarks.framework.running import Unfinished
 from paper import __main__ as cli
 from paper import sets
 from paper.__main__ import PAGE
@@ -33,7 +36,6 @@ from paper.experiments import (
     timings,
     toys,
 )
-from paper.experiments.toys import TOY_METHODS
 from paper.figures import FIGURES
 from paper.methods import METHODS
 from paper.records import NOT_RUN, Records, Run, View
@@ -89,7 +91,7 @@ def missing(runs, settings):
 def execute(runs, settings):
     """Make the runs and keep their records; those that fail are given back."""
     cases, records = [case_of(run, settings) for run in runs], Records(settings.folder)
-    return framework.complete(cases, partial(perform, settings=settings), records, alone=is_alone)
+    return running.complete(cases, partial(perform, settings=settings), records, alone=is_alone)
 
 
 def found(folder, *run):
@@ -154,7 +156,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path):
     folder = tmp_path / "page.md"
     folder.mkdir()
     with pytest.raises(OSError, match="page"):
-        framework.write_text(folder, "text")
+        write_text(folder, "text")
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -178,18 +180,6 @@ def test_variants_of_clam_have_the_same_draws():
     assert "mask_prob" not in unmasked[0]
 
 
-def test_a_failed_run_leaves_the_others_alone(done, tmp_path, monkeypatch):
-    def failing(*arguments):
-        raise ValueError("no")
-
-    monkeypatch.setattr(METHODS["agglomerative"].__class__, "fit", failing)
-    settings = replace(done, folder=tmp_path)
-    runs = [Run("partitions", "zoo", name, "paper") for name in ("agglomerative", "clam")]
-    (failure,) = execute(runs, settings)
-    assert (failure.case.key, failure.reason) == (runs[0], "ValueError: no")
-    assert [record.key for record in Records(tmp_path).all()] == runs[1:]
-
-
 def test_spectral_clustering_is_that_of_scikit_learn(done):
     table = sets.load("zoo", done.data_dir)
     for gamma in (0.001, 0.01):
@@ -199,11 +189,9 @@ def test_spectral_clustering_is_that_of_scikit_learn(done):
         assert adjusted_rand_score(ours, theirs) == 1.0
 
 
-@pytest.mark.parametrize("bad", ["truncated", "of another experiment"])
-def test_a_line_that_is_no_record_counts_as_missing(done, tmp_path, capsys, bad):
+def test_a_record_of_another_experiment_counts_as_missing(done, tmp_path, capsys):
     lines = (done.folder / "partitions.jsonl").read_text().splitlines()
-    truncated, elsewhere = lines[3][:-20], lines[3].replace('"partitions"', '"toys"', 1)
-    lines[3] = truncated if bad == "truncated" else elsewhere
+    lines[3] = lines[3].replace('"partitions"', '"toys"', 1)
     path = tmp_path / "partitions.jsonl"
     path.write_text("\n".join(lines))
     runs, settings = partition_runs(done), replace(done, folder=tmp_path)
@@ -226,7 +214,7 @@ def test_a_damaged_state_of_a_run_is_left_behind(tmp_path, monkeypatch, capsys):
     assert str(path) in capsys.readouterr().out
 
 
-def test_other_data_are_run_anew(done, tmp_path, monkeypatch):
+def test_other_data_are_run_anew(done, tmp_path):
     runs = partition_runs(done)
     other = replace(done, data_dir=tmp_path / "other")
     write_zoo(other.data_dir, seed=1)
@@ -235,9 +223,6 @@ def test_other_data_are_run_anew(done, tmp_path, monkeypatch):
     records, record = Records(tmp_path / "old"), found(done.folder, *runs[0])
     records.put(replace(record, case=replace(record.case, data=None)))
     assert missing(runs[:1], replace(other, folder=records.path)) == []
-    monkeypatch.setattr("benchmarks.framework.running._SECONDS_BETWEEN_WRITES", 0.0)
-    Unfinished(tmp_path / "state.json", "abc").keep({"found": []})
-    assert Unfinished(tmp_path / "state.json", "abd").state is None
 
 
 def test_fingerprints_are_of_values_classes_and_order(done, tmp_path):
@@ -335,7 +320,7 @@ def test_timings_say_how_busy_the_machine_was(done, tmp_path, monkeypatch, has_l
 def test_toys_are_where_the_sum_of_squares_is_wrong():
     table = toys.draw("two-stripes", 0).table
     few = {"kmeans": {"n_init": 20}, "clam": {"scale": None, "n_init": 50}}
-    found = {name: TOY_METHODS[name].fit(table, 0, few[name]).labels for name in few}
+    found = {name: toys.TOY_METHODS[name].fit(table, 0, few[name]).labels for name in few}
     agreement = {name: adjusted_rand_score(table.classes, found[name]) for name in few}
     assert agreement["kmeans"] < 0.1
     assert agreement["clam"] == 1.0

@@ -10,25 +10,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from amclust import ClAM
+from benchmarks.data import FRESH, SETS, load_mlbench, load_set
 from benchmarks.folders import DATA
-from benchmarks.framework import (
-    Case,
-    Grid,
-    Record,
-    Store,
-    UnavailableError,
-    execute,
-    mean_and_deviation,
-    pack_labels,
-    unpack_labels,
-)
+from benchmarks.framework.cases import Case, Record, pack_labels, unpack_labels
+from benchmarks.framework.environment import UnavailableError
+from benchmarks.framework.pages import Grid, mean_and_deviation
+from benchmarks.framework.running import execute
+from benchmarks.framework.store import Store
 from benchmarks.partitions import choose, largest_share, silhouettes, stability
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality import __main__ as command
 from benchmarks.quality import cases
-from benchmarks.quality.__main__ import Pair, target_lines
+from benchmarks.quality.__main__ import HELD_OUT, Pair, expand_groups, target_lines
 from benchmarks.quality.cases import METHODS, Key, make_case
-from benchmarks.quality.sets import FRESH, HELD_OUT, SETS, expand_groups, load_set
 from benchmarks.summary import Series
 
 
@@ -79,6 +73,31 @@ def test_every_method_has_the_restarts_of_clam():
     assert len({pack_labels(labels) for labels in first}) > 1
     expected = ClAM(3, random_state=1).fit_predict(table.features)
     assert_array_equal(METHODS["clam"].labelings(table, 1), [expected])
+
+
+def test_a_table_of_mlbench_is_read(tmp_path):
+    rdata = pytest.importorskip("rdata", minversion="1.0")
+    pd = pytest.importorskip("pandas")
+    folder = tmp_path / "usr/lib/R/site-library/mlbench/data"
+    folder.mkdir(parents=True)
+    frame = pd.DataFrame(
+        {
+            "Id": pd.Categorical(["7", "8", "9", "10"]),
+            "size": pd.Categorical(["10", "2", "3", "2"], categories=["2", "3", "10"]),
+            "constant": [1.0, 1.0, 1.0, 1.0],
+            "shape": [0.5, 1.5, np.nan, 2.5],
+            "Class": pd.Categorical(["malignant", "benign", "benign", "malignant"]),
+        }
+    )
+    rdata.write_rda(folder / "BreastCancer.rda", {"BreastCancer": frame})
+    _, features, classes, _ = load_mlbench("breast_cancer_original", tmp_path)
+    assert_array_equal(features, [[10.0, 0.5], [2.0, 1.5], [2.0, 2.5]])
+    assert_array_equal(classes, [1, 0, 1])
+
+
+def test_what_is_missing_of_mlbench_is_named(tmp_path):
+    with pytest.raises(UnavailableError, match="r-cran-mlbench"):
+        load_mlbench("glass", tmp_path)
 
 
 def test_groups_of_sets():

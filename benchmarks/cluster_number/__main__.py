@@ -1,7 +1,5 @@
 """``python -m benchmarks.cluster_number``: ask what is missing, print, write the page."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.cluster_number.cases import GROUPS, TABLES, WAYS, Key, cases, perform
-from benchmarks.framework import Benchmark, Grid, Record, Store, count, replace_between, say
+from benchmarks.framework.cases import Record
+from benchmarks.framework.command import Benchmark, count
+from benchmarks.framework.pages import Grid, replace_between, say
+from benchmarks.framework.store import Store
 
 TABLE_MARKS = ("<!-- the table of python -m benchmarks.cluster_number -->", "<!-- its end -->")
 STEADINESS_MARKS = ("<!-- other seeds and rows -->", "<!-- their end -->")

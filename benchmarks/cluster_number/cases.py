@@ -1,7 +1,5 @@
 """The cases: what a way says of a set, how steady ClAM's estimate is, and what it costs."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from argparse import Namespace
@@ -14,13 +12,16 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances, silhouette_score
 
 from amclust import ClAM, _native
-from benchmarks.data import FloatArray, load_table, standardise
-from benchmarks.framework import Case, UnavailableError, Unfinished, say
+from benchmarks.data import FloatArray, load_set, standardise
+from benchmarks.framework.cases import Case
+from benchmarks.framework.environment import UnavailableError
+from benchmarks.framework.pages import say
+from benchmarks.framework.running import Unfinished
 
 FAMILIES = ("normal", "uniform", "heavy", "correlated")
 TABLES = ("zoo", "ecoli", "segment", "usps_test", "movement_libras", "ctg")
@@ -92,7 +93,6 @@ def made_sets() -> Iterator[Set]:
 
 
 def single_clouds() -> Iterator[Set]:
-    """Rows without clusters."""
     rng = np.random.default_rng(0)
     for n in (100, 500, 2000):
         for d in (2, 8, 32):
@@ -105,26 +105,22 @@ def single_clouds() -> Iterator[Set]:
 
 def real_sets(folder: Path) -> Iterator[Set]:
     """Tables with classes, standardised."""
-    bundled = (("iris", load_iris, 3), ("wine", load_wine, 3))
-    for name, load, n_clusters in (*bundled, ("breast cancer", load_breast_cancer, 2)):
-        yield Set(name, partial(standardise, load().data), n_clusters)
     pixels = load_digits().data
     for name, rows in (("digits", pixels), ("standardised digits", standardise(pixels))):
         components = PCA(8, random_state=0).fit_transform(rows)
         yield Set(f"{name}, 8 components", components.copy, 10)
         yield Set(f"{name}, 8 components, standardised", partial(standardise, components), 10)
-    for name in TABLES:
+    for name in ("iris", "wine", "breast cancer", *TABLES):
         try:
-            table = load_table(name, folder)
+            table = load_set(name.replace(" ", "_"), folder)
         except UnavailableError as error:
             say(f"{name} SKIPPED: {error}")
             continue
-        yield Set(name, partial(standardise, table.features), table.n_clusters)
+        yield Set(name, table.features.copy, table.n_clusters)
 
 
 @cache
 def sets_of(group: str, folder: Path) -> dict[str, Set]:
-    """Give the sets of a group by their names."""
     makers = {"made": made_sets, "single": single_clouds, "real": partial(real_sets, folder)}
     return {one.name: one for one in makers[group]()}
 
@@ -248,7 +244,6 @@ def cases(options: Namespace) -> list[Case[Key]]:
 
 
 def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
-    """Ask a way about a set, and time it."""
     group, name, way = case.key
     if group == "cost":
         unfinished.seconds = cost(*COSTS[name])
@@ -273,7 +268,6 @@ def steadiness(rows: FloatArray, n_repeats: int) -> list[int]:
 
 
 def cost(n_clusters: Any, n_rows: int) -> float:
-    """Time a fit of so many rows in eight clusters."""
     rows = separated_clusters(8, 16, "normal", 4, 0)
     rows = np.resize(rows, (2000, 16)) + np.random.default_rng(0).normal(0, 0.01, (2000, 16))
     if n_rows > len(rows):

@@ -1,7 +1,5 @@
 """``python -m benchmarks.deep``: DeepClAM beside its peers, from the same autoencoders."""
 
-from __future__ import annotations
-
 import math
 import os
 from argparse import Namespace
@@ -12,23 +10,16 @@ from statistics import fmean
 import torch
 
 from benchmarks import summary
+from benchmarks.data import IMAGES
 from benchmarks.deep import cases as deep
 from benchmarks.deep.cases import DCEC, DEC, DEEP_CLAM, K_MEANS, METHODS, Key
-from benchmarks.deep.sets import DEFAULT_SETS, SETS
-from benchmarks.deep.settings import AUTOENCODERS
-from benchmarks.framework import (
-    Benchmark,
-    Case,
-    Grid,
-    Line,
-    Record,
-    Store,
-    Target,
-    describe_environment,
-    print_entries,
-    replace_between,
-    say,
-)
+from benchmarks.deep.pretrained import AUTOENCODERS
+from benchmarks.framework.cases import Case, Record
+from benchmarks.framework.command import Benchmark
+from benchmarks.framework.environment import describe_environment
+from benchmarks.framework.lines import Line, Target, print_entries
+from benchmarks.framework.pages import Grid, replace_between, say
+from benchmarks.framework.store import Store
 from benchmarks.summary import Measure, Series
 
 NMI = Measure("NMI", "nmi")
@@ -47,6 +38,8 @@ MEASURES = (
     Measure("batches", "updates", 0),
     Measure("seconds", lambda record: record.seconds, 0),
 )
+# The digits are small and always there, for trying things out.
+DEFAULT_SETS = ("usps", "fashion_mnist")
 PEERS = (K_MEANS, DEC, DCEC)
 MAX_RATIO = 1.10
 MIN_SEEDS = 3
@@ -132,7 +125,7 @@ def cases(options: Namespace) -> list[Case[Key]]:
     return [
         deep.make_case(Key(name, METHODS[method].kind(options.autoencoder), method, seed), settings)
         for seed in options.seeds
-        for name in SETS
+        for name in IMAGES
         if name in (options.sets or DEFAULT_SETS)
         for method in METHODS
         if method in (options.methods or METHODS)
@@ -141,7 +134,7 @@ def cases(options: Namespace) -> list[Case[Key]]:
 
 def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
     records = [record for record in store.all() if record.key in keys]
-    found = Summary(records, SETS, options.autoencoder)
+    found = Summary(records, tuple(IMAGES), options.autoencoder)
     for name in found.sets:
         say(f"\n{found.grid(name).as_text()}")
     print_entries("targets", target_lines(found))
@@ -173,7 +166,7 @@ main = Benchmark(
         "--threads": {"type": int, "default": 2, "help": "of torch (default: 2)"},
         "--cache": {"type": Path, "default": _CACHE, "help": _WHERE},
     },
-    choices={"sets": SETS, "methods": tuple(METHODS)},
+    choices={"sets": tuple(IMAGES), "methods": tuple(METHODS)},
     seeds=3,
     jobs=False,
     quick=True,

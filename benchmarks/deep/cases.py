@@ -1,7 +1,5 @@
 """The methods, and the cases: one set, one autoencoder, one method, one seed."""
 
-from __future__ import annotations
-
 import math
 import time
 import warnings
@@ -19,13 +17,13 @@ from sklearn.metrics.cluster import contingency_matrix
 from torch import Tensor
 
 from amclust.torch import DeepClAM
-from benchmarks.data import IntArray
+from benchmarks.data import IntArray, load_images
 from benchmarks.deep import peers
 from benchmarks.deep.peers import Fitted
-from benchmarks.deep.pretrained import Autoencoder, Shelf
-from benchmarks.deep.sets import load_set
-from benchmarks.deep.settings import FULL, QUICK, Settings
-from benchmarks.framework import Case, Unfinished, pack_labels, say
+from benchmarks.deep.pretrained import FULL, QUICK, Autoencoder, Settings, Shelf
+from benchmarks.framework.cases import Case, pack_labels
+from benchmarks.framework.pages import say
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import living_clusters, silhouettes
 
 _DIGITS = 6
@@ -113,7 +111,7 @@ def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict
     none); reconstructions are the mean squared error of decoder(encoder(x)).
     """
     key, settings = case.key, QUICK if options.quick else FULL
-    images = load_set(key.set, options.data_dir, settings.rows)
+    images = load_images(key.set, options.data_dir, settings.rows)
     X = torch.from_numpy(images.features)
     pretrained = Shelf(options.cache, say).pretrained(key.autoencoder, images, key.seed, settings)
     start = time.perf_counter()

@@ -14,8 +14,6 @@ p_ij ∝ q_ij² / Σ_i q_ij sharpens them, and is drawn up anew every few batche
 is minimised, in encoder and centres.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -29,8 +27,7 @@ from torch.nn.functional import kl_div, mse_loss
 
 from amclust.torch.deep._seeding import seed_by_graph
 from benchmarks.data import IntArray
-from benchmarks.deep.pretrained import Autoencoder
-from benchmarks.deep.settings import Settings
+from benchmarks.deep.pretrained import Autoencoder, Settings
 
 K_MEANS_RESTARTS = 20
 GAMMA = 0.1
@@ -100,13 +97,11 @@ def k_means_centers(autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: 
 
 
 def random_centers(autoencoder: Autoencoder, X: Tensor, n_clusters: int, seed: int) -> Tensor:
-    """Give latent rows that are drawn at random."""
     generator = torch.Generator().manual_seed(seed)
     return autoencoder.latent(X[torch.randperm(len(X), generator=generator)[:n_clusters]])
 
 
 def similarities(latent: Tensor, centers: Tensor) -> Tensor:
-    """Give q: rows that sum to one."""
     weights = 1.0 / (1.0 + (latent[:, None] - centers).square().sum(-1))
     return weights / weights.sum(1, keepdim=True)
 
@@ -164,7 +159,6 @@ def fit_embedded(
 
 
 def _targets(autoencoder: Autoencoder, X: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
-    """Give the target distribution of all rows, and their labels."""
     q = similarities(autoencoder.latent(X), centers.detach())
     return target_distribution(q), q.argmax(1)
 

@@ -1,4 +1,4 @@
-"""Pre-trained autoencoders: one for every set, kind and seed, kept as a file."""
+"""How long is trained, and pre-trained autoencoders: for every set, kind and seed a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,16 +16,41 @@ from torch import Tensor, nn
 from amclust.io.files import atomic_write
 from amclust.torch import autoencoders
 from amclust.torch.deep._pretraining import PretrainingState, pretrain, reconstruction_error
-from benchmarks.deep.sets import Images
-from benchmarks.deep.settings import Settings
-from benchmarks.framework import short_hash
+from benchmarks.data import Table
+from benchmarks.framework.cases import short_hash
 
 _SECONDS_BETWEEN_WRITES = 30.0
+AUTOENCODERS = ("mlp", "convolutional", "residual")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of every case.
+
+    `updates` are the batches that a method may train on after the pre-training, `update_interval`
+    those between two target distributions of DEC and its kin, which stop when fewer labels than
+    the share `tolerance` change in between. `epochs` and `learning_rate` are of the pre-training;
+    an epoch of the convolutional autoencoder costs as much as three of the others.
+    """
+
+    rows: int | None = None
+    latent_dim: int = 10
+    epochs: dict[str, int] = field(
+        default_factory=lambda: {"mlp": 40, "convolutional": 20, "residual": 40}
+    )
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    updates: int = 1_200
+    update_interval: int = 30
+    tolerance: float = 1e-3
+
+
+FULL = Settings()
+# Shows that everything runs, not how good it is.
+QUICK = Settings(rows=1_000, epochs=dict.fromkeys(AUTOENCODERS, 3), updates=60)
 
 
 class Autoencoder(NamedTuple):
-    """An encoder and its decoder."""
-
     encoder: nn.Module
     decoder: nn.Module
 
@@ -39,12 +64,10 @@ class Autoencoder(NamedTuple):
             return torch.cat([self.encoder(batch) for batch in X.split(4096)])
 
     def error(self, X: Tensor) -> float:
-        """Give the mean squared error of the reconstruction of all rows."""
         return reconstruction_error(self.encoder, self.decoder, X)
 
 
-def untrained(kind: str, images: Images, seed: int, latent_dim: int) -> Autoencoder:
-    """Draw an autoencoder for a set."""
+def untrained(kind: str, images: Table, seed: int, latent_dim: int) -> Autoencoder:
     generator = torch.Generator().manual_seed(seed)
     shape: Any = images.shape if kind == "convolutional" else images.features.shape[1]
     return Autoencoder(*getattr(autoencoders, kind)(shape, latent_dim, generator=generator))
@@ -57,7 +80,7 @@ class Shelf:
     folder: Path
     say: Callable[[str], object]
 
-    def pretrained(self, kind: str, images: Images, seed: int, settings: Settings) -> Autoencoder:
+    def pretrained(self, kind: str, images: Table, seed: int, settings: Settings) -> Autoencoder:
         """Read a trained autoencoder, or train it; a training that was killed goes on.
 
         It is the same, whether read, trained at once or in parts. `kind` is the name of a function

@@ -1,7 +1,5 @@
 """A case, which is what is measured, the record of what came of it, and their plain values."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -47,7 +45,6 @@ def pack_labels(labels: NDArray[np.integer[Any]]) -> str:
 
 
 def unpack_labels(text: str) -> NDArray[np.uint8]:
-    """Read what `pack_labels` wrote."""
     return np.frombuffer(_unpack(text), dtype=np.uint8)
 
 
@@ -57,7 +54,6 @@ def pack_array(values: NDArray[Any]) -> dict[str, Any]:
 
 
 def unpack_array(content: dict[str, Any]) -> NDArray[np.float64]:
-    """Read what `pack_array` wrote."""
     values = np.frombuffer(_unpack(content["float16"]), dtype="<f2")
     return values.reshape(content["shape"]).astype(np.float64)
 
@@ -97,7 +93,6 @@ class Case(Generic[K]):
 
     @cached_property
     def hash(self) -> str:
-        """Name the definition by a few characters."""
         return short_hash(self.definition)
 
     def __str__(self) -> str:

@@ -1,7 +1,5 @@
 """A benchmark as a command: ``python -m benchmarks.NAME``, with the same options for all."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import threading
@@ -63,7 +61,6 @@ class Benchmark(Generic[K]):
     environment: Callable[[argparse.Namespace], dict[str, Any]] = lambda _: describe_environment()
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
-        """Do it, and give the exit code: see `guarded`."""
         return guarded(partial(self._work, self._parser().parse_args(arguments)))
 
     def _work(self, options: argparse.Namespace) -> int:

@@ -1,7 +1,5 @@
 """Where the numbers come from: code, packages, machine, and what is not on this one."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import platform

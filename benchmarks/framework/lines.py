@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from statistics import fmean, median
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -26,7 +26,8 @@ COLUMNS = ("what", "ours", "peer", "ratio", "target", "reached")
 _ROW = "{:<50}  {:<13}  {:<38}  {:<9}  {:<42}  {:<7}"
 
 
-class Timed(NamedTuple, Generic[Result]):
+@dataclass(frozen=True)
+class Timed(Generic[Result]):
     """What a call returned, how long it took, and whether it said it had not converged."""
 
     seconds: float
@@ -58,7 +59,6 @@ def interleave(
 
 
 def seconds_of(rounds: Iterable[Timed[Result]]) -> list[float]:
-    """Take the times alone."""
     return [entry.seconds for entry in rounds]
 
 
@@ -119,7 +119,6 @@ class Line:
     def of_means(
         cls, what: str, ours: Sequence[float], peer: Sequence[float], **others: Any
     ) -> Line:
-        """Compare means by their difference."""
         mine, theirs = fmean(ours), fmean(peer)
         samples = {"ours": ours, "peer": peer}
         return cls(what, mine, theirs, value=mine - theirs, samples=samples, **others)
@@ -152,7 +151,6 @@ class Line:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Give the line as plain values."""
         content: dict[str, Any] = plain(asdict(self) | {"ratio": self.shown_ratio})
         return content
 

@@ -1,14 +1,12 @@
 """What people read: lines of the log, numbers, tables, and pages of the documentation."""
 
-from __future__ import annotations
-
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import mean, stdev
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from amclust.io.files import atomic_write
 
@@ -47,7 +45,6 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """Write a difference."""
     return "-" if math.isnan(value) else f"{value:+.{digits}f}"
 
 
@@ -58,6 +55,10 @@ def mean_and_deviation(values: Sequence[float], digits: int = 3) -> str:
     if len(values) == 1 or any(math.isnan(value) for value in values):
         return number(mean(values), digits)
     return f"{number(mean(values), digits)} ± {stdev(values):.{digits}f}"
+
+
+def versions(environment: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
 
 
 class Grid(NamedTuple):
@@ -89,6 +90,21 @@ def write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, overwrite=True) as file:
         file.write(text.encode())
+
+
+def render(path: Path, template: Path, **values: Any) -> None:
+    """Write a markdown page from a template of jinja2, which the values are given to."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    templates = Environment(
+        loader=FileSystemLoader(template.parent),
+        autoescape=False,  # It is markdown.
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    write_text(path, templates.get_template(template.name).render(values))
 
 
 def replace_between(path: Path, marks: tuple[str, str], body: str) -> None:

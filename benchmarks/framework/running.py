@@ -1,7 +1,5 @@
 """Running what is missing: one case after the other, or a few at a time."""
 
-from __future__ import annotations
-
 import json
 import time
 import warnings

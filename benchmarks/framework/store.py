@@ -1,7 +1,5 @@
 """The store: one JSON-lines file a benchmark, which git and people can read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -31,7 +29,7 @@ class Store(Generic[K]):
     `put` appends a line and has it on disk when it returns; `compact`, at the end of a run, sorts
     the lines and drops those that were replaced. A line that cannot be read, as the last one of a
     killed process, counts as missing, with a warning. Only one process may write; workers report
-    to it (see `benchmarks.framework.execute`).
+    to it (see `running.execute`).
     """
 
     def __init__(self, path: Path, key: Callable[..., K]) -> None:
@@ -56,7 +54,6 @@ class Store(Generic[K]):
         return [case for case in cases if self.get(case) is None]
 
     def all(self) -> list[Record[K]]:
-        """Give all records, sorted by key."""
         return [self._records[key] for key in sorted(self._records, key=tuple)]
 
     def environments(self) -> dict[str, dict[str, Any]]:
@@ -142,7 +139,6 @@ class Store(Generic[K]):
 
 
 def environment_id(environment: dict[str, Any]) -> str:
-    """Name an environment by a few characters."""
     return hashlib.sha256(to_json(environment).encode()).hexdigest()[:8]
 
 

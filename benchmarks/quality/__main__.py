@@ -1,7 +1,5 @@
 """``python -m benchmarks.quality``: ClAM's partitions beside its peers'."""
 
-from __future__ import annotations
-
 import math
 from argparse import Namespace
 from collections import Counter
@@ -9,28 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from benchmarks.framework import (
-    Benchmark,
-    Case,
-    Grid,
-    Line,
-    Store,
-    Target,
-    UnavailableError,
-    describe_environment,
-    number,
-    print_entries,
-    say,
-    signed,
-    write_text,
-)
-from benchmarks.framework.lines import COLUMNS
-from benchmarks.framework.store import environment_id
+from benchmarks.data import FRESH, SETS, SHARED, load_set
+from benchmarks.framework.cases import Case
+from benchmarks.framework.command import Benchmark
+from benchmarks.framework.environment import UnavailableError, describe_environment
+from benchmarks.framework.lines import COLUMNS, Line, Target, print_entries
+from benchmarks.framework.pages import Grid, number, render, say, signed, versions
+from benchmarks.framework.store import Store, environment_id
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality.cases import COST, METHODS, Key, cost_lines, make_case, perform
-from benchmarks.quality.sets import FRESH, GROUPS, HELD_OUT, SETS, SHARED, expand_groups, load_set
 from benchmarks.summary import Measure, Series, Summary
 
 MEASURES = (
@@ -43,6 +30,10 @@ MEASURES = (
 )
 _SPREAD = "mean ± standard deviation over the seeds"
 _STABILITY = "stability: mean ARI between the partitions of different seeds"
+
+GROUPS = {"all": SETS, "fresh": FRESH}
+# In no comparison that the default recipe was chosen by; the fresh sets were first run after it.
+HELD_OUT = ("usps_train", *FRESH)
 
 # Where k-means is at the ceiling, float32 and a row on the border may cost this much.
 SILHOUETTE_TOLERANCE = 0.0005
@@ -66,7 +57,6 @@ class Pair(NamedTuple):
 
 
 def pairs_of(summary: Summary) -> list[Pair]:
-    """Give ClAM and k-means where both have been run."""
     pairs = [Pair(name, summary[name, "clam"], summary[name, "kmeans"]) for name in summary.sets]
     return [pair for pair in pairs if pair.clam and pair.k_means]
 
@@ -119,7 +109,8 @@ def target_lines(pairs: Sequence[Pair]) -> Iterator[Line]:
     """Hold the results against the targets; a comparison with empty clusters does not count."""
     for pair in pairs:
         to_win, to_keep = Target("gain", ">", 0.0), Target("gain", ">=", -SILHOUETTE_TOLERANCE)
-        yield _against_k_means(pair, "silhouette", to_win if pair.set in SHARED else to_keep)
+        target = to_win if pair.set in SHARED else to_keep
+        yield _against_k_means(pair.set, [pair], "silhouette", target)
     for pair in pairs:
         if pair.set in PAPER_SILHOUETTES:
             paper, silhouettes = PAPER_SILHOUETTES[pair.set], pair.clam.values(MEASURES[0])
@@ -135,30 +126,23 @@ def target_lines(pairs: Sequence[Pair]) -> Iterator[Line]:
                 note=f"best of {len(silhouettes)} seeds {max(silhouettes):.4f}",
             )
     for pair in pairs:
-        yield _against_k_means(pair, "ARI", Target("gain", ">=", -0.03))
+        yield _against_k_means(pair.set, [pair], "ARI", Target("gain", ">=", -0.03))
     if pairs:
-        yield Line(
-            f"mean over {len(pairs)} sets: ARI",
-            fmean(pair.clam.mean("ari") for pair in pairs),
-            fmean(pair.k_means.mean("ari") for pair in pairs),
-            "k-means",
-            value=fmean(pair.gain("ari") for pair in pairs),
-            target=Target("gain", ">=", 0.03),
-            ratio=math.nan,
-            valid=all(pair.clam.has_all_clusters for pair in pairs),
-        )
+        name = f"mean over {len(pairs)} sets"
+        yield _against_k_means(name, pairs, "ARI", Target("gain", ">=", 0.03))
     for pair in pairs:
-        yield _against_k_means(pair, "stability", Target("gain", ">=", 0.0))
+        yield _against_k_means(pair.set, [pair], "stability", Target("gain", ">=", 0.0))
 
 
-def _against_k_means(pair: Pair, title: str, target: Target) -> Line:
-    quantity, valid = title.lower(), pair.clam.has_all_clusters
+def _against_k_means(name: str, pairs: Sequence[Pair], title: str, target: Target) -> Line:
+    """Compare the means over some sets."""
+    quantity, valid = title.lower(), all(pair.clam.has_all_clusters for pair in pairs)
     return Line(
-        f"{pair.set}: {title}",
-        pair.clam.mean(quantity),
-        pair.k_means.mean(quantity),
+        f"{name}: {title}",
+        fmean(pair.clam.mean(quantity) for pair in pairs),
+        fmean(pair.k_means.mean(quantity) for pair in pairs),
         "k-means",
-        value=pair.gain(quantity),
+        value=fmean(pair.gain(quantity) for pair in pairs),
         target=target,
         ratio=math.nan,
         valid=valid,
@@ -167,67 +151,31 @@ def _against_k_means(pair: Pair, title: str, target: Target) -> Line:
 
 
 def all_cost_lines(store: Store[Key], sets: Iterable[str]) -> list[Line]:
-    """Compare the costs on those of the sets that have been timed."""
     records = (store.find(Key(name, COST)) for name in sets)
     return [line for record in records if record for line in cost_lines(record)]
 
 
 # --- the page -------------------------------------------------------------------------------------
 
-_INTRODUCTION = f"""\
-# How good the partitions are
-
-Written by `python -m benchmarks.quality --page-only` from `benchmarks/results/quality.jsonl`, which
-`make bench-quality` fills. A case is repeated with
-`python -m benchmarks.quality --check --sets zoo --methods clam --seeds 3:4`.
-
-Every feature is standardised, k is the number of classes. Every method has {RESTARTS} restarts; the
-best exact silhouette among the partitions without an empty cluster is chosen (among those with
-fewest empty clusters where all have some). ClAM does this by itself; Ward is deterministic and has
-one fit. "ClAM, paper" is the paper's completion loss with its best hyperparameters (for sets that
-it does not have, its most common values and β from the data). Seconds are of all restarts and the
-choice, in one thread.
-
-The [default recipe](recipe.md) was chosen by looking at these sets. Only usps_train was in
-none of the comparisons of recipes (an early trial of seedings had it), and it is of the same kind
-as usps_test, so it says little. What the recipe is worth on data that had no say in it is told by
-the second table, of other sets.
-"""
-
-_FRESH_TEXT = """\
-Nobody had run these when the recipe was chosen, in commit a53be58. They are from Debian's
-r-cran-mlbench and dataset-fashion-mnist, without incomplete rows; of satellite, letter and
-fashion_mnist (its test images) a fixed sample of 3,000 rows. Run by
-`python -m benchmarks.quality --sets fresh --methods clam kmeans`.
-"""
-
 
 def write_page(path: Path, store: Store[Key]) -> None:
     summary, fresh = (Summary(store.all(), sets, tuple(METHODS)) for sets in (SETS, FRESH))
-    pairs, fresh_pairs = pairs_of(summary), pairs_of(fresh)
-    parts = [_INTRODUCTION]
-    if pairs:
-        parts.append(_section(comparison(pairs)))
-    if fresh_pairs:
-        title = "sets never looked at while choosing the recipe"
-        parts.append(_section(comparison(fresh_pairs, title), _FRESH_TEXT))
-        lines = target_lines(fresh_pairs)
-        parts.append(_section(_target_grid("the targets on these sets", lines)))
-    if pairs:
-        lines = (*target_lines(pairs), *all_cost_lines(store, SETS))
-        parts.append(
-            f"{_section(_target_grid('targets', lines))}\n"
-            f"On sets that are not the paper's a silhouette up to {SILHOUETTE_TOLERANCE} below "
-            "k-means' counts as equal.\n"
-        )
-    parts += [_section(grid) for grid in measure_grids(summary)]
-    parts.append(_origins(store))
-    write_text(path, "\n".join(parts))
-
-
-def _section(grid: Grid, text: str = "") -> str:
-    title = grid.title[0].upper() + grid.title[1:]
-    return "\n".join([f"## {title}\n", *([text] if text else []), f"{grid.as_markdown()}\n"])
+    pairs = pairs_of(summary)
+    render(
+        path,
+        Path(__file__).with_name("page.md.jinja"),
+        restarts=RESTARTS,
+        tolerance=SILHOUETTE_TOLERANCE,
+        pairs=pairs,
+        fresh_pairs=pairs_of(fresh),
+        comparison=comparison,
+        target_grid=_target_grid,
+        target_lines=target_lines,
+        lines=[*target_lines(pairs), *all_cost_lines(store, SETS)],
+        grids=measure_grids(summary),
+        origins=_origins(store),
+        versions=versions,
+    )
 
 
 def _target_grid(title: str, lines: Iterable[Line]) -> Grid:
@@ -235,22 +183,16 @@ def _target_grid(title: str, lines: Iterable[Line]) -> Grid:
     return Grid(title, (*COLUMNS, "note"), rows, numbers=False)
 
 
-def _origins(store: Store[Key]) -> str:
-    """Name commits, versions and machines, with how many cases come from each."""
+def _origins(store: Store[Key]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Give the environments, each with how many cases of what come from it."""
     counts: dict[str, Counter[str]] = {}
     for record in store.all():
         counts.setdefault(environment_id(record.environment), Counter())[record.key.method] += 1
-    parts = ["## Where the numbers come from\n"]
     for key, environment in store.environments().items():
         timed = counts[key].pop(COST, 0)
         contents = [f"{METHODS[name].title} {count} cells" for name, count in counts[key].items()]
         contents += [f"cost of {timed} sets"] if timed else []
-        versions = ", ".join(f"{name} {v}" for name, v in environment["versions"].items())
-        parts.append(
-            f"- commit {environment['commit']}: {', '.join(contents)}; {versions}, "
-            f"Python {environment['python']}, {environment['processor']}"
-        )
-    return "\n".join(parts) + "\n"
+        yield environment, ", ".join(contents)
 
 
 SECTIONS = ("cells", COST)
@@ -270,6 +212,12 @@ def cases(options: Namespace) -> list[Case[Key]]:
     if COST in options.sections:
         keys += [Key(name, COST) for name in names]
     return [make_case(key, options.data_dir) for key in keys]
+
+
+def expand_groups(names: Iterable[str]) -> list[str]:
+    """Put the sets of a group in the place of its name; every set once, in the usual order."""
+    chosen = {one for name in names for one in GROUPS.get(name, (name,))}
+    return [name for name in (*SETS, *FRESH) if name in chosen]
 
 
 def _is_available(name: str, data_dir: Path) -> bool:

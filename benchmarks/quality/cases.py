@@ -5,8 +5,6 @@ chooses among them (`benchmarks.partitions.choose`). ClAM restarts and chooses b
 rule. Ward is deterministic and has one fit.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from argparse import Namespace
@@ -24,24 +22,13 @@ from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import kneighbors_graph
 
 from amclust import ClAM
-from benchmarks.data import FloatArray, IntArray, Table
-from benchmarks.framework import (
-    QUIET_LOAD,
-    Case,
-    Line,
-    Record,
-    Target,
-    Unfinished,
-    interleave,
-    load_average,
-    optional_module,
-    pack_labels,
-    seconds_of,
-    timed,
-)
+from benchmarks.data import FloatArray, IntArray, Table, load_set
+from benchmarks.framework.cases import Case, Record, pack_labels
+from benchmarks.framework.environment import QUIET_LOAD, load_average, optional_module
+from benchmarks.framework.lines import Line, Target, interleave, seconds_of, timed
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import choose, draw_seeds, largest_share, living_clusters, silhouettes
 from benchmarks.protocol import PROTOCOLS, RESTARTS, TYPICAL, paper_parameters
-from benchmarks.quality.sets import load_set
 
 Parameters = dict[str, Any]
 
@@ -134,10 +121,7 @@ def _k_medoids(**parameters: Any) -> Any:
     return optional_module("kmedoids", "kmedoids").KMedoids(**parameters)
 
 
-def _single_threaded_clam(**parameters: Any) -> ClAM:
-    return ClAM(**parameters, n_jobs=1)
-
-
+_single_threaded_clam = partial(ClAM, n_jobs=1)
 _single = partial(_with_k, n_init=1)
 _ward = partial(_with_k, linkage="ward")
 _medoids = partial(_with_k, metric="precomputed", method="fastermsc", init="random")
@@ -168,8 +152,6 @@ FIRST_RELEASE |= {"min_lr": 1e-5, "tol": 1e-3, "early_stopping": True, "selectio
 
 
 class Key(NamedTuple):
-    """What is run."""
-
     set: str
     method: str
     seed: int = 0
@@ -229,7 +211,6 @@ def _fit(make: Callable[..., Any], table: Table, seed: int) -> None:
 
 
 def cost_lines(record: Record[Key]) -> list[Line]:
-    """Compare the default fit of a set with the two others."""
     seconds, load = record.results["seconds"], record.results["load"]
     peers = {"single": ("silhouette objective alone", 3.0)}
     peers |= {"kmeans": (f"KMeans(n_init={KMEANS_RESTARTS})", 1.0)}

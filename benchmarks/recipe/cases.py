@@ -4,8 +4,6 @@ The library has no options for what did not work; what the default is made of is
 recipe, and a variant passes another one.
 """
 
-from __future__ import annotations
-
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
@@ -22,13 +20,14 @@ from sklearn.metrics import adjusted_rand_score
 
 from amclust import ClAM
 from amclust._recipe import Recipe, Stage
-from benchmarks.data import FloatArray, IntArray
+from benchmarks.data import FloatArray, IntArray, load_set
 from benchmarks.folders import RESULTS
-from benchmarks.framework import Case, Store, Unfinished, unpack_labels
+from benchmarks.framework.cases import Case, unpack_labels
+from benchmarks.framework.running import Unfinished
+from benchmarks.framework.store import Store
 from benchmarks.partitions import choose, living_clusters, silhouettes, stability
 from benchmarks.protocol import RESTARTS
 from benchmarks.quality import cases as quality
-from benchmarks.quality.sets import load_set
 
 Centres = Callable[[FloatArray, int, np.random.Generator], Iterator[FloatArray]]
 
@@ -108,7 +107,6 @@ class Variant:
         return {"parameters": dict(self.parameters), "recipe": changed}
 
     def labels(self, features: FloatArray, n_clusters: int, seed: int) -> IntArray:
-        """Cluster."""
         if self.fit is not None:
             return self.fit(features, n_clusters, seed)
         return fit_clam(features, n_clusters, seed, recipe=self.recipe, **self.parameters)
@@ -163,17 +161,21 @@ K_MEANS = "k-means"
 K_MEANS_SEEDS = 10
 
 
-class Key(NamedTuple):
-    """A variant, or k-means, on a set."""
+SMALL_SETS = ("zoo", "ecoli", "movement_libras", "wine", "breast_cancer", "iris")
+SEEDS = {**dict.fromkeys(SMALL_SETS, 10), "digits": 6}
+SEEDS_OF_LARGE_SETS = 3
 
+
+class Key(NamedTuple):
     variant: str
     set: str
 
 
-def make_case(key: Key, seeds: int) -> Case[Key]:
+def make_case(key: Key, seeds: int | None = None) -> Case[Key]:
     if key.variant == K_MEANS:
         return Case(key, {"seeds": K_MEANS_SEEDS, "restarts": RESTARTS})
     definition = VARIANTS[key.variant].definition()
+    seeds = seeds or SEEDS.get(key.set, SEEDS_OF_LARGE_SETS)
     return Case(key, {"seeds": seeds, "restarts": RESTARTS, **definition})
 
 

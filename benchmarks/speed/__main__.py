@@ -4,91 +4,46 @@ A section that is asked for is always run, since what it measures is time; of th
 records are kept.
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_info
 
 from benchmarks.folders import FASHION_MNIST
-from benchmarks.framework import (
+from benchmarks.framework.cases import Case, Record
+from benchmarks.framework.command import Benchmark
+from benchmarks.framework.environment import (
     QUIET_LOAD,
-    Benchmark,
-    Case,
-    Entry,
-    Grid,
-    Line,
-    Record,
-    Skipped,
-    Store,
     UnavailableError,
-    Unfinished,
-    amount,
     describe_environment,
     load_average,
-    print_entries,
-    say,
-    write_text,
 )
+from benchmarks.framework.lines import Entry, Line, Skipped, print_entries
+from benchmarks.framework.pages import amount, render, say, versions
+from benchmarks.framework.running import Unfinished
+from benchmarks.framework.store import Store
 from benchmarks.speed import resources, timings
 from benchmarks.speed.missing import missing
 
-# When the defaults became those of docs/recipe.md (commit a53be58).
-_NEW_RECIPE = datetime(2026, 11, 16, 0, 28, tzinfo=timezone.utc)
-_OLD_RECIPE = "*{date}, with the first recipe: the defaults have changed since.*"
-_INTRODUCTION = """\
-# Speed, memory and missing values
-
-Written by `python -m benchmarks.speed --page-only` from `benchmarks/results/speed.jsonl`, which
-`make bench` fills; `python -m benchmarks.speed --only stacked` measures one table anew.
-
-Both sides are timed in one run, in turns; a ratio is the median of such pairs. The last table holds
-all of it against what was asked for. What the defaults cost beside those of the first recipe is in
-[the table of recipes](recipe.md).
-"""
-_COLUMNS = ("what", "ClAM", "beside it", "compared")
-_TARGET_COLUMNS = ("what", "beside", "compared", "target", "reached")
-_OVERALL = "all four"
-
-
-class Section(NamedTuple):
-    """A table of the page; what was done is said where the table alone does not."""
-
-    title: str
-    text: str
-    run: Callable[[Namespace], Iterator[Entry]]
-
-
-_PAPER = "Ten restarts of 200 epochs, beside k-means with 1,000."
-_LOOP = "The same protocol, as one would write it at first."
-_STACKED = "All restarts as one stack of tensors, on a CPU."
-_BLAS = "Beside matrix products of BLAS on the same machine."
-_MISSING = "Entries removed at random; RMSE is of the completed entries."
-SECTIONS = {
-    "paper": Section("The paper's protocol", _PAPER, timings.paper),
-    "torch": Section("A plain PyTorch loop", _LOOP, timings.native_beside_torch),
-    "stacked": Section("The torch backend", _STACKED, timings.stacked_beside_torch),
-    "large": Section("Many rows", "A fit with its labels, `n_init=1` for all.", timings.large),
-    "flops": Section("Arithmetic", _BLAS, resources.flops),
-    "scaling": Section(
-        "Scaling", "The exponent of the time of a fit; 1 is linear.", timings.scaling
-    ),
-    "memory": Section(
-        "Memory", "At the peak of a call, beside the table itself.", resources.memory
-    ),
-    "missing": Section("Missing values", _MISSING, missing),
-    "import": Section("Import", "", resources.imports),
+# What is measured, in the order of the tables of the page, which has their titles.
+SECTIONS: dict[str, Callable[[Namespace], Iterator[Entry]]] = {
+    "paper": timings.paper,
+    "torch": partial(timings.beside_loop, backend="native", speed_up=500),
+    "stacked": partial(timings.beside_loop, backend="torch", speed_up=20),
+    "large": timings.large,
+    "flops": resources.flops,
+    "scaling": timings.scaling,
+    "memory": resources.memory,
+    "missing": missing,
+    "import": resources.imports,
 }
 
 
 class Key(NamedTuple):
-    """A section of the page."""
-
     section: str
 
 
@@ -106,7 +61,6 @@ def cases(options: Namespace) -> list[Case[Key]]:
 
 
 def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
-    """Run one section, printing every comparison as it comes."""
     name, load = case.key.section, load_average()
     entries = print_entries(name, _entries(name, options))
     return {"load": load, "entries": [entry.as_json() for entry in entries]}
@@ -114,13 +68,12 @@ def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict
 
 def _entries(name: str, options: Namespace) -> Iterator[Entry]:
     try:
-        yield from SECTIONS[name].run(options)
+        yield from SECTIONS[name](options)
     except UnavailableError as error:
         yield Skipped(name, str(error))
 
 
 def entries_of(record: Record[Key]) -> list[Entry]:
-    """Read what a section said."""
     return [
         Skipped(**one) if "skipped" in one else Line.from_json(one)
         for one in record.results["entries"]
@@ -147,39 +100,22 @@ def environment(options: Namespace) -> dict[str, Any]:
 
 def write_page(path: Path, store: Store[Key]) -> None:
     records = [one for name in SECTIONS if (one := store.find(Key(name))) is not None]
-    parts, everything = [_INTRODUCTION], []
-    for record in records:
-        title, text, _ = SECTIONS[record.key.section]
-        lines = [entry for entry in entries_of(record) if isinstance(entry, Line)]
-        everything += lines
-        parts.append("\n\n".join(filter(None, [f"## {title}", text, _tables(record, lines)])))
-    parts += [_targets(everything), _origins(records)]
-    write_text(path, "\n\n".join(part.strip() for part in parts) + "\n")
+    lines = [[one for one in entries_of(record) if isinstance(one, Line)] for record in records]
+    render(
+        path,
+        Path(__file__).with_name("page.md.jinja"),
+        sections=list(zip(records, lines, strict=True)),
+        everything=[line for some in lines for line in some],
+        amount=_amount,
+        compared=_compared,
+        shared_notes=_shared_notes,
+        origins=_origins(records),
+    )
 
 
-def _tables(record: Record[Key], lines: Sequence[Line]) -> str:
-    """Give the table of a section between marks, for pages that include it."""
-    name = record.key.section
-    old = datetime.fromisoformat(record.date) < _NEW_RECIPE
-    caveat = _OLD_RECIPE.format(date=record.date[:10]) if old else ""
-    overall = [line for line in lines if line.what.startswith(_OVERALL)]
-    parts = [_marked(name, [line for line in lines if line not in overall], caveat)]
-    if overall:
-        parts.insert(0, _marked(f"{name}: means", overall, caveat))
+def _shared_notes(lines: Sequence[Line]) -> list[str]:
     notes = Counter(line.note for line in lines if line.note)
-    # A note of a single line is a detail, which the file has.
-    shared = [f"- {note}" for note, count in notes.items() if count > 1]
-    return "\n\n".join([*parts, *(["\n".join(shared)] if shared else [])])
-
-
-def _marked(name: str, lines: Sequence[Line], caveat: str) -> str:
-    rows = []
-    for line in lines:
-        peer = f"{_amount(line.peer, line.unit)} {line.peer_name}".strip()
-        rows.append([line.what, _amount(line.ours, line.unit), peer, _compared(line)])
-    table = Grid(name, _COLUMNS, rows, numbers=False).as_markdown()
-    body = "\n\n".join(filter(None, [table, caveat]))
-    return f"<!-- {name} -->\n\n{body}\n\n<!-- end -->"
+    return [note for note, count in notes.items() if count > 1]
 
 
 def _compared(line: Line) -> str:
@@ -190,29 +126,17 @@ def _amount(value: float, unit: str = "") -> str:
     return amount(value, unit).replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _targets(lines: Sequence[Line]) -> str:
-    rows = [
-        [line.what, line.peer_name, _compared(line), str(line.target), line.cells[-1]]
-        for line in lines
-    ]
-    reached = sum(line.reached for line in lines)
-    table = Grid("targets", _TARGET_COLUMNS, rows, numbers=False).as_markdown()
-    return f"## Targets\n\n{reached} of {len(rows)} are reached.\n\n{table}"
-
-
-def _origins(records: Sequence[Record[Key]]) -> str:
-    """Name the machines and versions, with the sections that come from each."""
+def _origins(records: Sequence[Record[Key]]) -> dict[str, list[str]]:
+    """Describe the machines and versions, with the sections that come from each."""
     sections: dict[str, list[str]] = {}
     for record in records:
         one = record.environment
         origin = (
             f"{record.date[:10]}, {one['processor']}, {one['cores']} cores, "
-            f"{one['instruction_set']}, Python {one['python']}, "
-            f"{', '.join(f'{name} {v}' for name, v in one['versions'].items())}"
+            f"{one['instruction_set']}, Python {one['python']}, {versions(one)}"
         )
         sections.setdefault(origin, []).append(record.key.section)
-    lines = (f"- {', '.join(names)}: {origin}" for origin, names in sections.items())
-    return "\n".join(["## Where the numbers come from", "", *lines])
+    return sections
 
 
 _IMAGES = {"type": Path, "default": FASHION_MNIST}

@@ -1,7 +1,5 @@
 """Training with missing values against mean imputation with k-means, and against k-POD."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterator
 from statistics import fmean
@@ -12,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from amclust import ClAM
 from benchmarks.data import FloatArray, Table, draw_removed, load_table, standardise
-from benchmarks.framework import Entry, Line, Target, timed
+from benchmarks.framework.lines import Entry, Line, Target, timed
 from benchmarks.kpod import k_pod
 
 DATA_SETS = ("zoo", "ecoli", "segment", "ctg")
@@ -25,7 +23,6 @@ Scores = dict[str, float]  # by "ARI, method" and "RMSE, method"
 
 
 def missing(options: Namespace) -> Iterator[Entry]:
-    """Compare per data set, then over all four."""
     draws = 2 if options.quick else 10
     tables = [load_table(name, options.data_dir) for name in DATA_SETS]
     for fraction in FRACTIONS:

@@ -4,8 +4,6 @@
 its own; it prints a JSON object.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc
@@ -29,7 +27,8 @@ from amclust import ClAM
 from amclust._native import EPOCH_ROWS
 from benchmarks.data import FASHION_MNIST_SHAPE, FloatArray, load_fashion_mnist, make_mixture
 from benchmarks.folders import REPOSITORY
-from benchmarks.framework import Entry, Line, Target, UnavailableError, timed
+from benchmarks.framework.environment import UnavailableError
+from benchmarks.framework.lines import Entry, Line, Target, timed
 from benchmarks.protocol import PROTOCOLS, Protocol, paper_clam
 
 _N_CLUSTERS = 10

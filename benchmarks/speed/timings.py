@@ -1,7 +1,5 @@
 """How long fits take, beside k-means, faiss and a plain PyTorch loop, and how that grows."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -22,17 +20,8 @@ from benchmarks.data import (
     make_mixture,
     standardise,
 )
-from benchmarks.framework import (
-    Entry,
-    Line,
-    Skipped,
-    Target,
-    UnavailableError,
-    interleave,
-    optional_module,
-    seconds_of,
-    timed,
-)
+from benchmarks.framework.environment import UnavailableError, optional_module
+from benchmarks.framework.lines import Entry, Line, Skipped, Target, interleave, seconds_of, timed
 from benchmarks.protocol import EPOCHS, PROTOCOLS, RESTARTS, paper_clam
 
 # The paper's protocol: k-means' restarts, and the ratio of times to stay below.
@@ -89,21 +78,13 @@ def _beside_k_means(table: Table, limit: float, repeats: int) -> Line:
     )
 
 
-def native_beside_torch(options: Namespace) -> Iterator[Entry]:
-    """Time fits of the native core beside a training loop as a researcher writes it, on zoo."""
-    yield _beside_loop(options, "native", "", 500, each_side=3)
+def beside_loop(options: Namespace, backend: str, speed_up: float) -> Iterator[Entry]:
+    """Time fits on zoo before and after the one long run of a loop as a researcher writes it.
 
-
-def stacked_beside_torch(options: Namespace) -> Iterator[Entry]:
-    """Time fits of ``backend="torch"``, all restarts as one stack of tensors, beside that loop."""
-    each_side = 1 if options.quick else 3
-    yield _beside_loop(options, "torch", ', backend="torch"', 20, each_side)
-
-
-def _beside_loop(
-    options: Namespace, backend: str, more: str, speed_up: float, each_side: int
-) -> Line:
-    """Time our fits before and after the one long run of the loop."""
+    With the backend torch all restarts are one stack of tensors.
+    """
+    stacked = backend == "torch"
+    each_side = 1 if stacked and options.quick else 3
     torch = optional_module("torch", "torch")
     train = optional_module("benchmarks.speed.torch_loop", "torch").train
     table = load_table("zoo", options.data_dir)
@@ -125,8 +106,8 @@ def _beside_loop(
     ours += [fit() for _ in range(each_side)]
     torch.set_num_threads(threads)
     extrapolated = f", extrapolated x{scale:g}" if scale != 1.0 else ", run in full"
-    return Line(
-        f"zoo, 10 restarts x 200 epochs{more}",
+    yield Line(
+        "zoo, 10 restarts x 200 epochs" + (', backend="torch"' if stacked else ""),
         median(ours),
         loop * scale,
         "natural PyTorch loop",
@@ -134,7 +115,7 @@ def _beside_loop(
         target=Target("speed-up", ">=", speed_up, "x"),
         unit="s",
         note=f"loop: {restarts} restart(s) x {epochs} epochs in {loop:.1f} s"
-        f"{extrapolated}, one torch thread" + (" for both" if backend == "torch" else ""),
+        f"{extrapolated}, one torch thread" + (" for both" if stacked else ""),
         samples={"ours": ours, "peer": [loop]},
     )
 

@@ -1,7 +1,5 @@
 """The paper's training loop as a researcher writes it in PyTorch."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

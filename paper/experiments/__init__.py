@@ -4,12 +4,10 @@ A module lists its ``runs``; its ``definition`` says everything that is chosen a
 values; ``perform`` makes a run from that, and gives what was found as plain values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-from benchmarks.framework import Unfinished
+from benchmarks.framework.running import Unfinished
 from paper import sets
 from paper.experiments import checks, curves, memories, networks, partitions, timings, toys
 from paper.methods import METHODS, PROTOCOL_METHODS
@@ -51,7 +49,6 @@ def case_of(run: Run, settings: Settings) -> Case:
 
 
 def perform(case: Case, unfinished: Unfinished, settings: Settings) -> dict[str, Any]:
-    """Make the run of a case."""
     return EXPERIMENTS[case.key.experiment].module.perform(case, settings, unfinished)
 
 

@@ -4,8 +4,6 @@ A check is one partition of a set, made in a way that the paper may have used; i
 and ARI stand beside the paper's for one method.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -17,7 +15,7 @@ from sklearn.cluster import AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from benchmarks.data import IntArray, Table, standardise
-from benchmarks.framework import Unfinished
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import living_clusters, silhouettes
 from paper import sets
 from paper.methods.classical import embed

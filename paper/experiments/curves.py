@@ -4,15 +4,13 @@ All other hyperparameters are the paper's best for the set. A point is the best 
 restarts, whatever its clusters; the number of living clusters is kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from amclust._space import PRESETS
-from benchmarks.framework import Unfinished
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import draw_seeds, living_clusters, silhouettes
 from benchmarks.protocol import PROTOCOLS
 from paper import sets

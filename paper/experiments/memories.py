@@ -1,14 +1,13 @@
 """Networks with the paper's best hyperparameters: entropies on all sets, memories over time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from amclust import ClAM
-from benchmarks.framework import Unfinished, pack_array
+from benchmarks.framework.cases import pack_array
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import living_clusters
 from benchmarks.protocol import PROTOCOLS, paper_parameters
 from paper import sets

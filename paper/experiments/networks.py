@@ -1,7 +1,5 @@
 """Networks with given memories: basins, attractor dynamics, and collective attraction."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from amclust import ClAM
 from benchmarks.data import FloatArray
-from benchmarks.framework import Unfinished
+from benchmarks.framework.running import Unfinished
 from paper.records import Case, Run
 from paper.settings import Settings
 
@@ -108,7 +106,6 @@ def _attraction(models: list[ClAM], memories: FloatArray, point: FloatArray) -> 
 
 
 def given_networks(asked: dict[str, Any]) -> list[ClAM]:
-    """Give the networks of a definition, one for each temperature."""
     memories, steps = np.array(asked["memories"]), (asked["n_steps"], asked["step_size"])
     return [given_network(memories, beta, *steps) for beta in asked["betas"]]
 
@@ -117,20 +114,10 @@ def given_network(
     memories: FloatArray, beta: float, n_steps: int = 10, step_size: float = 0.1
 ) -> ClAM:
     """Give a network with these memories: fitted to them, with steps too small to move them."""
-    model = ClAM(
-        len(memories),
-        objective="reconstruction",
-        beta=beta,
-        n_steps=n_steps,
-        step_size=step_size,
-        scale=None,
-        init=memories,
-        max_epochs=1,
-        learning_rate=1e-12,
-        min_lr=0.0,
-        n_jobs=1,
-        random_state=0,
-    )
+    dynamics = {"beta": beta, "n_steps": n_steps, "step_size": step_size}
+    still = {"init": memories, "max_epochs": 1, "learning_rate": 1e-12, "min_lr": 0.0}
+    fixed = {"objective": "reconstruction", "scale": None, "n_jobs": 1, "random_state": 0}
+    model = ClAM(len(memories), **dynamics, **still, **fixed)
     with warnings.catch_warnings():
         # There is nothing to converge.
         warnings.simplefilter("ignore", ConvergenceWarning)

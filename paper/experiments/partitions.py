@@ -10,8 +10,6 @@ default
     ClAM as it comes. Several seeds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
@@ -20,7 +18,8 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from benchmarks.data import IntArray, Table
-from benchmarks.framework import Unfinished, pack_labels
+from benchmarks.framework.cases import pack_labels
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import draw_seeds, largest_share, living_clusters, silhouettes
 from paper import sets
 from paper.methods import METHODS, PROTOCOL_METHODS

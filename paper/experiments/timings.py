@@ -4,8 +4,6 @@ ClAM is timed in three ways: as published, which runs every epoch to its end; th
 stopping when its loss no longer falls; and as it comes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -17,7 +15,9 @@ from threadpoolctl import threadpool_info
 from amclust import ClAM
 from amclust._config import available_cores, n_threads
 from amclust.datasets import DATASETS
-from benchmarks.framework import Unfinished, load_average, timed
+from benchmarks.framework.environment import load_average
+from benchmarks.framework.lines import timed
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import living_clusters, silhouettes
 from benchmarks.protocol import PROTOCOLS, RESTARTS, TYPICAL, paper_parameters
 from paper import sets

@@ -10,8 +10,6 @@ Points are spread evenly over the quantiles, so that every drawing has the lengt
 Every method gets the same points, as drawn. Agreement and silhouette are those of the inliers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,7 +21,8 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, s
 
 from amclust import ClAM
 from benchmarks.data import BoolArray, FloatArray, IntArray, Table
-from benchmarks.framework import Unfinished, pack_labels
+from benchmarks.framework.cases import pack_labels
+from benchmarks.framework.running import Unfinished
 from benchmarks.partitions import choose, draw_seeds, silhouettes
 from paper.methods.deep import DEC, DEC_RANDOM, DECMethod
 from paper.published import EMBEDDED_GRID
@@ -104,8 +103,6 @@ _PAPER = {"objective": "completion", "mask_prob": 0.5, "n_steps": 10, "step_size
 
 
 class Found(NamedTuple):
-    """A partition and the prototypes behind it."""
-
     labels: IntArray
     prototypes: FloatArray
 

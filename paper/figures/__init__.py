@@ -4,8 +4,6 @@ Every figure is a function of the records that gives a matplotlib Figure, or Non
 needs is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,8 +17,6 @@ from paper.records import Origin, View
 
 
 class FigureInfo(NamedTuple):
-    """How a figure is drawn, and from which records."""
-
     draw: Callable[[View], Any]
     origin: Origin
 

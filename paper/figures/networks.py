@@ -1,7 +1,5 @@
 """Networks with given memories: basins, pulls on a point, and its way to a memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -37,7 +35,6 @@ def basins(view: View, name: str) -> Figure | None:
 
 
 def dynamics(view: View) -> Figure | None:
-    """Two panels: one step, and all of them."""
     record = view.one("networks", "three-and-a-point", "dynamics", "given")
     if record is None:
         return None
@@ -108,7 +105,6 @@ def _draw_pulls(ax: Any, model: ClAM, point: FloatArray, shift: float = 0.0) -> 
 
 
 def _draw_memories(ax: Any, memories: FloatArray) -> None:
-    """Draw the memories, with ρ1, ρ2, ... above them."""
     ax.scatter(*memories.T, s=110, c=cluster_colours(len(memories)), zorder=3)
     for number, memory in enumerate(memories, start=1):
         ax.annotate(f"ρ{number}", memory, xytext=(0, 9), textcoords="offset points", ha="center")

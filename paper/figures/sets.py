@@ -1,7 +1,5 @@
 """The paper's sets: ablations, silhouettes against hyperparameters, entropies, memories."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from amclust._colours import cluster_colours
 from amclust.plotting import EntropyDisplay, MemoriesDisplay
-from benchmarks.framework import unpack_array
+from benchmarks.framework.cases import unpack_array
 from paper import sets
 from paper.experiments.curves import CURVES, STEPS
 from paper.records import Record, View
@@ -39,17 +37,10 @@ def ablations(view: View) -> Figure | None:
             if not there:
                 continue
             empty = False
-            ax.errorbar(
-                [one.mean for _, one in there],
-                np.array([place for place, _ in there]) + 0.22 * (offset - 1),
-                xerr=[one.half_width for _, one in there],
-                fmt="o",
-                ms=4,
-                capsize=2,
-                lw=1,
-                color=colour,
-                label=QUANTITIES[quantity],
-            )
+            means, widths = zip(*((one.mean, one.half_width) for _, one in there), strict=True)
+            heights = np.array([place for place, _ in there]) + 0.22 * (offset - 1)
+            style = {"fmt": "o", "ms": 4, "capsize": 2, "lw": 1, "color": colour}
+            ax.errorbar(means, heights, xerr=widths, label=QUANTITIES[quantity], **style)
         ax.axvline(0.0, c="0.4", lw=0.8)
         ax.axhline(len(names) - 0.5, c="0.7", lw=0.8)
         ax.set_title(f"with {question}, less without")
@@ -78,13 +69,8 @@ def curves(view: View, parameter: str) -> Figure | None:
         ax.set(title=sets.title(record.key.set), xlabel=_PARAMETERS[parameter], ylabel="silhouette")
     lines, labels = figure.axes[0].get_legend_handles_labels()
     hollow = Line2D([], [], ls="", marker="o", mfc="white", mec="0.3", ms=4)
-    figure.legend(
-        [*lines, hollow],
-        [*labels, "with empty clusters"],
-        loc="outside lower center",
-        ncols=len(lines) + 1,
-        fontsize=8,
-    )
+    place = {"loc": "outside lower center", "ncols": len(lines) + 1}
+    figure.legend([*lines, hollow], [*labels, "with empty clusters"], **place, fontsize=8)
     return figure
 
 

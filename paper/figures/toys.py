@@ -1,7 +1,5 @@
 """The toys: truth and partitions side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from amclust._colours import cluster_colours
 from benchmarks.data import FloatArray, IntArray
-from benchmarks.framework import unpack_labels
+from benchmarks.framework.cases import unpack_labels
 from paper.experiments.toys import FIRST_SEED, TOY_METHODS, TOYS, Drawn, draw
 from paper.records import View
 

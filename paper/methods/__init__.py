@@ -1,7 +1,5 @@
 """The methods of the paper's tables, in the order of its columns."""
 
-from __future__ import annotations
-
 from paper.methods.base import Method
 from paper.methods.clam import CLAM, CLAM_UNMASKED, CLAM_WEIGHTED, DefaultClAM
 from paper.methods.classical import AgglomerativeMethod, KMeansMethod, SpectralMethod

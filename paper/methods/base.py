@@ -1,7 +1,5 @@
 """What a method is: a grid of configurations for each protocol, and one fit."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -19,18 +17,10 @@ class FitError(RuntimeError):
 
 
 class Method(ABC):
-    """One way of clustering.
+    """One way of clustering, with its `name` in records and its `title` in tables.
 
-    Attributes
-    ----------
-    name, title : str
-        In records, and in tables.
-    seeded : bool
-        Whether a fit depends on a seed.
-    sampled : bool
-        Whether it is given a sample of the rows of a large set.
-    honest_fits, honest_seeds : int or None
-        Fits and seeds of the honest protocol, where it cannot have as many as all others.
+    It says whether a fit depends on a seed, whether it is given a sample of the rows of a large
+    set, and its fits and seeds of the honest protocol where it cannot have as many as the others.
     """
 
     name: str
@@ -41,7 +31,6 @@ class Method(ABC):
     honest_seeds: int | None = None
 
     def covers(self, name: str) -> bool:
-        """Whether the method can be run on a set at all."""
         return True
 
     def rows(self, settings: Settings) -> int | None:

@@ -6,8 +6,6 @@ then runs with hyperparameters drawn from its grid. Memories are seeded in two w
 and from the normal distribution of the paper's program. All three variants get the same draws.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -36,8 +34,6 @@ NORMAL = (0.1, 0.1)
 
 @dataclass(frozen=True)
 class ClAMMethod(Method):
-    """One variant of the published method."""
-
     name: str
     title: str
     parameters: dict[str, Any]

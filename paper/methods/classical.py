@@ -5,8 +5,6 @@ clustering take minutes and do not converge. Here all eigenvectors come from a d
 for each affinity; k-means or the discretization of scikit-learn follows.
 """
 
-from __future__ import annotations
-
 from contextlib import redirect_stdout
 from functools import lru_cache
 from io import StringIO

@@ -1,7 +1,5 @@
 """DEC on the features themselves, without an autoencoder, and DCEC on the image sets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -12,11 +10,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.data import IntArray, Table
+from benchmarks.data import IntArray, Table, in_unit_interval
 from benchmarks.deep.peers import K_MEANS_RESTARTS, Fitted, dcec, dec, dec_random
 from benchmarks.deep.pretrained import Autoencoder, Shelf
-from benchmarks.deep.sets import Images
-from benchmarks.deep.settings import Settings as DeepSettings
+from benchmarks.deep.pretrained import Settings as DeepSettings
 from paper.methods.base import Config, Method, product
 from paper.published import EMBEDDED_GRID
 from paper.sets import IMAGES, load_raw
@@ -120,12 +117,10 @@ def _some_intervals(count: int | None) -> tuple[int, ...]:
 
 
 @cache
-def _images(name: str, folder: Path, rows: int | None) -> Images:
-    """Give the images with values in [0, 1]."""
+def _images(name: str, folder: Path, rows: int | None) -> Table:
     table = load_raw(name, folder, rows)
-    low, high = table.features.min(), table.features.max()
-    scaled = ((table.features - low) / (high - low)).astype(np.float32)
-    return Images(name, scaled, table.classes, IMAGES[name])
+    scaled = in_unit_interval(table, table.features.min(), table.features.max())
+    return scaled._replace(shape=IMAGES[name])
 
 
 DEC = DECMethod("dec", "DEC", dec, f"k-means, {K_MEANS_RESTARTS} restarts")

@@ -1,14 +1,12 @@
 """What masking and learned weights do: differences of pairs that share draws and seeds."""
 
-from __future__ import annotations
-
 from math import sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple
 
 from scipy.stats import t as student
 
-from benchmarks.framework import Grid, signed
+from benchmarks.framework.pages import Grid, signed
 from paper import sets
 from paper.records import NOT_RUN, View
 
@@ -30,10 +28,13 @@ class Effect(NamedTuple):
         """Whether the interval leaves out zero."""
         return abs(self.mean) > self.half_width
 
+    @property
+    def interval(self) -> str:
+        return f"{signed(self.mean)} ± {self.half_width:.3f}"
+
     def __str__(self) -> str:
         """Write it, bold where it is clear."""
-        text = f"{signed(self.mean)} ± {self.half_width:.3f}"
-        return f"**{text}**" if self.is_clear else text
+        return f"**{self.interval}**" if self.is_clear else self.interval
 
 
 def effect_on(view: View, name: str, question: str, quantity: str) -> Effect | None:
@@ -44,7 +45,6 @@ def effect_on(view: View, name: str, question: str, quantity: str) -> Effect | N
 
 
 def effects(view: View, question: str, quantity: str) -> list[Effect]:
-    """Compare the two variants on every set that has the runs."""
     found = (effect_on(view, name, question, quantity) for name in view.table_sets)
     return [one for one in found if one is not None]
 
@@ -64,7 +64,6 @@ def effect(differences: list[float]) -> Effect | None:
 
 
 def ablations(view: View) -> Grid:
-    """A row a set, and one for all of them."""
     pairs = [(question, quantity) for question in QUESTIONS for quantity in QUANTITIES]
     columns = [f"{question}: {QUANTITIES[quantity]}" for question, quantity in pairs]
     rows = [
@@ -73,26 +72,6 @@ def ablations(view: View) -> Grid:
     ]
     rows.append(["all sets", *(_cell(effect_in_all(view, *pair)) for pair in pairs)])
     return Grid("Do self-supervision and weights matter?", ["", *columns], rows)
-
-
-def verdict(view: View) -> str:
-    """Say in words what the differences come to."""
-    sentences = []
-    for question in QUESTIONS:
-        for quantity, title in QUANTITIES.items():
-            found = effects(view, question, quantity)
-            clear = [one for one in found if one.is_clear]
-            better = sum(one.mean > 0 for one in clear)
-            whole = effect_in_all(view, question, quantity)
-            if whole is None:
-                continue
-            sense = "clear" if whole.is_clear else "not clear"
-            sentences.append(
-                f"- {question}, {title}: clearly better on {better}, clearly worse on "
-                f"{len(clear) - better} of {len(found)} sets; over the "
-                f"sets {signed(whole.mean)} ± {whole.half_width:.3f}, which is {sense}."
-            )
-    return "\n".join(sentences)
 
 
 def _cell(found: Effect | None) -> str:

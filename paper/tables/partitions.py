@@ -1,15 +1,14 @@
 """The partitions of the sets: silhouettes, agreement with the classes and with each other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Any
 
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from benchmarks.data import IntArray
-from benchmarks.framework import Grid, mean_and_deviation, number, unpack_labels
+from benchmarks.data import IntArray, sample_of
+from benchmarks.framework.cases import unpack_labels
+from benchmarks.framework.pages import Grid, mean_and_deviation, number
 from paper import sets
 from paper.methods import METHODS, TABLE_METHODS
 from paper.published import ARI_BETWEEN, NMI_BETWEEN, SILHOUETTES, TABLES, WINS_AND_LOSSES, Row
@@ -189,7 +188,6 @@ def _wins_and_losses(view: View, rule: str) -> list[list[str]]:
 
 
 def _why_none(view: View, name: str, method: str, protocol: str) -> str:
-    """Say why a method has no silhouette on a set."""
     return _ONE_CLUSTER if view.partitions(name, method, protocol) else NOT_RUN
 
 
@@ -201,5 +199,5 @@ def living(count: float, asked: int, more: str = "") -> str:
 def _score(pair: list[dict[str, Any]], score: Score) -> str:
     ours, theirs = (unpack_labels(chosen["labels"]) for chosen in pair)
     if len(theirs) < len(ours):
-        ours = ours[sets.sample_of(len(ours), len(theirs))]
+        ours = ours[sample_of(len(ours), len(theirs))]
     return number(score(ours, theirs))

@@ -1,8 +1,6 @@
 """What the evaluation has to show, and whether it does."""
 
-from __future__ import annotations
-
-from benchmarks.framework import Grid, number
+from benchmarks.framework.pages import Grid, number
 from paper import sets
 from paper.experiments.timings import DEFAULT, PUBLISHED, TITLES
 from paper.experiments.toys import ELONGATED, TOY_METHODS, TOYS

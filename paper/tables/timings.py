@@ -1,10 +1,9 @@
 """Efficiency: silhouette and seconds of k-means and ClAM."""
 
-from __future__ import annotations
-
 from statistics import median
 
-from benchmarks.framework import Grid, amount, median_ratio, number
+from benchmarks.framework.lines import median_ratio
+from benchmarks.framework.pages import Grid, amount, number
 from paper import sets
 from paper.experiments.timings import DEFAULT, KMEANS, PUBLISHED, TITLES
 from paper.published import EFFICIENCY

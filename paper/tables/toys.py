@@ -1,8 +1,6 @@
 """The noise, and the toys of the figures: means over several drawings."""
 
-from __future__ import annotations
-
-from benchmarks.framework import Grid, mean_and_deviation
+from benchmarks.framework.pages import Grid, mean_and_deviation
 from paper.experiments.toys import ELONGATED, NOISE, PAPER_METHODS, TOY_METHODS, TOYS
 from paper.published import NOISE as PAPER_NOISE
 from paper.records import NOT_RUN, View, beside_paper
@@ -11,7 +9,6 @@ _QUANTITIES = {"silhouette": "SC", "nmi": "NMI", "ari": "ARI"}
 
 
 def noise(view: View) -> Grid:
-    """Silhouette, NMI and ARI of the inliers, clean and with outliers."""
     columns = [f"{title}, {TOYS[toy].title}" for title in _QUANTITIES.values() for toy in NOISE]
     rows = []
     for method, info in TOY_METHODS.items():

@@ -467,7 +467,7 @@ def core_network(
     options: Options,
     geometry: Geometry,
 ) -> _native.Network:
-    """Return a network as the core takes it."""
+    """Return a network in core units."""
     return _native.Network(
         memories,
         log_weights,

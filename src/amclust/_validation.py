@@ -199,6 +199,10 @@ class DistinctRowsError(ValueError):
         )
         super().__init__(msg.strip())
 
+    def __reduce__(self) -> tuple[type[DistinctRowsError], tuple[int, int, int]]:
+        # Processes send errors to each other.
+        return type(self), (self.n_clusters, self.distinct, self.n_rows)
+
 
 def check_distinct(distinct: int, n_clusters: int, n_rows: int) -> None:
     """Refuse fewer distinct rows than clusters."""

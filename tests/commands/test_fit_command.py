@@ -38,6 +38,16 @@ def test_a_fit_is_that_of_the_estimator(amclust, table, monkeypatch):
     np.testing.assert_array_equal(labels["label"], expected.labels_)
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
+def test_names_of_rows_keep_their_type(amclust, folder, suffix):
+    frame = pd.DataFrame({"id": np.arange(5, 11), "x": [0.0, 0.1, 0.2, 9.0, 9.1, 9.2]})
+    frame.to_parquet("t.parquet")
+    done = amclust("fit", "t.parquet", "-k", 2, "--id", "id", *FAST, "--labels", f"l.{suffix}")
+    assert done.code == 0, done.err
+    reader = {"parquet": pd.read_parquet, "arrow": pd.read_feather, "csv": pd.read_csv}[suffix]
+    assert reader(f"l.{suffix}")["id"].tolist() == frame["id"].tolist()
+
+
 def test_all_options_reach_the_estimator(amclust, table):
     options = (
         "--objective completion --metric cosine --scale none --beta 2.5 --weights learn "

@@ -32,6 +32,15 @@ def test_labels_come_with_the_names_of_the_rows(amclust, table, model):
     assert [int(line.split(",")[1]) for line in lines[1:]] == expected.tolist()
 
 
+@pytest.mark.parametrize("stream", [[], ["--stream"]])
+def test_a_feature_that_names_the_rows_is_told_as_it_is_written(amclust, folder, stream):
+    names = ["0.130", "00.2", "8.0", "8.10"]
+    (folder / "t.csv").write_text("a,b\n" + "".join(f"{name},{name}\n" for name in names))
+    assert amclust("fit", "t.csv", "-k", 2, *FAST, "-o", "m.amc").code == 0
+    lines = amclust("predict", "m.amc", "t.csv", "--id", "a", *stream).out.splitlines()
+    assert [line.split(",")[0] for line in lines[1:]] == names
+
+
 def test_everything_that_can_be_asked(amclust, table, model):
     done = amclust(
         "predict", model, table, "--proba", "--distances", "--energy", "--entropy", "-o", "all.csv"

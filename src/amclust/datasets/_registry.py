@@ -81,7 +81,7 @@ class DatasetInfo:
     n_features: int
     n_classes: int
     origin: str
-    source: Original | None = field(default=None, repr=False)
+    source: Original | None = field(default=None, repr=False, hash=False)
     note: str = field(default="", repr=False)
     feature_names: tuple[str, ...] = field(default=(), repr=False)
     dtype: str = field(default="float64", repr=False)
@@ -110,8 +110,8 @@ class DatasetInfo:
 
 def _make_info(name: str, entry: dict[str, Any]) -> DatasetInfo:
     source = entry.pop("source", None)
-    for key in ("feature_names", "class_profile"):
-        entry[key] = tuple(entry.get(key, ()))
+    entry["feature_names"] = tuple(entry.get("feature_names", ()))
+    entry["class_profile"] = tuple(map(tuple, entry.get("class_profile", ())))
     return DatasetInfo(name, source=source and FORMATS[source.pop("format")](**source), **entry)
 
 

@@ -231,8 +231,9 @@ def _fill(
     matrix = _GrowingMatrix(len(columns.features))
     missing = np.zeros(len(columns.features), np.int64)
     ids: list[pa.Array] = []
-    rows = 0
+    schema, rows = Schema(), 0
     for batch in batches:
+        schema = batch.schema
         block = matrix.extend(len(batch))
         for column, place in places:
             cells = batch[column.name]
@@ -263,7 +264,7 @@ def _fill(
     settled = (replace(c, kind="boolean") if c.name in truths else c for c in columns.columns)
     columns = replace(columns, columns=tuple(settled))
     row_names = pa.table({} if choice.id is None else {choice.id: pa.chunked_array(ids)})
-    table = Table(row_names, Schema(frozenset(row_names.column_names)))
+    table = Table(row_names, schema)
     if whole:
         columns.ids(table)
     return Matrix(columns, values, table, int(missing[list(first.values())].sum()))

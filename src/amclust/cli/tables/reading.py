@@ -120,7 +120,8 @@ class Chunks:
         names = [name for name in table.names if name in {*columns.names, columns.id}]
         spelling = columns.spelling
         known = {column.name for column in columns.columns if column.kind == "number"}
-        numbers = [name for name in table.numeric(spelling) if name in known]
+        # Names of rows are told as they are written.
+        numbers = [n for n in table.numeric(spelling) if n in known and n != columns.id]
         done = 0
         try:
             batches = table.batches(columns=names, numbers=numbers, spelling=spelling)

@@ -42,6 +42,12 @@ class Source:
             msg = f"{self.name} is damaged or cut short: {error}"
             raise TableError(msg, file=self.name) from error
 
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes, decompressed."""
+        with self.open() as file:
+            while block := file.read(1 << 20):
+                yield block
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -79,15 +85,14 @@ def open_source(source: str | os.PathLike[str], declared: str | None) -> Iterato
         plain = Source(path, gzipped, "csv", name)
         with plain.open() as stream:
             head = stream.read(64)
-            if not head:
-                msg = f"{name} is empty"
-                raise TableError(msg, file=name)
-            found = format_of_bytes(head, name)
-            if gzipped and found is not None:  # these are not read from front to back
-                path, gzipped = temporary_path(stack), False
-                with open(path, "wb") as unzipped:
-                    unzipped.write(head)
-                    shutil.copyfileobj(stream, unzipped, 1 << 20)
+        if not head:
+            msg = f"{name} is empty"
+            raise TableError(msg, file=name)
+        found = format_of_bytes(head, name)
+        if gzipped and found is not None:  # these are not read from front to back
+            path, gzipped = temporary_path(stack), False
+            with open(path, "wb") as unzipped:
+                unzipped.writelines(plain.blocks())
         if found == "xlsx":
             check_workbook(path, name)
         yield Source(path, gzipped, settle_format(declared, named, found, name), name)
