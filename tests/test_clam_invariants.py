@@ -278,22 +278,18 @@ def variant(name, n):
     return (sparse.csr_matrix(X) if name == "sparse" else X), settings
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("name", VARIANTS)
-def test_threads_over_runs_give_the_same_bits(name, objective):
-    X, settings = variant(name, 240)
-    settings |= {"n_init": 5, "max_epochs": 8, "tol": 1.0, "objective": objective}
-    one = fit(X, n_jobs=1, **settings)
-    for jobs in (2, 4):
-        assert_same(one, fit(X, n_jobs=jobs, **settings))
+THREADS_OVER = {
+    "runs": {"n_init": 5, "max_epochs": 8},
+    "a batch": {"n_init": 1, "batch_size": 1024, "max_epochs": 4, "early_stopping": False},
+}
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("name", VARIANTS)
-def test_threads_inside_a_batch_give_the_same_bits(name, objective):
-    X, settings = variant(name, 2500)
-    settings |= {"n_init": 1, "batch_size": 1024, "max_epochs": 4, "objective": objective}
-    settings |= {"tol": 1.0, "patience": 1, "early_stopping": False}
+@pytest.mark.parametrize("over", THREADS_OVER)
+def test_threads_give_the_same_bits(name, objective, over):
+    X, settings = variant(name, 240 if over == "runs" else 2500)
+    settings |= THREADS_OVER[over] | {"tol": 1.0, "objective": objective}
     one = fit(X, n_jobs=1, **settings)
     for jobs in (2, 4):
         assert_same(one, fit(X, n_jobs=jobs, **settings))

@@ -90,15 +90,9 @@ def test_output_as_frames(library):
 def test_completing_keeps_frames_and_the_types_of_their_columns(library):
     X = holed(table())
     if library == "pandas":
-        F = pd.DataFrame(
-            {
-                "a": np.arange(len(X), dtype=np.int16) % 7,
-                "b": X[:, 1],
-                "c": X[:, 2].astype(np.float32),
-                "d": X[:, 0] > 0,
-            },
-            index=np.arange(len(X)) + 1000,
-        )
+        columns = {"a": np.arange(len(X)) % 7, "b": X[:, 1], "c": X[:, 2], "d": X[:, 0] > 0}
+        F = pd.DataFrame(columns, index=np.arange(len(X)) + 1000)
+        F = F.astype({"a": np.int16, "c": np.float32})
     else:
         F = pl.DataFrame(
             {"a": np.arange(len(X)) % 7, "b": X[:, 1], "c": X[:, 2], "d": X[:, 0]}

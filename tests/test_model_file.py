@@ -457,27 +457,20 @@ def test_hostile_tensors_are_refused(content, scratch, change):
 @pytest.mark.parametrize(
     "arrays",
     [
-        {"network.memories": np.zeros((3, 5), np.float32)},
-        {"network.memories": np.zeros((4, 3), np.float32)},
+        *({"network.memories": np.zeros(shape, np.float32)} for shape in ((3, 5), (4, 3))),
         {"network.memories": np.zeros((3, 4), np.float64)},
         {"network.memories": np.full((3, 4), np.nan, np.float32)},
         {"optimizer.moments": np.zeros((2, 3), np.float32)},
         {"network.geometry.fill": None},
-        {"labels_": np.full(150, 7, np.int32)},
-        {"labels_": np.full(150, -1, np.int32)},
+        *({"labels_": np.full(150, label, np.int32)} for label in (7, -1)),
         {"runs_": np.zeros(2)},
-        {"runs_.seed": None},
-        {"runs_.seed": np.zeros(2)},
-        {"runs_.seed": np.zeros(3, np.int64)},
-        {"runs_.seed": np.zeros((2, 1), np.int64)},
+        *({"runs_.seed": seeds} for seeds in (None, np.zeros(2))),
+        *({"runs_.seed": np.zeros(shape, np.int64)} for shape in (3, (2, 1))),
         {"runs_.chosen": np.zeros(2, bool)},
-        {"predict": np.zeros(3)},
-        {"__class__": np.zeros(3)},
-        {"../evil": np.zeros(3)},
+        *({name: np.zeros(3)} for name in ("predict", "__class__", "../evil")),
         {"network.geometry.whitening.mean": np.zeros(4)},
         {"network.geometry.offset": np.zeros(5)},
-        {"network.assembly": np.array([0, 2, 2], np.int32)},
-        {"network.assembly": np.array([-1, 0, 1], np.int32)},
+        *({"network.assembly": np.array(to, np.int32)} for to in ([0, 2, 2], [-1, 0, 1])),
     ],
 )
 def test_hostile_arrays_are_refused(content, scratch, arrays):
@@ -522,9 +515,8 @@ def setter(part, **values):
             for name in ("parameters", "network", "kind", "tables", "optimizer")
         ),
         lambda header: header["network"].pop("geometry"),
-        lambda header: header.update(tables={"runs_": []}),
-        lambda header: header.update(tables={"runs_": ["seed", "seed"]}),
-        lambda header: header.update(tables={"labels_": ["a"]}),
+        *(setter("tables", runs_=fields) for fields in ([], ["seed", "seed"])),
+        setter("tables", labels_=["a"]),
     ],
 )
 def test_hostile_headers_are_refused(content, scratch, change):
@@ -562,12 +554,9 @@ def test_long_headers_are_neither_written_nor_read(content, scratch, tmp_path, m
 
 def test_arrays_that_overlap_are_refused(content, scratch):
     """Many names for the same bytes: each would be read on its own."""
-
-    def change(outer):
-        place = outer["network.geometry.scale"]["data_offsets"]
-        outer["network.geometry.fill"]["data_offsets"] = place
-
-    refused(scratch, crafted(content, change), "damaged")
+    one, other = "network.geometry.fill", "network.geometry.scale"
+    changed = crafted(content, lambda outer: outer[one].update(outer[other]))
+    refused(scratch, changed, "damaged")
 
 
 def test_a_name_that_appears_twice_is_refused(content, scratch):

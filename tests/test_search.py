@@ -1,6 +1,7 @@
 """ClAMSearch: the budget, halving, collapsed runs, interrupts, checkpoints, spaces and manners."""
 
 import contextlib
+import io
 import itertools
 import math
 import os
@@ -8,6 +9,7 @@ import pickle
 import re
 import sys
 from typing import NamedTuple
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -77,11 +79,9 @@ def calls(monkeypatch):
 
     def counted(rows, indices, weights, plans, threads, progress):
         records = train(rows, indices, weights, plans, threads, progress)
-        calls = []
-        for plan, record in zip(plans, records, strict=True):
-            before = 0 if plan.earlier is None else plan.earlier.n_epochs
-            calls.append(Call(plan, record.n_epochs - before))
-        made.append(calls)
+        before = [plan.earlier.n_epochs if plan.earlier else 0 for plan in plans]
+        took = [record.n_epochs - n for record, n in zip(records, before, strict=True)]
+        made.append([Call(*call) for call in zip(plans, took, strict=True)])
         return records
 
     monkeypatch.setattr(_native, "train", counted)
@@ -234,10 +234,6 @@ def collapsing(scale="standard"):
     return X, make(4, space=space, estimator=ClAM(early_stopping=False, scale=scale))
 
 
-def rank(row):
-    return (row["living_clusters"], row["silhouette"])
-
-
 @pytest.mark.parametrize("k", [3, [2, 4], "collapsing"])
 def test_the_best_go_on(k):
     X, search = collapsing() if k == "collapsing" else (table(), None)
@@ -251,7 +247,8 @@ def test_the_best_go_on(k):
         assert len(rungs) > 1
         for here, after in itertools.pairwise(rungs):
             assert set(after["run"]) < set(here["run"])
-            ranks = {row["run"]: rank(row) for _, row in here.fillna(-1).iterrows()}
+            columns = here.fillna(-1)[["run", "living_clusters", "silhouette"]]
+            ranks = {run: tuple(rank) for run, *rank in columns.itertuples(index=False)}
             kept = min(ranks[run] for run in after["run"])
             assert all(ranks[run] <= kept for run in set(here["run"]) - set(after["run"]))
 
@@ -427,22 +424,14 @@ def test_an_interrupt_leaves_an_earlier_fit_as_it_was():
     assert search.best_score_ == score
 
 
-@pytest.mark.parametrize("change", ["budget", "X", "estimator", "sample_weight"])
-def test_another_search_begins_anew(change):
-    X, weight = table(), None
-    search = make()
+@pytest.mark.parametrize("settings", [{"budget": 600}, {"estimator": ClAM(tol=0.1)}, {}])
+@pytest.mark.parametrize("rows", [{}, {"X": table(seed=1)}, {"sample_weight": np.arange(60.0)}])
+def test_another_search_begins_anew(settings, rows):
+    search, rows = make(), {"X": table()} | rows
     with interrupted_in_call(5), pytest.raises(KeyboardInterrupt):
-        search.fit(X)
-    changed = make()
-    if change == "X":
-        X = table(seed=1)
-    elif change == "sample_weight":
-        weight = np.linspace(0, 1, len(X))
-    else:
-        value = 600 if change == "budget" else ClAM(tol=0.1)
-        search.set_params(**{change: value})
-        changed.set_params(**{change: value})
-    assert_same_search(search.fit(X, sample_weight=weight), changed.fit(X, sample_weight=weight))
+        search.fit(table())
+    search.set_params(**settings)
+    assert_same_search(search.fit(**rows), make(**settings).fit(**rows))
 
 
 def test_a_search_without_a_seed_goes_on_with_what_it_drew():
@@ -530,37 +519,30 @@ def test_a_checkpoint_of_another_search_is_refused(changes, message, tmp_path):
     ("damage", "message"),
     [
         ("empty", "is not a checkpoint of a search: it is empty"),
-        ("cut", "is damaged: .*checksum"),
-        ("bit", "is damaged: .*checksum"),
-        ("pickle", "is not a checkpoint of a search: it has another format"),
-        ("another archive", "is not a checkpoint of a search: it has another format"),
-        ("text", "is not a checkpoint of a search: it has another format"),
+        *((damage, "is damaged: .*checksum") for damage in ("cut", "bit")),
+        *((damage, "is not .*: it has another format") for damage in ("text", "pickle", "archive")),
         ("model", "is not a checkpoint of a search: it is of kind 'model'"),
         ("half a state", "is damaged: arrays are missing"),
         ("no fingerprint", "is damaged: AttributeError"),
     ],
 )
 def test_a_damaged_checkpoint_is_refused(damage, message, tmp_path):
-    X, path = table(), tmp_path / "search.amc"
+    X, path, archive = table(), tmp_path / "search.amc", io.BytesIO()
     search = make(checkpoint=path).fit(X)
-    content = bytearray(path.read_bytes())
     header, arrays = read(path, SEARCH, "")
-    if damage == "another archive":
-        with path.open("wb") as file:
-            np.savez(file, X=X)
-    elif damage == "pickle":
-        with path.open("wb") as file:
-            np.save(file, np.array([{}], dtype=object))
-    elif damage == "model":
+    if damage == "model":
         search.save(path)
     elif damage == "half a state":
         write(path, SEARCH, header, {name: arrays[name] for name in arrays if name != "runs"})
     elif damage == "no fingerprint":
         write(path, SEARCH, header | {"fingerprint": None}, arrays)
     else:
+        content = bytearray(path.read_bytes())
         place = content.index(np.float64(search.best_score_).tobytes())
         content[place] ^= 1
+        np.savez(archive, X=X)
         made = {"empty": b"", "cut": content[:place], "bit": content, "text": b"config,loss\n"}
+        made |= {"pickle": pickle.dumps(search), "archive": archive.getvalue()}
         path.write_bytes(made[damage])
     before = path.read_bytes()
     with pytest.raises(ValueError, match=f"search.amc' {message}") as caught:
@@ -606,11 +588,7 @@ def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     X, path = table(), tmp_path / "search.amc"
     make(checkpoint=path).fit(X)
     before = path.read_bytes()
-
-    def out_of_space(descriptor):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(os, "fsync", out_of_space)
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError("No space left on device")))
     path.rename(tmp_path / "kept.amc")
     with pytest.raises(OSError, match="(?i)no space left"):
         make(checkpoint=path).fit(X)

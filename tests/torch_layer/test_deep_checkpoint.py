@@ -7,8 +7,8 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
-import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
@@ -29,7 +29,7 @@ class StoppedError(Exception):
 
 
 @contextlib.contextmanager
-def stopped_at(n):
+def stopped_at(n, stop=Mock(side_effect=StoppedError)):  # noqa: B008 (it has no state that counts)
     """Make the n-th save fail half way, which ends the fit."""
     left = n
 
@@ -37,7 +37,7 @@ def stopped_at(n):
         nonlocal left
         left -= stat.S_ISREG(os.fstat(descriptor).st_mode)  # not of the folder
         if left == 0:
-            raise StoppedError
+            stop()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", fsync)
@@ -90,30 +90,20 @@ def test_fewer_saves_change_nothing(tmp_path):
 
 
 KILLED = """
-import os, signal, stat, sys
-import numpy as np
+import os, signal, sys
 import torch
 torch.set_num_threads(1)
-from deep_fits import small
+from test_deep_checkpoint import X, small, stopped_at
 
-left = 6  # killed in the midst of the sixth save
-
-def fsync(descriptor):
-    global left
-    left -= stat.S_ISREG(os.fstat(descriptor).st_mode)
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-os.fsync = fsync
-small(checkpoint=sys.argv[1]).fit(np.load(sys.argv[2]))
+with stopped_at(6, lambda: os.kill(os.getpid(), signal.SIGKILL)):  # in the midst of that save
+    small(checkpoint=sys.argv[1]).fit(X)
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_killed_fit_goes_on(tmp_path):
-    path, rows = tmp_path / "fit.amc", tmp_path / "rows.npy"
-    np.save(rows, X)
-    command = [sys.executable, "-c", KILLED, str(path), str(rows)]
+    path = tmp_path / "fit.amc"
+    command = [sys.executable, "-c", KILLED, str(path)]
     here = Path(__file__).parent
     killed = subprocess.run(command, check=False, capture_output=True, text=True, cwd=here)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
