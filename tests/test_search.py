@@ -184,13 +184,11 @@ def test_a_plan_keeps_to_the_budget_and_uses_it(
     begun = rungs[0].n_runs // n_init
     assert begun * n_init == rungs[0].n_runs
     if begun == n_configs:  # no plan with less halving was affordable
-        assert len(rungs) == 1 or (
-            max_run_epochs(make_rungs(begun * n_init, len(rungs) - 1, max_epochs, eta)) > budget
-        )
+        dearer = make_rungs(begun * n_init, len(rungs) - 1, max_epochs, eta)
+        assert len(rungs) == 1 or max_run_epochs(dearer) > budget
     else:  # one configuration more was not
-        assert (
-            max_run_epochs(make_rungs((begun + 1) * n_init, len(rungs), max_epochs, eta)) > budget
-        )
+        dearer = make_rungs((begun + 1) * n_init, len(rungs), max_epochs, eta)
+        assert max_run_epochs(dearer) > budget
 
 
 def test_a_budget_that_is_too_small_says_what_is_needed():
@@ -424,8 +422,13 @@ def test_an_interrupt_leaves_an_earlier_fit_as_it_was():
     assert search.best_score_ == score
 
 
-@pytest.mark.parametrize("settings", [{"budget": 600}, {"estimator": ClAM(tol=0.1)}, {}])
-@pytest.mark.parametrize("rows", [{}, {"X": table(seed=1)}, {"sample_weight": np.arange(60.0)}])
+@pytest.mark.parametrize(
+    ("settings", "rows"),
+    [
+        *((settings, {}) for settings in ({"budget": 600}, {"estimator": ClAM(tol=0.1)})),
+        *(({}, rows) for rows in ({"X": table(seed=1)}, {"sample_weight": np.linspace(0, 1, 60)})),
+    ],
+)
 def test_another_search_begins_anew(settings, rows):
     search, rows = make(), {"X": table()} | rows
     with interrupted_in_call(5), pytest.raises(KeyboardInterrupt):
@@ -641,10 +644,9 @@ def test_the_papers_grid_is_drawn_from():
 
 def test_drawn_configurations_are_distinct():
     space = Space({"beta": [0.1, 1.0], "n_steps": range(1, 10), "mask_value": ["mean", 0.0]})
-    drawn = space.draw(35, seed=0)
     assert space.size == 36
-    assert len({tuple(config.items()) for config in drawn}) == 35
-    assert len({tuple(config.items()) for config in space.draw(36, seed=0)}) == 36
+    for n in (35, 36):
+        assert len({tuple(config.items()) for config in space.draw(n, seed=0)}) == n
 
 
 def test_values_may_be_drawn_from_distributions():
@@ -710,10 +712,8 @@ def test_bad_spaces_are_named(space, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_clusters": []}, "n_clusters must be .*got \\[\\]"),
-        ({"n_clusters": [2, 0]}, "n_clusters must be .*got \\[2, 0\\]"),
-        ({"n_clusters": [2.5]}, "n_clusters must be .*got \\[2.5\\]"),
-        ({"n_clusters": True}, "n_clusters must be .*got True"),
+        *(({"n_clusters": k}, f"n_clusters must .*got {re.escape(str(k))}") for k in ([], [2, 0])),
+        *(({"n_clusters": k}, f"n_clusters must .*got {re.escape(str(k))}") for k in ([2.5], True)),
         (
             {"n_clusters": 1, "space": "default", "budget": 4000},
             "space='default' searches objective 'silhouette', .*n_clusters of at least 2, got 1",
