@@ -186,6 +186,16 @@ def test_scaling_by_a_power_of_two_changes_nothing_else(scale):
     assert scaled.beta_ * area == pytest.approx(model.beta_)
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("value", [0.0, 7.0, 1e6])
+def test_a_constant_feature_is_harmless(value, objective):
+    X = rows(std=1.0)
+    model = fit(np.insert(X, 2, value, axis=1), objective=objective)
+    assert np.isfinite(model.cluster_centers_).all()
+    assert_allclose(model.cluster_centers_[:, 2], value, atol=1e-2 * max(1.0, value))
+    assert adjusted_rand_score(fit(X, objective=objective).labels_, model.labels_) > 0.95
+
+
 def test_the_order_of_features_does_not_matter():
     X = rows(std=1.0)
     order = [3, 0, 4, 1, 2]
@@ -201,10 +211,8 @@ def test_the_order_of_features_does_not_matter():
 def test_weight_zero_is_absence(holes, objective):
     X = rows(holes=holes)
     weight = (np.random.default_rng(2).random(len(X)) < 0.7).astype(float)
-    outlier = np.full((3, X.shape[1]), 1e4)
-    model = fit(
-        np.vstack([X, outlier]), sample_weight=np.append(weight, [0, 0, 0]), objective=objective
-    )
+    more = np.vstack([X, np.full((3, X.shape[1]), 1e4)])
+    model = fit(more, sample_weight=np.append(weight, [0, 0, 0]), objective=objective)
     alone = fit(X[weight > 0], objective=objective)
     assert_array_equal(model.cluster_centers_, alone.cluster_centers_)
     assert_array_equal(model.labels_[:-3][weight > 0], alone.labels_)
@@ -243,9 +251,8 @@ def test_equal_weights_are_no_weights(objective):
 def test_weights_act():
     X = rows(std=3.0)
     weight = np.where(X[:, 0] > np.median(X[:, 0]), 5.0, 0.1)
-    assert not np.array_equal(
-        fit(X).cluster_centers_, fit(X, sample_weight=weight).cluster_centers_
-    )
+    one, other = fit(X), fit(X, sample_weight=weight)
+    assert not np.array_equal(one.cluster_centers_, other.cluster_centers_)
 
 
 # --- threads and seeds ----------------------------------------------------------------------------
@@ -267,22 +274,19 @@ def variant(name, n):
     return (sparse.csr_matrix(X) if name == "sparse" else X), settings
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("name", VARIANTS)
-def test_threads_over_runs_give_the_same_bits(name, objective):
-    X, settings = variant(name, 240)
-    settings |= {"n_init": 5, "max_epochs": 8, "tol": 1.0, "objective": objective}
-    one = fit(X, n_jobs=1, **settings)
-    for jobs in (2, 4):
-        assert_same(one, fit(X, n_jobs=jobs, **settings))
+THREADS_OVER = {
+    "runs": {"n_init": 5, "max_epochs": 8},
+    "a batch": {"n_init": 1, "batch_size": 1024, "max_epochs": 4}
+    | {"patience": 1, "early_stopping": False},
+}
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("name", VARIANTS)
-def test_threads_inside_a_batch_give_the_same_bits(name, objective):
-    X, settings = variant(name, 2500)
-    settings |= {"n_init": 1, "batch_size": 1024, "max_epochs": 4, "objective": objective}
-    settings |= {"tol": 1.0, "patience": 1, "early_stopping": False}
+@pytest.mark.parametrize("over", THREADS_OVER)
+def test_threads_give_the_same_bits(name, objective, over):
+    X, settings = variant(name, 240 if over == "runs" else 2500)
+    settings |= THREADS_OVER[over] | {"tol": 1.0, "objective": objective}
     one = fit(X, n_jobs=1, **settings)
     for jobs in (2, 4):
         assert_same(one, fit(X, n_jobs=jobs, **settings))

@@ -90,15 +90,9 @@ def test_output_as_frames(library):
 def test_completing_keeps_frames_and_the_types_of_their_columns(library):
     X = holed(table())
     if library == "pandas":
-        F = pd.DataFrame(
-            {
-                "a": np.arange(len(X), dtype=np.int16) % 7,
-                "b": X[:, 1],
-                "c": X[:, 2].astype(np.float32),
-                "d": X[:, 0] > 0,
-            },
-            index=np.arange(len(X)) + 1000,
-        )
+        columns = {"a": np.arange(len(X)) % 7, "b": X[:, 1], "c": X[:, 2], "d": X[:, 0] > 0}
+        F = pd.DataFrame(columns, index=np.arange(len(X)) + 1000)
+        F = F.astype({"a": np.int16, "c": np.float32})
     else:
         F = pl.DataFrame(
             {"a": np.arange(len(X)) % 7, "b": X[:, 1], "c": X[:, 2], "d": X[:, 0]}
@@ -122,16 +116,16 @@ def test_completing_keeps_frames_and_the_types_of_their_columns(library):
 
 
 @pytest.mark.parametrize(
-    "F",
+    ("F", "near"),
     [
-        pl.DataFrame({"a": [0.0, 0.1, 5.0, 5.1, None], "b": [0.0, 0.2, 5.0, 5.2, 5.1]}),
-        pd.DataFrame({"a": pd.array([1, 1, 5, 5, None], "Int64"), "b": [0.0, 0.2, 5, 5.2, 5]}),
+        (pl.DataFrame({"a": [0.0, 0.1, 5.0, 5.1, None], "b": [0.0, 0.2, 5.0, 5.2, 5.1]}), 5),
+        (pd.DataFrame({"a": pd.array([1, 1, 9, 9, None], "Int64"), "b": [0, 0.2, 5, 5.2, 5]}), 9),
     ],
     ids=["polars", "pandas"],
 )
-def test_completing_fills_nulls(F):
+def test_completing_fills_nulls(F, near):
     out = ClAM(2, n_init=2, random_state=0, objective="silhouette").fit(F).complete(F)
-    assert 4 < out["a"][4] < 6
+    assert near - 1 < out["a"][4] < near + 1
     assert np.isfinite(out["a"].to_numpy().astype(float)).all()
 
 

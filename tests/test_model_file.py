@@ -236,13 +236,18 @@ def test_arrays_that_are_no_numbers_are_not_written(tmp_path, array):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_that_is_not_fitted_is_refused(tmp_path):
-    with pytest.raises(NotFittedError):
-        ClAM().save(tmp_path / "model.amc")
+@pytest.mark.parametrize("change", [(b'":{"', b'": {"'), (b"0000", b"1000")])
+def test_a_file_that_could_not_be_read_is_not_written(tmp_path, monkeypatch, change):
+    save = safetensors.numpy.save
+    monkeypatch.setattr(safetensors.numpy, "save", lambda *args: save(*args).replace(*change, 1))
+    with pytest.raises(RuntimeError, match=f"safetensors {safetensors.__version__} .*nothing was"):
+        fitted("plain").save(tmp_path / "model.amc")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_that_could_not_be_loaded_again_is_refused(tmp_path):
+    with pytest.raises(NotFittedError):
+        ClAM().save(tmp_path / "model.amc")
     model = copy.deepcopy(fitted("plain"))
     with pytest.raises(ValueError, match="could not be loaded again.*n_init"):
         model.set_params(n_init=0).save(tmp_path / "model.amc")
@@ -343,9 +348,8 @@ def test_other_files_are_no_models(scratch, other):
 def test_a_checkpoint_is_no_model(tmp_path):
     search = ClAMSearch(2, budget=60, n_init=2, max_epochs=10, checkpoint=tmp_path / "search.amc")
     search.fit(X)
-    with pytest.raises(
-        FileFormatError, match="not a model file of amclust: it is of kind 'search'"
-    ):
+    message = "not a model file of amclust: it is of kind 'search'"
+    with pytest.raises(FileFormatError, match=message):
         amclust.load(tmp_path / "search.amc")
 
 
@@ -411,18 +415,18 @@ def test_a_rebuilt_file_loads(content, scratch):
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("change", "arrays", "reason"),
     [
-        (lambda header: header.update(format_version=2), "format 2"),
-        (lambda header: header["parameters"].update(dream=1), "dream"),
+        ({"format_version": 2}, {}, "format 2"),
+        ({"parameters": {"dream": 1}}, {}, "dream"),
+        ({}, {"parameter.dream": np.zeros(3)}, "dream"),
     ],
 )
-def test_what_is_newer_is_named(content, scratch, change, reason):
+def test_what_is_newer_is_named(content, scratch, change, arrays, reason):
     def newer(header):
-        change(header)
-        header["versions"]["amclust"] = "9.1"
+        header.update(change, versions={"amclust": "9.1"})
 
-    message = refused(scratch, rebuilt(content, newer), r"newer amclust \(9\.1\)")
+    message = refused(scratch, rebuilt(content, newer, arrays), r"newer amclust \(9\.1\)")
     assert reason in message
     assert "pip install --upgrade amclust" in message
 
@@ -430,20 +434,14 @@ def test_what_is_newer_is_named(content, scratch, change, reason):
 @pytest.mark.parametrize(
     "change",
     [
-        {"shape": [10**9, 10**3]},
+        *({"shape": shape} for shape in (12, [10**9, 10**3], [3, 10**12], [-3, -4], [2**70])),
         {"shape": [2**32, 2**32, 0]},
-        {"shape": 12},
-        {"dtype": "O"},
+        {"shape": [10**12, 0], "data_offsets": [0, 0]},
+        *({"dtype": dtype} for dtype in ("V0", "O", "I32")),
         {"dtype": "C64", "shape": [3, 2]},
-        {"dtype": "BF16", "shape": [6, 4]},
-        {"dtype": "F16", "shape": [6, 4]},
-        {"dtype": "I32"},
-        {"data_offsets": [0, 10**13]},
-        {"data_offsets": [0, 2**70]},
-        {"data_offsets": [-48, 0]},
-        {"data_offsets": [0, 48]},
-        {"data_offsets": []},
-        {"data_offsets": "no"},
+        *({"dtype": dtype, "shape": [6, 4]} for dtype in ("BF16", "F16")),
+        *({"data_offsets": [0, end]} for end in (48, 10**13, 2**70)),
+        *({"data_offsets": place} for place in ([-48, 0], [48, 0], [], "no")),
     ],
 )
 def test_hostile_tensors_are_refused(content, scratch, change):
@@ -454,27 +452,20 @@ def test_hostile_tensors_are_refused(content, scratch, change):
 @pytest.mark.parametrize(
     "arrays",
     [
-        {"network.memories": np.zeros((3, 5), np.float32)},
-        {"network.memories": np.zeros((4, 3), np.float32)},
+        *({"network.memories": np.zeros(shape, np.float32)} for shape in ((3, 5), (4, 3))),
         {"network.memories": np.zeros((3, 4), np.float64)},
         {"network.memories": np.full((3, 4), np.nan, np.float32)},
         {"optimizer.moments": np.zeros((2, 3), np.float32)},
         {"network.geometry.fill": None},
-        {"labels_": np.full(150, 7, np.int32)},
-        {"labels_": np.full(150, -1, np.int32)},
+        *({"labels_": np.full(150, label, np.int32)} for label in (7, -1)),
         {"runs_": np.zeros(2)},
-        {"runs_.seed": None},
-        {"runs_.seed": np.zeros(2)},
-        {"runs_.seed": np.zeros(3, np.int64)},
-        {"runs_.seed": np.zeros((2, 1), np.int64)},
+        *({"runs_.seed": seeds} for seeds in (None, np.zeros(2))),
+        *({"runs_.seed": np.zeros(shape, np.int64)} for shape in (3, (2, 1))),
         {"runs_.chosen": np.zeros(2, bool)},
-        {"predict": np.zeros(3)},
-        {"__class__": np.zeros(3)},
-        {"../evil": np.zeros(3)},
+        *({name: np.zeros(3)} for name in ("predict", "__class__", "../evil")),
         {"network.geometry.whitening.mean": np.zeros(4)},
         {"network.geometry.offset": np.zeros(5)},
-        {"network.assembly": np.array([0, 2, 2], np.int32)},
-        {"network.assembly": np.array([-1, 0, 1], np.int32)},
+        *({"network.assembly": np.array(to, np.int32)} for to in ([0, 2, 2], [-1, 0, 1])),
     ],
 )
 def test_hostile_arrays_are_refused(content, scratch, arrays):
@@ -493,45 +484,29 @@ def setter(part, **values):
 @pytest.mark.parametrize(
     "change",
     [
-        setter("network", beta="nan"),
-        setter("network", beta=float("nan")),
-        setter("network", beta=[]),
+        *(setter("network", beta=beta) for beta in ("nan", float("nan"), [])),
         setter("network", n_steps=10**18),
-        setter("network", step_size=2),
-        setter("network", step_size=2.0),
+        *(setter("network", step_size=size) for size in (2, 2.0)),
         setter("network", fills_from_mask="no"),
         setter("network.geometry", dtype="object"),
-        setter("network.geometry", metric="mahalanobis"),
-        setter("network.geometry", metric="chessboard"),
+        *(setter("network.geometry", metric=metric) for metric in ("mahalanobis", "chessboard")),
         setter("network.geometry", length=-1.0),
-        setter("network.geometry", scaling="other"),
-        setter("network.geometry", scaling=["robust"]),
-        setter("optimizer", steps=-1),
-        setter("optimizer", steps=2**63),
+        *(setter("network.geometry", scaling=scaling) for scaling in ("other", ["robust"])),
+        *(setter("network.geometry", feature_names=f) for f in (["a"], [1, 2, 3, 4], "abcd")),
+        *(setter("optimizer", steps=steps) for steps in (-1, 2**63)),
         setter("optimizer", seed=-1),
         setter("optimizer", objective=3),
         setter("parameters", n_steps=10**9),
-        setter("parameters", init={"array": True}),
-        setter("parameters", init={"list": 3}),
-        setter("parameters", n_clusters={"range": [0, 1]}),
-        setter("parameters", n_clusters={"import": "os"}),
+        *(setter("parameters", init=init) for init in ({"array": True}, {"list": 3})),
+        *(setter("parameters", n_clusters=k) for k in ({"range": [0, 1]}, {"import": "os"})),
         setter("parameters", metric={}),
-        setter("network.geometry", feature_names=["a"]),
-        setter("network.geometry", feature_names=[1, 2, 3, 4]),
-        setter("network.geometry", feature_names="abcd"),
         lambda header: header.update(format_version="1"),
-        lambda header: header.update(versions=[]),
-        lambda header: header.update(extra=[]),
-        lambda header: header.pop("parameters"),
-        lambda header: header.update(loss=[]),
-        lambda header: header.pop("network"),
+        *(lambda header, n=name: header.update({n: []}) for name in ("versions", "extra", "loss")),
+        *(lambda header, n=name: header.pop(n) for name in ("parameters", "network", "optimizer")),
+        *(lambda header, n=name: header.pop(n) for name in ("kind", "tables")),
         lambda header: header["network"].pop("geometry"),
-        lambda header: header.pop("kind"),
-        lambda header: header.pop("tables"),
-        lambda header: header.update(tables={"runs_": []}),
-        lambda header: header.update(tables={"runs_": ["seed", "seed"]}),
-        lambda header: header.update(tables={"labels_": ["a"]}),
-        lambda header: header.pop("optimizer"),
+        *(setter("tables", runs_=fields) for fields in ([], ["seed", "seed"])),
+        setter("tables", labels_=["a"]),
     ],
 )
 def test_hostile_headers_are_refused(content, scratch, change):
@@ -565,6 +540,13 @@ def test_long_headers_are_neither_written_nor_read(content, scratch, tmp_path, m
     monkeypatch.setattr(json, "loads", None)
     refused(scratch, content, "more than 500")
     refused(scratch, (2**63).to_bytes(8, "little") + content[8:], "more than 500")
+
+
+def test_arrays_that_overlap_are_refused(content, scratch):
+    """Many names for the same bytes: each would be read on its own."""
+    one, other = "network.geometry.fill", "network.geometry.scale"
+    changed = crafted(content, lambda outer: outer[one].update(outer[other]))
+    refused(scratch, changed, "damaged")
 
 
 def test_a_name_that_appears_twice_is_refused(content, scratch):

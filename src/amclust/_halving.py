@@ -145,8 +145,19 @@ class State:
     ) -> State:
         """Draw what chance decides; the seeds are those ClAM draws from the same generator."""
         seeds, sample_seed = draw_seeds(rng, n_init)
-        config_seed = int(rng.randint(MAX_SEED))
-        grid = np.zeros((n_configs, len(n_clusters), n_init), TABLE_DTYPE)
+        return cls.begun(int(rng.randint(MAX_SEED)), sample_seed, seeds, n_configs, n_clusters)
+
+    @classmethod
+    def begun(
+        cls,
+        config_seed: int,
+        sample_seed: int,
+        seeds: NDArray[np.int64],
+        n_configs: int,
+        n_clusters: list[int],
+    ) -> State:
+        """Return the state before anything is trained."""
+        grid = np.zeros((n_configs, len(n_clusters), len(seeds)), TABLE_DTYPE)
         grid["run"] = np.arange(grid.size).reshape(grid.shape)
         grid["config"] = np.arange(n_configs)[:, None, None]
         grid["n_clusters"] = np.array(n_clusters)[:, None]

@@ -267,7 +267,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         n_configs = rungs[0].n_runs // model.n_init
         fingerprint = self._fingerprint(n_clusters, space, model, X, sample_weight)
         file = None if self.checkpoint is None else Checkpoint(self.checkpoint, SEARCH, fingerprint)
-        state = self._unfinished_state(fingerprint, file)
+        state = self._unfinished_state(fingerprint, file, rungs, model.n_init, n_clusters)
         if state is None:
             rng = check_random_state(self.random_state)
             state = State.new(rng, model.n_init, n_configs, n_clusters)
@@ -393,10 +393,15 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
     # --- running, and going on ------------------------------------------------------------------
 
     def _unfinished_state(
-        self, fingerprint: dict[str, str], file: Checkpoint | None
+        self,
+        fingerprint: dict[str, str],
+        file: Checkpoint | None,
+        rungs: list[Rung],
+        n_init: int,
+        n_clusters: list[int],
     ) -> State | None:
         """Return where an interrupted search stood, from this object or from the checkpoint."""
-        state = None if file is None else load_search(file)
+        state = None if file is None else load_search(file, rungs, n_init, n_clusters)
         of, kept = getattr(self, "_unfinished", (None, None))
         return kept if of == fingerprint else state
 

@@ -85,12 +85,19 @@ def write(
         "scikit-learn": sklearn.__version__,
     }
     own = {"kind": kind.name, "format_version": FORMAT_VERSION, "versions": versions}
-    text = json.dumps({"sha256": BLANK, **header, **own, "tables": tables})
+    first = {"sha256": BLANK}
+    text = json.dumps(first | dict(header) | own | {"tables": tables} | first)
     content = safetensors.numpy.save(tensors, {"amclust": text})
     length = int.from_bytes(content[:8], "little")
     if length > MAX_HEADER:
         msg = f"Names and parameters take {length:,} bytes; a file holds at most {MAX_HEADER:,}."
         raise ValueError(msg)
+    if not begins_a_model(content) or content[CHECKSUM] != BLANK.encode("ascii"):
+        msg = (
+            f"safetensors {safetensors.__version__} writes headers in another way than amclust "
+            f"{__version__} reads them, so nothing was written. Install another safetensors."
+        )
+        raise RuntimeError(msg)
     with atomic_write(path, overwrite=overwrite) as file:
         file.write(content[: CHECKSUM.start])
         file.write(_checksum(content))
@@ -141,6 +148,31 @@ def checked(kind: Kind, shown: str) -> Iterator[None]:
         reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
         msg = f"{shown} is damaged: {reason.removesuffix('.')}. {kind.remedy}"
         raise FileFormatError(msg) from error
+
+
+def require(condition: bool, otherwise: str) -> None:
+    """Raise what is wrong with a file, for `checked`."""
+    if not condition:
+        raise ValueError(otherwise)
+
+
+def check_arrays(
+    arrays: Mapping[str, Array], wanted: Mapping[str, tuple[Any, str]], lengths: dict[str, int]
+) -> None:
+    """Refuse arrays that are not those wanted, or not of their types and shapes.
+
+    A shape is a letter per axis. Axes of the same letter have the same length, that in `lengths`
+    if it is known, to which the others are added.
+    """
+    require(set(arrays) == set(wanted), "arrays are missing, or there are others")
+    for name, (kind, letters) in wanted.items():
+        array = arrays[name]
+        fits = array.ndim == len(letters) and all(
+            lengths.setdefault(letter, length) == length
+            for letter, length in zip(letters, array.shape, strict=True)
+        )
+        require(fits, f"{name} has the shape {array.shape}")
+        require(array.dtype == np.dtype(kind), f"{name} has the type {array.dtype}")
 
 
 def newer(shown: str, writer: str, reason: str) -> FileFormatError:

@@ -26,7 +26,17 @@ from amclust._parameters import PARAMETERS, Parameters, check_parameters
 from amclust._training import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
 from amclust._version import __version__
-from amclust.io.container import Array, Header, Kind, checked, newer, read, write
+from amclust.io.container import (
+    Array,
+    Header,
+    Kind,
+    check_arrays,
+    checked,
+    newer,
+    read,
+    require,
+    write,
+)
 
 T = TypeVar("T")
 
@@ -159,7 +169,8 @@ def load_model(path: str | os.PathLike[str]) -> ModelFile:
     shown = os.fspath(path)
     header, arrays = read(path, MODEL, shown)
     with checked(MODEL, shown):
-        if unknown := sorted(set(header["parameters"]) - set(PARAMETERS)):
+        names = {name.removeprefix(PARAMETER) for name in arrays if name.startswith(PARAMETER)}
+        if unknown := sorted((names | set(header["parameters"])) - set(PARAMETERS)):
             reason = f"parameters that this version ({__version__}) does not know: "
             raise newer(shown, header["versions"]["amclust"], reason + ", ".join(unknown))
         model = _restore(header, arrays)
@@ -170,7 +181,7 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     """Return the model; everything is checked, since the core trusts what it is given."""
     parameters = _decode_parameters(header["parameters"], arrays)
     # An objective of one's own need not be known here: to predict, a model needs none.
-    _require(isinstance(parameters.get("objective", AUTO), str), "objective is no text")
+    require(isinstance(parameters.get("objective", AUTO), str), "objective is no text")
     check_parameters({name: parameters[name] for name in parameters if name != "objective"})
     parts = [name for name in arrays if name.startswith(ENERGY)]
     energy_values = {name.removeprefix(ENERGY): arrays.pop(name) for name in parts}
@@ -179,7 +190,7 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     check_parameters({name: values[name] for name in ("step_size", "n_steps")})
     geometry, energy = _geometry(values["geometry"], arrays), None
     if geometry.is_native:
-        _require(not energy_values, "the core has no such energy")
+        require(not energy_values, "the core has no such energy")
     else:
         from amclust.backends.torch import restored_energy
 
@@ -187,13 +198,13 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     network = _join(Network, "network", values, arrays, geometry=geometry, energy_function=energy)
     optimizer = _join(OptimizerState, "optimizer", header["optimizer"], arrays)
     for name in ("steps", "seed"):
-        _require(0 <= getattr(optimizer, name) < 2**31, f"{name} is {getattr(optimizer, name)}")
+        require(0 <= getattr(optimizer, name) < 2**31, f"{name} is {getattr(optimizer, name)}")
     labels, runs = arrays["labels_"], arrays["runs_"]
     least = 0 if geometry.is_native else -1  # noise
     inside = not len(labels) or least <= labels.min() <= labels.max() < network.n_memories
-    _require(inside, "labels_ are out of range")
-    _require(np.count_nonzero(runs["chosen"]) == 1, "not one restart is chosen")
-    _require(isinstance(header["extra"], dict), "extra is no dictionary")
+    require(inside, "labels_ are out of range")
+    require(np.count_nonzero(runs["chosen"]) == 1, "not one restart is chosen")
+    require(isinstance(header["extra"], dict), "extra is no dictionary")
     model = ClAM(**parameters)
     model.__dict__.update(
         fitted_attributes(
@@ -215,24 +226,18 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
 
 def _check_arrays(arrays: dict[str, Array], metric: str, dtype: str) -> None:
     """Refuse arrays that are not those of a model, or not of their types and shapes."""
-    _require(metric in METRICS, f"metric is {metric!r}")
-    _require(dtype in ("float32", "float64"), f"dtype is {dtype!r}")
+    require(metric in METRICS, f"metric is {metric!r}")
+    require(dtype in ("float32", "float64"), f"dtype is {dtype!r}")
     wanted = ARRAYS | {name: OPTIONAL[name] for name in OPTIONAL if name in arrays}
     if METRICS[metric].whitens:
         wanted |= WHITENING
-    _require(set(arrays) == set(wanted), "arrays are missing, or there are others")
     lengths = {"2": 2}
-    for name, (kind, letters) in wanted.items():
-        array = arrays[name]
-        fits = array.ndim == len(letters) and all(
-            lengths.setdefault(letter, length) == length
-            for letter, length in zip(letters, array.shape, strict=True)
-        )
-        _require(fits, f"{name} has the shape {array.shape}")
-        _require(array.dtype == np.dtype(kind or dtype), f"{name} has the type {array.dtype}")
+    typed = {name: (kind or dtype, letters) for name, (kind, letters) in wanted.items()}
+    check_arrays(arrays, typed, lengths)
+    for name, (_, letters) in wanted.items():
         if set(letters) & {"k", "d"}:
-            _require(bool(np.isfinite(array).all()), f"{name} is not finite")
-    _require(lengths["k"] >= 1 and lengths["d"] >= 1, "there are no memories")
+            require(bool(np.isfinite(arrays[name]).all()), f"{name} is not finite")
+    require(lengths["k"] >= 1 and lengths["d"] >= 1, "there are no memories")
 
 
 def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
@@ -244,7 +249,7 @@ def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
         and len(names) == len(arrays["network.geometry.offset"])
         and all(type(name) is str for name in names)
     )
-    _require(fits, "feature_names do not fit")
+    require(fits, "feature_names do not fit")
     geometry = _join(
         Geometry,
         "network.geometry",
@@ -253,9 +258,9 @@ def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
         whitening=whitening,
         feature_names=None if names is None else tuple(names),
     )
-    _require(0 < geometry.length < math.inf, f"length is {geometry.length}")
+    require(0 < geometry.length < math.inf, f"length is {geometry.length}")
     known = scaling is None or (geometry.by_column and scaling in ("standard", "robust"))
-    _require(known, f"scaling is {scaling!r}")
+    require(known, f"scaling is {scaling!r}")
     return geometry
 
 
@@ -285,13 +290,8 @@ def _join(made: type[T], name: str, values: Header, arrays: dict[str, Array], **
         elif field not in parts:
             value = parts[field] = values[field]
             fits = hint not in PLAIN or type(value) is hint
-            _require(fits, f"{field} is {value!r}")
+            require(fits, f"{field} is {value!r}")
     return made(**parts)
-
-
-def _require(condition: bool, otherwise: str) -> None:
-    if not condition:
-        raise ValueError(otherwise)
 
 
 def _encode_parameters(parameters: Parameters) -> tuple[Parameters, dict[str, Array]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 from collections.abc import Mapping
@@ -13,16 +14,42 @@ import numpy as np
 from scipy import sparse
 
 from amclust import _native
-from amclust._halving import TABLE_DTYPE, State
+from amclust._halving import TABLE_DTYPE, Rung, State
+from amclust._training import MAX_SEED
 from amclust._validation import as_numbers
-from amclust.io.container import Array, Header, Kind, StrPath, checked, read, write
+from amclust.io.container import (
+    Array,
+    Header,
+    Kind,
+    StrPath,
+    check_arrays,
+    checked,
+    read,
+    require,
+    write,
+)
 
 # It may be a file of the user's, named by mistake: no word of deleting it.
 SEARCH = Kind("search", "a checkpoint of a search", "Name another file.")
 # What is too long to show in messages.
 DIGESTS = ("X", "sample_weight", "space")
-# The parts of a record, as `_native.Record` gives and takes them.
+# Type and shape of each array of a search of r runs and s seeds.
+ARRAYS: dict[str, tuple[Any, str]] = {
+    "seeds": (np.int64, "s"),
+    "runs": (TABLE_DTYPE, "r"),
+    "judged": (TABLE_DTYPE, "j"),
+    "alive": (np.bool_, "r"),
+    "places": (np.int64, "p"),
+}
+# The parts of a record, as `_native.Record` gives and takes them; those of all n are joined.
 PARTS = ("counts", "values", "curve", "rates")
+RECORDS: dict[str, tuple[Any, str]] = {
+    "record.counts": (np.int64, "c"),
+    "record.values": (np.float32, "v"),
+    "record.curve": (np.float64, "e"),
+    "record.rates": (np.float64, "t"),
+    **{f"lengths.{name}": (np.int64, "n") for name in PARTS},
+}
 
 
 def digest(values: Any) -> str:
@@ -48,7 +75,8 @@ def describe(name: str, value: Any) -> str:
     for key, part in value.state_dict().items():
         code.update(key.encode())
         if isinstance(part, torch.Tensor):
-            code.update(part.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+            dense = part.detach().cpu().to_dense().contiguous()
+            code.update(dense.flatten().view(torch.uint8).numpy().data)
         else:
             code.update(repr(part).encode())
     return f"{type(value).__name__} {code.hexdigest()[:12]}"
@@ -108,26 +136,62 @@ def save_search(file: Checkpoint, state: State) -> None:
     file.save(header, arrays | _pack([*state.records.values(), *best]))
 
 
-def load_search(file: Checkpoint) -> State | None:
-    """Return how far a search has come; None if there is no file yet."""
+def load_search(
+    file: Checkpoint, rungs: list[Rung], n_init: int, n_clusters: list[int]
+) -> State | None:
+    """Return how far a search of these rungs has come; None if there is no file yet."""
     if (found := file.load()) is None:
         return None
     header, arrays = found
     with checked(file.kind, file.shown):
-        records = _unpack(arrays)
-        best_record = records.pop() if len(records) > len(arrays["places"]) else None
-        return State(
-            header["config_seed"],
-            header["sample_seed"],
-            arrays["seeds"],
-            arrays["runs"].astype(TABLE_DTYPE, casting="no"),
-            arrays["judged"].astype(TABLE_DTYPE, casting="no"),
-            header["rung"],
-            arrays["alive"],
-            dict(zip(arrays["places"].tolist(), records, strict=True)),
-            header["best"],
-            best_record,
+        ranges = {
+            "config_seed": (0, MAX_SEED),
+            "sample_seed": (0, MAX_SEED),
+            "rung": (0, len(rungs)),
+            "best": (-1, len(arrays["judged"]) - 1),
+        }
+        for name, (low, high) in ranges.items():
+            value = header[name]
+            require(type(value) is int and low <= value <= high, f"{name} is {value!r}")
+        rung, best, places = header["rung"], header["best"], arrays["places"]
+        require(best >= 0 or rung == 0, "no run is the best")
+        n_records = len(places) + (best >= 0)
+        lengths = {"s": n_init, "r": len(n_clusters) * rungs[0].n_runs, "n": n_records}
+        check_arrays(arrays, ARRAYS | RECORDS if n_records else ARRAYS, lengths)
+        seeds, runs, judged = arrays["seeds"], arrays["runs"], arrays["judged"]
+        require(_within(seeds, 0, MAX_SEED), "seeds are out of range")
+        n_configs = rungs[0].n_runs // n_init
+        state = State.begun(
+            header["config_seed"], header["sample_seed"], seeds, n_configs, n_clusters
         )
+        for name, numbers in {"places": places, "judged": judged["run"]}.items():
+            require(_within(numbers, 0, len(runs) - 1), f"{name} are out of range")
+        require(len(set(places.tolist())) == len(places), "places appear twice")
+        for name in ("run", "config", "n_clusters", "seed"):
+            fits = np.array_equal(runs[name], state.runs[name])
+            fits &= np.array_equal(judged[name], runs[name][judged["run"]])
+            require(fits, f"{name} is not that of the runs")
+        for table in (runs, judged):
+            require(_within(table["rung"], -1, rung), "rungs are out of range")
+        records = _unpack(arrays) if n_records else []
+        trained = places if best < 0 else np.append(places, judged["run"][best])
+        sizes = [len(record.memories) for record in records]
+        require(sizes == runs["n_clusters"][trained].tolist(), "records do not fit")
+        best_record = records.pop() if best >= 0 else None
+        return dataclasses.replace(
+            state,
+            runs=runs,
+            judged=judged,
+            rung=rung,
+            alive=arrays["alive"],
+            records=dict(zip(places.tolist(), records, strict=True)),
+            best=best,
+            best_record=best_record,
+        )
+
+
+def _within(values: Array, low: int, high: int) -> bool:
+    return bool(((values >= low) & (values <= high)).all())
 
 
 def _pack(records: list[_native.Record]) -> dict[str, Array]:
@@ -143,12 +207,12 @@ def _pack(records: list[_native.Record]) -> dict[str, Array]:
 
 
 def _unpack(arrays: dict[str, Array]) -> list[_native.Record]:
-    if "record.counts" not in arrays:
-        return []
-    parts = [
-        np.split(arrays[f"record.{name}"], np.cumsum(arrays[f"lengths.{name}"])[:-1])
-        for name in PARTS
-    ]
+    parts = []
+    for name in PARTS:
+        values, lengths = arrays[f"record.{name}"], arrays[f"lengths.{name}"]
+        fits = _within(lengths, 0, len(values)) and lengths.sum() == len(values)
+        require(fits, f"lengths.{name} do not fit")
+        parts.append(np.split(values, np.cumsum(lengths)[:-1]))
     records = []
     for state in zip(*parts, strict=True):
         record = _native.Record.__new__(_native.Record)

@@ -37,7 +37,12 @@ def load_fit(file: Checkpoint, training: Training) -> bool:
 def _encode(value: Any, name: str, arrays: dict[str, Array]) -> Any:
     """Return a tree of values as JSON has it; its tensors go to `arrays`, by their places."""
     if isinstance(value, Tensor):
-        arrays[name] = value.detach().cpu().numpy()
+        try:
+            arrays[name] = value.detach().cpu().numpy()
+        except TypeError as error:  # a type or a layout that NumPy does not have
+            words = f"a tensor of {value.dtype}, {value.layout}"
+            msg = f"A checkpoint holds dense tensors of NumPy's types, got {words} in {name}."
+            raise TypeError(msg) from error
         return {"tensor": name}
     if isinstance(value, dict):  # as pairs, since an optimizer numbers its parameters
         return {"items": [[key, _encode(v, f"{name}/{key}", arrays)] for key, v in value.items()]}
