@@ -348,7 +348,7 @@ def test_other_files_are_no_models(scratch, other):
 def test_a_checkpoint_is_no_model(tmp_path):
     search = ClAMSearch(2, budget=60, n_init=2, max_epochs=10, checkpoint=tmp_path / "search.amc")
     search.fit(X)
-    message = "not a model file of amclust: it is of kind 'search'"
+    message = "not a model file of amclust: it is the file of a search"
     with pytest.raises(FileFormatError, match=message):
         amclust.load(tmp_path / "search.amc")
 

@@ -524,7 +524,7 @@ def test_a_checkpoint_of_another_search_is_refused(changes, message, tmp_path):
         ("empty", "is not a checkpoint of a search: it is empty"),
         *((damage, "is damaged: .*checksum") for damage in ("cut", "bit")),
         *((damage, "is not .*: it has another format") for damage in ("text", "pickle", "archive")),
-        ("model", "is not a checkpoint of a search: it is of kind 'model'"),
+        ("model", "is not a checkpoint of a search: it is the file of a model"),
         ("half a state", "is damaged: arrays are missing"),
         ("no fingerprint", "is damaged: AttributeError"),
     ],

@@ -159,11 +159,8 @@ VARIANTS = {
 
 K_MEANS = "k-means"
 K_MEANS_SEEDS = 10
-
-
 SMALL_SETS = ("zoo", "ecoli", "movement_libras", "wine", "breast_cancer", "iris")
-SEEDS = {**dict.fromkeys(SMALL_SETS, 10), "digits": 6}
-SEEDS_OF_LARGE_SETS = 3
+SEEDS = {**dict.fromkeys(SMALL_SETS, 10), "digits": 6}  # three for the others
 
 
 class Key(NamedTuple):
@@ -175,7 +172,7 @@ def make_case(key: Key, seeds: int | None = None) -> Case[Key]:
     if key.variant == K_MEANS:
         return Case(key, {"seeds": K_MEANS_SEEDS, "restarts": RESTARTS})
     definition = VARIANTS[key.variant].definition()
-    seeds = seeds or SEEDS.get(key.set, SEEDS_OF_LARGE_SETS)
+    seeds = seeds or SEEDS.get(key.set, 3)
     return Case(key, {"seeds": seeds, "restarts": RESTARTS, **definition})
 
 

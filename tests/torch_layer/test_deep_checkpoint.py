@@ -147,7 +147,7 @@ def test_a_damaged_file_is_refused(tmp_path):
             small(checkpoint=path, max_epochs=0).fit(X)
         assert path.read_bytes() == content
     write(path, FIT._replace(name="something else"), {}, {})
-    with pytest.raises(ValueError, match="it is of kind 'something else'"):
+    with pytest.raises(ValueError, match="it is the file of a something else"):
         small(checkpoint=path).fit(X)
 
 

@@ -120,7 +120,7 @@ def read(path: StrPath, kind: Kind, shown: str) -> tuple[Header, dict[str, Array
             found, version = header["kind"], header["format_version"]
             writer = header["versions"]["amclust"]
             if found != kind.name:
-                msg = f"{shown} is not {kind.title}: it is of kind {found!r}."
+                msg = f"{shown} is not {kind.title}: it is the file of a {found}."
                 raise FileFormatError(msg)
             if version > FORMAT_VERSION:
                 reason = f"format {version}, this version ({__version__}) reads formats up to"
@@ -146,6 +146,8 @@ def checked(kind: Kind, shown: str) -> Iterator[None]:
         safetensors.SafetensorError,
     ) as error:
         reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+            reason = "its header cannot be read, so it was cut short or changed"
         msg = f"{shown} is damaged: {reason.removesuffix('.')}. {kind.remedy}"
         raise FileFormatError(msg) from error
 
