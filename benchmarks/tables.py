@@ -44,22 +44,9 @@ def write_table(path: Path, megabytes: int, missing: float) -> None:
 
 
 def run(python: str, table: Path, options: Sequence[str]) -> Run:
-    fit = [
-        "-m",
-        "amclust",
-        "fit",
-        str(table),
-        "-k",
-        str(CLUSTERS),
-        "--id",
-        "id",
-        "--drop",
-        "note",
-        "-q",
-        *options,
-    ]
+    fit = ["fit", str(table), "-k", str(CLUSTERS), "--id", "id", "--drop", "note", "-q", *options]
     start = time.perf_counter()
-    process = os.posix_spawn(python, [python, "-W", "ignore", *fit], os.environ)
+    process = os.posix_spawn(python, [python, "-Wignore", "-m", "amclust", *fit], os.environ)
     _, status, used = os.wait4(process, 0)
     if status:
         msg = f"amclust fit by {python} failed"
