@@ -294,6 +294,9 @@ def _from_original(
             table = source.read(*paths)
             check_shape(info, table)
             check_values(info, table)
+    except ImportError as error:
+        msg = f"{missing}: {way}; {error}"
+        raise ImportError(msg) from error
     except OSError as error:
         _check_writable(folder)
         msg = f"cannot download {source.address}: {error}. {missing}: {way}"
