@@ -179,9 +179,8 @@ class TextTable:
     def _ends_in_a_quote(self) -> bool:
         """Whether the file ends in a quote that closes a cell, not in one of a pair."""
         tail = b""
-        with self.source.open() as file:
-            while block := file.read(_BLOCK):
-                tail = (tail + block)[-1000:]
+        for block in self.source.blocks():
+            tail = (tail + block)[-1000:]
         tail = tail.rstrip(b"\r\n")
         return (len(tail) - len(tail.rstrip(b'"'))) % 2 == 1
 
