@@ -13,6 +13,7 @@ PanelShape::PanelShape(int k_, int d_, double rows)
 
 void PanelShape::take_sparse(const float* origin_) {
   by_features = false;
+  for_sparse = true;
   origin = origin_;
 }
 
@@ -21,7 +22,16 @@ void Panel::refresh(const PanelShape& shape, const float* vectors) {
   vectors_ = vectors;
   at_origin_.resize(shape.kp);
   if (shape.origin) kernels().products(shape.origin, shape.d, 1, shape.d, vectors, shape.kp, at_origin_.data());
-  if (!shape.by_features) return;
+  packed_ = nullptr;
+  if (shape.for_sparse) return;
+  if (!shape.by_features) {
+    packed_ = vectors;  // few vectors lie like that already
+    if (shape.kp <= 2 * kernels().lanes) return;
+    packed_buffer_.resize(static_cast<std::size_t>(shape.d) * shape.kp);
+    kernels().pack(vectors, shape.d, shape.kp, packed_buffer_.data());
+    packed_ = packed_buffer_.data();
+    return;
+  }
   by_features_.resize(shape.k, shape.ld);
   kernels().to_rows(vectors, shape.d, shape.k, shape.kp, shape.ld, by_features_.data());
 }
@@ -32,8 +42,18 @@ void Panel::products(const RowBlock& rows, MatrixView<float> out) const {
                               out.data);
   else if (shape_.by_features)
     kernels().dots(rows.dense.data, shape_.ld, rows.n, by_features_.data(), shape_.k, shape_.kp, out.data);
-  else
+  else if (!packed_)
     kernels().products(rows.dense.data, shape_.ld, rows.n, shape_.d, vectors_, shape_.kp, out.data);
+  else
+    kernels().packed_products(rows.dense.data, shape_.ld, rows.n, shape_.d, packed_, shape_.kp, out.data);
+}
+
+void Panel::nearest_two(const RowBlock& rows, const float* bias, float factor, MatrixView<float> products,
+                        const NearestTwo& out) const {
+  if (packed_ && !rows.is_sparse())
+    return kernels().nearest_two(rows.dense.data, shape_.ld, rows.n, shape_.d, packed_, shape_.kp, bias, factor, out);
+  this->products(rows, products);
+  kernels().largest_two(products.data, rows.n, shape_.kp, bias, factor, out);
 }
 
 void OuterSum::reset(const PanelShape& shape) {

@@ -14,6 +14,7 @@ namespace amclust {
 struct PanelShape {
   int k = 0, kp = 0, d = 0, ld = 0;
   bool by_features = false;
+  bool for_sparse = false;        // rows are sparse
   const float* origin = nullptr;  // [d], what sparse rows are without entries; null: zero
 
   PanelShape() = default;
@@ -29,11 +30,16 @@ class Panel {
   void refresh(const PanelShape& shape, const float* vectors);
   // out [n][kp] = rows times the vectors
   void products(const RowBlock& rows, MatrixView<float> out) const;
+  // Which vector is closest to each row, closeness being bias [kp] + factor * product; `products` [n][kp] is scratch.
+  void nearest_two(const RowBlock& rows, const float* bias, float factor, MatrixView<float> products,
+                   const NearestTwo& out) const;
 
  private:
   PanelShape shape_;
   const float* vectors_ = nullptr;
   Matrix by_features_;
+  Buffer packed_buffer_;
+  const float* packed_ = nullptr;  // see Kernels::pack
   Buffer at_origin_;  // [kp], the products of a sparse row without entries
 };
 

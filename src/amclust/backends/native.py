@@ -76,14 +76,7 @@ class NativeBackend:
     ) -> Answers:
         """Ask a network about rows in core units."""
         return _native.infer(
-            _native.Network(
-                network.memories,
-                network.log_weights,
-                network.geometry.energy,
-                network.beta,
-                network.step_size,
-                network.n_steps,
-            ),
+            network.prepared,
             rows,
             network.geometry.fill,
             want,

@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <optional>
 #include <stdexcept>
 
 namespace amclust::bindings {
@@ -25,6 +26,30 @@ enum class Want : unsigned {
   row_scale = 512,
 };
 
+// A network that is asked again and again: what follows from its memories is computed once.
+class PreparedNetwork {
+ public:
+  explicit PreparedNetwork(const NetworkParameters& network)
+      : network_(network), memories_(network.prepared(kManyRows)), kernels_(&kernels()) {
+    memories_.refresh(false);
+    certificates_.emplace(memories_);
+  }
+  PreparedNetwork(const PreparedNetwork&) = delete;
+  PreparedNetwork& operator=(const PreparedNetwork&) = delete;
+
+  const NetworkParameters& network() const { return network_; }
+  // Not for another instruction set, which lays memories out in another way.
+  bool is_current() const { return kernels_ == &kernels(); }
+  Certificates& certificates() const { return *certificates_; }
+
+ private:
+  static constexpr double kManyRows = 1e6;
+  NetworkParameters network_;
+  Memories memories_;
+  mutable std::optional<Certificates> certificates_;
+  const Kernels* kernels_;
+};
+
 // All in core units; what was not wanted is empty.
 struct Answers {
   std::size_t n = 0, k = 0, d = 0, states = 0;
@@ -33,8 +58,9 @@ struct Answers {
   std::vector<float> memberships, energy, entropy, square_distances, state, trajectory, filled, row_scale;
 };
 
-Answers infer_rows(const NetworkParameters& network, const HeldRows& held, const In<float, 1>& fill, Want want,
+Answers infer_rows(const PreparedNetwork& prepared, const HeldRows& held, const In<float, 1>& fill, Want want,
                    const Indices& indices, int threads, bool fill_from_observed) {
+  const NetworkParameters& network = prepared.network();
   const TrainingRows which = some_rows(held.data, indices, std::nullopt);
   if (network.d != held.data.features || fill.size() != static_cast<std::size_t>(network.d))
     throw std::invalid_argument("the network does not fit the rows");
@@ -59,12 +85,17 @@ Answers infer_rows(const NetworkParameters& network, const HeldRows& held, const
   out.trajectory = reserve(Want::trajectory, answers.trajectory, states * n * d);
   out.filled = reserve(Want::filled, answers.filled, n * d);
   out.row_scale = reserve(Want::row_scale, answers.row_scale, n);
-  Memories memories = network.prepared(static_cast<double>(n));
-  if (takes_entries(held.data, memories, out)) memories.shape.take_sparse(held.data.origin());
   supervised([&](Control& control) {
     Team team(team_size(threads, which.size * static_cast<std::int64_t>(d * k)));
-    memories.refresh(!memories.cheaper_by_coordinates());
-    infer(held.data, which.rows, which.size, fill.data(), memories, out, team, control);
+    const auto ask = [&](Certificates& certificates) {
+      infer(held.data, which.rows, which.size, fill.data(), certificates, out, team, control);
+    };
+    if (!held.data.is_sparse && !recalls(out) && prepared.is_current()) return ask(prepared.certificates());
+    Memories memories = network.prepared(static_cast<double>(n));
+    if (takes_entries(held.data, memories, out)) memories.shape.take_sparse(held.data.origin());
+    memories.refresh(recalls(out) && !memories.cheaper_by_coordinates());
+    Certificates certificates(memories);
+    ask(certificates);
   });
   return answers;
 }
@@ -105,6 +136,10 @@ void bind_inference(nb::module_& m) {
       .def_prop_ro("trajectory", view(&Answers::trajectory, &Answers::states, &Answers::n, &Answers::d), kOwned)
       .def_prop_ro("filled", view(&Answers::filled, &Answers::n, &Answers::d), kOwned)
       .def_prop_ro("row_scale", view(&Answers::row_scale, &Answers::n), "Lengths of the rows (cosine).", kOwned);
+
+  nb::class_<PreparedNetwork>(m, "PreparedNetwork", "A network with what follows from its memories, to be asked often.")
+      .def(nb::init<const NetworkParameters&>(), "network"_a);
+  nb::implicitly_convertible<NetworkParameters, PreparedNetwork>();
 
   m.def("infer", &infer_rows, "network"_a, "rows"_a, "fill"_a, "want"_a, "indices"_a.none() = nb::none(),
         "threads"_a = 1, "fill_from_observed"_a = true);

@@ -2,30 +2,48 @@
 
 #include "energies/registry.hpp"
 #include "inference/filling.hpp"
+#include "inference/labels.hpp"
 #include "matrix.hpp"
 #include "reduce.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace amclust {
 namespace {
 
-constexpr int kRows = 64;  // worked on at a time; a multiple of every lane count
+constexpr int kRows = Labeller::kRows;  // worked on at a time; a multiple of every lane count
 
-bool recalls(const Inference& out) { return out.labels || out.state || out.trajectory || out.counts; }
+bool labels(const Inference& out) { return out.labels || out.counts; }
+// Whether anything needs the products with all memories.
+bool asks_all(const Inference& out) {
+  return out.memberships || out.energy || out.entropy || out.square_distances || recalls(out);
+}
 
 class BlockInference {
  public:
-  BlockInference(const Dataset& data, const float* fill, const Memories& memories, const Inference& out, std::int64_t n)
-      : data_(data), fill_(fill), memories_(memories), out_(out), n_(n), net_(memories.network()) {
+  BlockInference(const Dataset& data, const float* fill, Certificates& certificates, const Inference& out,
+                 std::int64_t n)
+      : data_(data),
+        fill_(fill),
+        memories_(certificates.memories()),
+        out_(out),
+        n_(n),
+        net_(memories_.network()) {
+    const Memories& memories = memories_;
     by_entries_ = takes_entries(data, memories, out);
     if (!by_entries_) rows_.resize(kRows, memories.ld);
     if (data.has_missing) missing_.fit(kRows, memories.d);
-    for (Matrix* matrix : {&products_, &logits_, &coef_}) matrix->resize(kRows, memories.kp);
+    asks_all_ = asks_all(out);
+    if (asks_all_)
+      for (Matrix* matrix : {&products_, &logits_, &coef_}) matrix->resize(kRows, memories.kp);
     for (Buffer* buffer : {&norm_, &scale_, &log_total_}) buffer->resize(kRows);
     winner_.resize(kRows);
-    if (recalls(out)) prepare_recall();
+    if (recalls(out))
+      prepare_recall();
+    else if (labels(out))
+      labeller_.emplace(certificates);
     counts.assign(memories.k, 0.0);
   }
 
@@ -36,18 +54,27 @@ class BlockInference {
   // Rows first ... first + n - 1 of those asked for, which are these rows of the data.
   void run(const std::int64_t* which, std::int64_t first, int n) {
     const int d = memories_.d;
-    products_.zero();
-    memories_.panel.products(load(which, first, n), products_);
+    const RowBlock rows = load(which, first, n);
+    if (asks_all_) {
+      products_.zero();
+      memories_.panel.products(rows, products_);
+    }
     if (out_.memberships || out_.energy || out_.entropy) at_rest(first, n);
     if (out_.square_distances) distances(first, n);
-    if (!recalls_) return;
-    by_coordinates_ ? move_coordinates(first, n) : move_coefficients(first, n);
-    for (int i = 0; i < n; ++i) {
-      counts[winner_[i]] += 1.0;
-      if (out_.labels) out_.labels[first + i] = winner_[i];
-      if (out_.state && !by_coordinates_) combine(i, coef_.row(i), scale_[i], out_.state + (first + i) * d);
+    if (labeller_) {
+      const auto densify = [&](const std::vector<int>& some, MatrixView<float> states) {
+        for (std::size_t i = 0; i < some.size(); ++i)
+          data_.load(which + some[i], 1, fill_, states.row(static_cast<int>(i)), memories_.ld, nullptr);
+      };
+      labeller_->label(rows, densify, winner_.data());
+    } else if (recalls_) {
+      by_coordinates_ ? move_coordinates(first, n) : move_coefficients(first, n);
+      for (int i = 0; i < n && out_.state && !by_coordinates_; ++i)
+        combine(i, coef_.row(i), scale_[i], out_.state + (first + i) * d);
+      if (out_.state && by_coordinates_) copy(state_.block(0, n), d, out_.state, first);
     }
-    if (out_.state && by_coordinates_) copy(state_.block(0, n), d, out_.state, first);
+    for (int i = 0; i < n && labels(out_); ++i) counts[winner_[i]] += 1.0;
+    if (out_.labels) std::copy_n(winner_.data(), n, out_.labels + first);
   }
 
  private:
@@ -195,7 +222,8 @@ class BlockInference {
   Filler filler_;
   MissingMarks missing_;
   std::vector<std::int32_t> winner_;
-  bool recalls_ = false, by_coordinates_ = false, by_entries_ = false;
+  std::optional<Labeller> labeller_;
+  bool recalls_ = false, by_coordinates_ = false, by_entries_ = false, asks_all_ = false;
   SparseEntries entries_;
   Matrix rows_, state_, pull_, memory_rows_;            // [kRows][ld], and the memories [k][ld]
   Matrix products_, logits_, coef_;                     // [kRows][kp]
@@ -208,18 +236,19 @@ class BlockInference {
 
 bool takes_entries(const Dataset& data, const Memories& memories, const Inference& out) {
   if (!data.gives_entries() || out.state || out.trajectory || out.filled || out.row_scale) return false;
-  if (recalls(out) && memories.cheaper_by_coordinates()) return false;
   const bool by_difference = with_energy(memories.metric, [](auto energy) { return energy.distance_by_difference; });
   return !(out.square_distances && by_difference);
 }
 
-void infer(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* fill, const Memories& memories,
-           const Inference& out, Team& team, Control& control) {
+bool recalls(const Inference& out) { return out.state || out.trajectory; }
+
+void infer(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* fill,
+           Certificates& certificates, const Inference& out, Team& team, Control& control) {
   const std::int64_t blocks = (n + kRows - 1) / kRows;
   if (!blocks) return;
   // As many parts as threads are well served with: the only sums are counts of rows, exact in any order.
   const int parts = static_cast<int>(std::min<std::int64_t>(blocks, 4 * team.size()));
-  const auto make = [&] { return BlockInference(data, fill, memories, out, n); };
+  const auto make = [&] { return BlockInference(data, fill, certificates, out, n); };
   const BlockInference all = parallel_reduce(team, parts, make, [&](BlockInference& inference, int part, int) {
     std::int64_t rows[kRows];
     for (std::int64_t b = blocks * part / parts; b < blocks * (part + 1) / parts && !control.stopped(); ++b) {

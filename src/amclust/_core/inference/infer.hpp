@@ -2,6 +2,7 @@
 // values are filled first (filling.hpp), then every coordinate is free.
 #pragma once
 
+#include "inference/labels.hpp"
 #include "memories.hpp"
 #include "rows/dataset.hpp"
 #include "team.hpp"
@@ -27,9 +28,11 @@ struct Inference {
 
 // Whether the stored entries of sparse rows are enough to answer; then the memories have to be laid out for them.
 bool takes_entries(const Dataset& data, const Memories& memories, const Inference& out);
+// Whether states are wanted, for which Memories::refresh must bring the inner products up to date.
+bool recalls(const Inference& out);
 
 // which: row numbers, null for all. `fill` is where missing values start.
-void infer(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* fill, const Memories& memories,
-           const Inference& out, Team& team, Control& control);
+void infer(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* fill,
+           Certificates& certificates, const Inference& out, Team& team, Control& control);
 
 }  // namespace amclust

@@ -11,6 +11,7 @@
 namespace amclust::AMCLUST_ISA {
 
 void fill_products(Kernels&);
+void fill_nearest(Kernels&);
 void fill_sparse(Kernels&);
 void fill_memberships(Kernels&);
 void fill_moving(Kernels&);

@@ -101,12 +101,32 @@ struct SilhouetteBlock {
   float* scratch;            // 4 * k * lanes floats
 };
 
+// What is nearest to each of n rows, and how near; how near the second nearest is.
+struct NearestTwo {
+  float* closeness;     // [n]
+  float* second;        // [n]
+  std::int32_t* which;  // [n]
+  // [n][2 lanes]: the memories are dealt out to the lanes, and these are the largest and the second largest closeness
+  // in each lane, so that all others are known to be below
+  float* by_lane;
+};
+
 struct Kernels {
   const char* name;
   int lanes;
 
   // out[n][kp] = rows [n][ld] times memories [d][kp]; the lanes run over the memories
   void (*products)(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out);
+  // The same with memories packed as [pairs of vectors][d][2 lanes] (see pack), the last of them one vector wide where
+  // kp has an odd number: what is read together lies together, however many memories there are
+  void (*packed_products)(const float* rows, int ld, int n, int d, const float* packed, int kp, float* out);
+  void (*pack)(const float* memories, int d, int kp, float* packed);
+  // Of closeness = bias [kp] + factor * product with the packed memories, for each row: the largest, which memory has
+  // it (the first of equals), and the second largest. The padding of bias is hugely negative
+  void (*nearest_two)(const float* rows, int ld, int n, int d, const float* packed, int kp, const float* bias,
+                      float factor, const NearestTwo& out);
+  // The same of products [n][kp] that are there already
+  void (*largest_two)(const float* products, int n, int kp, const float* bias, float factor, const NearestTwo& out);
   // The same with memories stored one by one, [k][ld]; the lanes run over the features
   void (*dots)(const float* rows, int ld, int n, const float* memories, int k, int kp, float* out);
   // out[d][kp] += rows^T [d][n] times coef [n][kp]

@@ -77,7 +77,17 @@ inline Vec vmax(Vec a, Vec b) {
 #endif
 }
 
-inline Vec vmin(Vec a, Vec b) { return -vmax(-a, -b); }
+inline Vec vmin(Vec a, Vec b) {
+#if AMCLUST_LANES == 16 && defined(__AVX512F__)
+  return (Vec)_mm512_min_ps((__m512)a, (__m512)b);
+#elif AMCLUST_LANES == 8 && defined(__AVX__)
+  return (Vec)_mm256_min_ps((__m256)a, (__m256)b);
+#elif AMCLUST_LANES == 4 && defined(__SSE2__)
+  return (Vec)_mm_min_ps((__m128)a, (__m128)b);
+#else
+  return select(a < b, a, b);
+#endif
+}
 
 inline Vec vsqrt(Vec a) {
 #if AMCLUST_LANES == 16 && defined(__AVX512F__)

@@ -9,6 +9,7 @@ const amclust::Kernels* amclust::AMCLUST_ISA::kernel_table() {
     t.name = AMCLUST_ISA_NAME;
     t.lanes = W;
     fill_products(t);
+    fill_nearest(t);
     fill_sparse(t);
     fill_memberships(t);
     fill_moving(t);

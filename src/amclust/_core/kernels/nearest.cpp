@@ -1,0 +1,142 @@
+// Products with packed memories, and which memory is nearest to each row.
+#include "kernels/blocks.hpp"
+#include "kernels/entry.hpp"
+#include "kernels/simd.hpp"
+
+namespace {
+
+using amclust::NearestTwo;
+
+constexpr float kLowest = -3.4e38f;
+
+// Calls panel(vector count, first column, packed vectors) for the memories two vectors at a time.
+template <class Panel>
+inline void for_panels(const float* packed, int d, int kp, const Panel& panel) {
+  for_blocks<2, 1>(kp / W, [&](auto vectors, int v) { panel(vectors, v * W, row_of(packed, v * W, d)); });
+}
+
+template <int MR, int NV>
+inline void panel_products(const float* rows, int ld, int d, const float* panel, Vec acc[MR][NV]) {
+  for (int i = 0; i < MR; ++i)
+    for (int v = 0; v < NV; ++v) acc[i][v] = Vec{};
+  for (int j = 0; j < d; ++j) {
+    const float* r = row_of(panel, j, NV * W);
+    Vec m[NV];
+    for (int v = 0; v < NV; ++v) m[v] = load(r + v * W);
+    for (int i = 0; i < MR; ++i) {
+      const Vec x = splat(row_of(rows, i, ld)[j]);
+      for (int v = 0; v < NV; ++v) acc[i][v] += x * m[v];
+    }
+  }
+}
+
+void pack(const float* memories, int d, int kp, float* packed) {
+  for_blocks<2, 1>(kp / W, [&](auto vectors, int v) {
+    float* to = row_of(packed, v * W, d);
+    for (int j = 0; j < d; ++j)
+      for (int c = 0; c < vectors; ++c)
+        store(row_of(to, j, vectors * W) + c * W, load(row_of(memories, j, kp) + (v + c) * W));
+  });
+}
+
+void packed_products(const float* rows, int ld, int n, int d, const float* packed, int kp, float* out) {
+  for_panels(packed, d, kp, [&](auto vectors, int c, const float* panel) {
+    for_blocks<6, 2>(n, [&](auto count, int i) {
+      Vec acc[decltype(count)::value][decltype(vectors)::value];
+      panel_products<count, vectors>(row_of(rows, i, ld), ld, d, panel, acc);
+      for (int r = 0; r < count; ++r)
+        for (int v = 0; v < vectors; ++v) store(row_of(out, i + r, kp) + c + v * W, acc[r][v]);
+    });
+  });
+}
+
+// The largest two of a row so far, lane by lane; `vector` says in which vector of memories the largest stands.
+struct LargestTwo {
+  Vec first = splat(kLowest), second = splat(kLowest);
+  IVec vector = {};
+
+  inline void take(Vec value, int number) {
+    const IVec larger = value > first;
+    second = vmax(second, vmin(value, first));
+    first = vmax(value, first);
+    vector = (larger & number) | (~larger & vector);
+  }
+
+  inline void finish(const NearestTwo& out, int row) const {
+    float best = first[0], next = second[0];
+    int which = vector[0] * W;
+    for (int l = 1; l < W; ++l) {
+      const float value = first[l];
+      const int at = vector[l] * W + l;
+      if (value > best || (value == best && at < which)) {
+        next = best > next ? best : next;
+        best = value;
+        which = at;
+      } else if (value > next) {
+        next = value;
+      }
+      if (second[l] > next) next = second[l];
+    }
+    store(row_of(out.by_lane, row, 2 * W), first);
+    store(row_of(out.by_lane, row, 2 * W) + W, second);
+    out.closeness[row] = best;
+    out.second[row] = next;
+    out.which[row] = which;
+  }
+};
+
+// Rows that share a walk through the memories, and memories (in floats) that stay in the nearest cache meanwhile.
+constexpr int kWalkRows = 96, kCached = 4096;
+
+template <int MR>
+inline void nearest_in_panels(const float* rows, int ld, int d, const float* packed, int from, int to,
+                              const float* bias, float factor, LargestTwo* found) {
+  LargestTwo local[MR];
+  for (int r = 0; r < MR; ++r) local[r] = found[r];
+  for_blocks<2, 1>(
+      to,
+      [&](auto vectors, int v) {
+        Vec acc[MR][decltype(vectors)::value];
+        panel_products<MR, vectors>(rows, ld, d, row_of(packed, v * W, d), acc);
+        for (int c = 0; c < vectors; ++c) {
+          const Vec b = load(bias + (v + c) * W);
+          for (int r = 0; r < MR; ++r) local[r].take(b + factor * acc[r][c], v + c);
+        }
+      },
+      from);
+  for (int r = 0; r < MR; ++r) found[r] = local[r];
+}
+
+void nearest_two(const float* rows, int ld, int n, int d, const float* packed, int kp, const float* bias, float factor,
+                 const NearestTwo& out) {
+  const int vectors = kp / W, at_once = 2 * (kCached / (2 * W * d) > 1 ? kCached / (2 * W * d) : 1);
+  for (int first = 0; first < n; first += kWalkRows) {
+    const int count = n - first < kWalkRows ? n - first : kWalkRows;
+    LargestTwo found[kWalkRows];
+    for (int from = 0; from < vectors; from += at_once) {
+      const int to = vectors - from < at_once ? vectors : from + at_once;
+      for_blocks<6, 2>(count, [&](auto size, int i) {
+        nearest_in_panels<size>(row_of(rows, first + i, ld), ld, d, packed, from, to, bias, factor, found + i);
+      });
+    }
+    for (int i = 0; i < count; ++i) found[i].finish(out, first + i);
+  }
+}
+
+void largest_two(const float* products, int n, int kp, const float* bias, float factor, const NearestTwo& out) {
+  for (int i = 0; i < n; ++i) {
+    LargestTwo found;
+    const float* product = row_of(products, i, kp);
+    for (int c = 0; c < kp; c += W) found.take(load(bias + c) + factor * load(product + c), c / W);
+    found.finish(out, i);
+  }
+}
+
+}  // namespace
+
+void amclust::AMCLUST_ISA::fill_nearest(Kernels& table) {
+  table.pack = pack;
+  table.packed_products = packed_products;
+  table.nearest_two = nearest_two;
+  table.largest_two = largest_two;
+}
