@@ -9,7 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from scipy.optimize import brentq
+from scipy.spatial.distance import cdist, pdist
+from scipy.stats import norm
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_sample_image,
+    load_wine,
+)
 from sklearn.preprocessing import StandardScaler
 
 from amclust.datasets import _table, load_dataset
@@ -199,6 +208,15 @@ def in_unit_interval(table: Table, lowest: float, highest: float) -> Table:
     return table._replace(features=scaled.astype(np.float32))
 
 
+PHOTOGRAPHS = ("china", "flower")
+
+
+def load_photograph(name: str) -> FloatArray:
+    """Give the colours of one of scikit-learn's photographs in [0, 1], a row for every pixel."""
+    optional_module("PIL", "pillow")
+    return load_sample_image(f"{name}.jpg").reshape(-1, 3) / 255.0
+
+
 # --- made data ------------------------------------------------------------------------------------
 
 
@@ -221,6 +239,37 @@ def make_mixture(n_samples: int, n_features: int, n_clusters: int, seed: int = 0
         chunk *= spreads[members]
         chunk += centers[members]
     return features
+
+
+def make_round(centers: FloatArray, n_samples: int, generator: np.random.Generator) -> Table:
+    """Draw round clusters of equal size about the centres, with unit Gaussian noise, float32."""
+    n_clusters, n_features = centers.shape
+    classes = generator.permutation(np.arange(n_samples) % n_clusters)
+    features = generator.standard_normal((n_samples, n_features), dtype=np.float32)
+    features += centers.astype(np.float32)[classes]
+    return Table(f"{n_samples}x{n_features}, k={n_clusters}", features, classes)
+
+
+def spread_centers(
+    n_clusters: int, n_features: int, overlap: float, generator: np.random.Generator
+) -> FloatArray:
+    """Draw centres in a box, evenly, for `make_round`.
+
+    Each is that of ten uniform draws which is farthest from those before it. The box is so large
+    that a share `overlap` of the rows, at most, will be closer to another centre than to its own.
+    """
+    centers = generator.random((1, n_features))
+    while len(centers) < n_clusters:
+        draws = generator.random((10, n_features))
+        gaps = cdist(draws, centers).min(axis=1)
+        centers = np.vstack([centers, draws[gaps.argmax()]])
+    gaps = pdist(centers)
+
+    def excess(scale: float) -> float:
+        """Sum what lies across the borders of all pairs."""
+        return float(2.0 * norm.sf(scale * gaps / 2.0).sum() / n_clusters - overlap)
+
+    return centers * brentq(excess, 0.0, 100.0 / gaps.min())
 
 
 def draw_removed(shape: tuple[int, int], fraction: float, seed: int) -> BoolArray:

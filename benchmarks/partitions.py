@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from amclust import _native
 from benchmarks.data import FloatArray, IntArray
+
+_ROWS_A_CHUNK = 65_536
 
 
 def draw_seeds(seed: int, count: int) -> list[int]:
@@ -25,6 +27,19 @@ def silhouettes(features: FloatArray, labelings: IntArray) -> FloatArray:
     labelings = np.ascontiguousarray(labelings, dtype=np.int32)
     n_clusters = int(labelings.max()) + 1
     return _native.silhouette(rows, np.arange(n_samples), None, labelings, n_clusters, 1)
+
+
+def silhouette(features: FloatArray, labels: IntArray) -> float:
+    """Score a partition by scikit-learn's silhouette; -1 where everything is in one cluster."""
+    return float(silhouette_score(features, labels)) if living_clusters(labels) > 1 else -1.0
+
+
+def inertia(features: FloatArray, labels: IntArray, centers: FloatArray) -> float:
+    """Sum the squared distances of the rows to the centres they are labelled with, in float64."""
+    starts = range(0, len(features), _ROWS_A_CHUNK)
+    parts = (slice(start, start + _ROWS_A_CHUNK) for start in starts)
+    gaps = (features[part] - np.asarray(centers, dtype=float)[labels[part]] for part in parts)
+    return float(sum(np.einsum("ij,ij", gap, gap) for gap in gaps))
 
 
 def choose(labelings: IntArray, scores: FloatArray) -> int:

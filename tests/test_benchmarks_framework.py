@@ -18,7 +18,7 @@ from benchmarks.framework.cases import (
 )
 from benchmarks.framework.command import guarded
 from benchmarks.framework.environment import UnavailableError
-from benchmarks.framework.lines import Line, Target
+from benchmarks.framework.lines import Line, Target, print_entries
 from benchmarks.framework.running import Failure, Unfinished, complete, execute
 from benchmarks.framework.store import Store
 
@@ -178,3 +178,13 @@ def test_lines_are_read_as_written():
     again = Line.from_json(line.as_json())
     assert again == line
     assert not Line.from_json({**line.as_json(), "value": None}).reached
+
+
+def test_a_line_without_a_bound_is_shown_and_not_counted(capsys):
+    shown, bound = Target("ratio"), Target("ratio", "<=", 1.0)
+    lines = [Line("fit", 1.0, 2.0, "k", value=0.5, target=target) for target in (shown, bound)]
+    assert [Line.from_json(line.as_json()).reached for line in lines] == [False, True]
+    print_entries("some", lines)
+    printed = capsys.readouterr().out
+    assert [line.split()[-1] for line in printed.splitlines() if line[:3] == "fit"] == ["-", "yes"]
+    assert "1 of 1 targets reached" in printed

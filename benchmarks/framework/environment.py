@@ -11,7 +11,10 @@ from typing import Any
 import amclust
 from benchmarks.folders import REPOSITORY
 
-PACKAGES = ("amclust", "numpy", "scipy", "scikit-learn", "faiss-cpu", "kmedoids", "torch")
+PACKAGES = (
+    *("amclust", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu"),
+    *("superkmeans", "kmedoids", "torch"),
+)
 
 # A load average above this before a run means that others use the machine.
 QUIET_LOAD = 0.5

@@ -69,17 +69,26 @@ def median_ratio(ours: Iterable[float], peers: Iterable[float]) -> float:
 
 @dataclass(frozen=True)
 class Target:
-    """A bound on one quantity, for instance ``ratio <= 0.1``; NaN never keeps it."""
+    """A bound on one quantity, for instance ``ratio <= 0.1``; NaN never keeps it.
+
+    Without a relation there is no bound: the quantity is shown and counts for nothing.
+    """
 
     quantity: str
-    relation: str
-    limit: float
+    relation: str = ""
+    limit: float = 0.0
     unit: str = ""
 
+    @property
+    def is_bound(self) -> bool:
+        return bool(self.relation)
+
     def holds(self, value: float) -> bool:
-        return _RELATIONS[self.relation](value, self.limit)
+        return self.is_bound and _RELATIONS[self.relation](value, self.limit)
 
     def __str__(self) -> str:
+        if not self.is_bound:
+            return self.quantity
         return f"{self.quantity} {self.relation} {self.limit:g}{self.unit}"
 
 
@@ -147,7 +156,7 @@ class Line:
             f"{amount(self.peer, self.unit)} {self.peer_name}".strip(),
             amount(self.shown_ratio),
             target,
-            "yes" if self.reached else "NO",
+            ("yes" if self.reached else "NO") if self.target.is_bound else "-",
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -191,6 +200,7 @@ def print_entries(title: str, entries: Iterable[Entry], *, notes: bool = True) -
         if notes and entry.note:
             say(f"    {entry.note}")
     lines = [entry for entry in printed if isinstance(entry, Line)]
-    reached, skipped = sum(line.reached for line in lines), len(printed) - len(lines)
-    say(f"\n{reached} of {len(lines)} targets reached, {skipped} skipped")
+    bounds, skipped = sum(line.target.is_bound for line in lines), len(printed) - len(lines)
+    reached = sum(line.reached for line in lines)
+    say(f"\n{reached} of {bounds} targets reached, {skipped} skipped")
     return printed

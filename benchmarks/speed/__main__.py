@@ -26,7 +26,7 @@ from benchmarks.framework.lines import Entry, Line, Skipped, print_entries
 from benchmarks.framework.pages import amount, render, say, versions
 from benchmarks.framework.running import Unfinished
 from benchmarks.framework.store import Store
-from benchmarks.speed import resources, timings
+from benchmarks.speed import many_clusters, resources, timings
 from benchmarks.speed.missing import missing
 
 # What is measured, in the order of the tables of the page, which has their titles.
@@ -34,7 +34,12 @@ SECTIONS: dict[str, Callable[[Namespace], Iterator[Entry]]] = {
     "paper": timings.paper,
     "torch": partial(timings.beside_loop, backend="native", speed_up=500),
     "stacked": partial(timings.beside_loop, backend="torch", speed_up=20),
+    "restarts": timings.restarts,
     "large": timings.large,
+    "colours": many_clusters.colours,
+    "codebooks": many_clusters.codebooks,
+    "predict": many_clusters.predict,
+    "round": many_clusters.round_clusters,
     "flops": resources.flops,
     "scaling": timings.scaling,
     "memory": resources.memory,

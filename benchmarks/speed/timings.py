@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics import silhouette_score
 
 from amclust import ClAM
 from benchmarks.data import (
@@ -16,13 +15,16 @@ from benchmarks.data import (
     IntArray,
     Table,
     load_fashion_mnist,
+    load_set,
     load_table,
     make_mixture,
     standardise,
 )
 from benchmarks.framework.environment import UnavailableError, optional_module
 from benchmarks.framework.lines import Entry, Line, Skipped, Target, interleave, seconds_of, timed
+from benchmarks.partitions import silhouette
 from benchmarks.protocol import EPOCHS, PROTOCOLS, RESTARTS, paper_clam
+from benchmarks.speed.k_means_peers import FAISS_ITERATIONS, faiss_all_rows
 
 # The paper's protocol: k-means' restarts, and the ratio of times to stay below.
 KMEANS_RESTARTS = 1000
@@ -30,7 +32,6 @@ PAPER_TARGETS = {"zoo": 0.10, "ecoli": 0.10, "movement_libras": 0.15, "yale": 0.
 
 _SAMPLE_SIZE = 10_000
 _WARM_UP_ROWS = 2_000
-_FAISS_ITERATIONS = 25
 
 _SCALING_EPOCHS = 20
 _BASE = {"n": 65_536, "d": 64, "k": 16, "T": 5}
@@ -120,6 +121,54 @@ def beside_loop(options: Namespace, backend: str, speed_up: float) -> Iterator[E
     )
 
 
+# --- small tables ---------------------------------------------------------------------------------
+
+SMALL_SETS = ("wine", "breast_cancer", "digits", "segment", "usps_test")
+
+
+def restarts(options: Namespace) -> Iterator[Entry]:
+    """Compare the default fit, which has ten restarts, with k-means of as many."""
+    repeats = 1 if options.quick else 5
+    for name in SMALL_SETS:
+        try:
+            table = load_set(name, options.data_dir)
+        except UnavailableError as error:
+            yield Skipped(name, str(error))
+            continue
+        yield from _as_many_restarts(table, repeats)
+
+
+def _as_many_restarts(table: Table, repeats: int) -> Iterator[Line]:
+    features, k, peer = table.features, table.n_clusters, f"KMeans(n_init={RESTARTS})"
+    calls: dict[str, Callable[[int], Any]] = {
+        "ours": lambda seed: ClAM(k, n_init=RESTARTS, random_state=seed).fit(features),
+        "peer": lambda seed: KMeans(k, n_init=RESTARTS, random_state=seed).fit(features),
+    }
+    interleave(calls, range(1))
+    rounds = interleave(calls, range(repeats))
+    note = f"{repeats} interleaved seeds"
+    yield Line.of_pairs(
+        f"{table.name} {features.shape[0]}x{features.shape[1]}, {RESTARTS} restarts",
+        "s",
+        seconds_of(rounds["ours"]),
+        seconds_of(rounds["peer"]),
+        peer_name=peer,
+        target=Target("ratio", "<=", 1.0),
+        note=note,
+    )
+    scores = {
+        name: [silhouette(features, one.result.labels_) for one in found]
+        for name, found in rounds.items()
+    }
+    yield Line.of_means(
+        f"{table.name}, silhouette",
+        **scores,
+        peer_name=peer,
+        target=Target("difference", ">=", 0.0),
+        note=note,
+    )
+
+
 # --- many rows ------------------------------------------------------------------------------------
 
 Partition = tuple[IntArray, int]  # labels of all points, and how many iterations they took
@@ -147,7 +196,7 @@ def _beside_peers(name: str, k: int, features: FloatArray, repeats: int) -> Iter
     methods = {"ClAM": partial(_fit, ClAM), "KMeans(n_init=1)": partial(_fit, KMeans)}
     try:
         optional_module("faiss", "faiss-cpu")
-        methods[f"faiss, {_FAISS_ITERATIONS} iterations"] = _faiss
+        methods[f"faiss, {FAISS_ITERATIONS} iterations"] = _faiss
     except UnavailableError as error:
         yield Skipped(f"{name}, faiss", str(error))
     for cluster in methods.values():
@@ -159,7 +208,7 @@ def _beside_peers(name: str, k: int, features: FloatArray, repeats: int) -> Iter
     iterations = {title: [one.result[1] for one in found] for title, found in rounds.items()}
     sizes = {title: [np.unique(one).size for one in found] for title, found in labels.items()}
     scores = {
-        title: [_silhouette(features[sample], one[sample]) for one in found]
+        title: [silhouette(features[sample], one[sample]) for one in found]
         for title, found in labels.items()
     }
     converged = all(one.converged for one in rounds["ClAM"])
@@ -188,25 +237,13 @@ def _beside_peers(name: str, k: int, features: FloatArray, repeats: int) -> Iter
         )
 
 
-def _silhouette(features: FloatArray, labels: IntArray) -> float:
-    """Silhouette, and -1 where everything fell into one cluster."""
-    return float(silhouette_score(features, labels)) if np.unique(labels).size > 1 else -1.0
-
-
 def _fit(kind: type, features: FloatArray, n_clusters: int, seed: int) -> Partition:
     model = kind(n_clusters, n_init=1, random_state=seed).fit(features)
     return model.labels_, int(model.n_iter_)
 
 
 def _faiss(features: FloatArray, n_clusters: int, seed: int) -> Partition:
-    """Train on all points (faiss would take 256 a centroid), then label all of them."""
-    faiss = optional_module("faiss", "faiss-cpu")
-    n_samples, n_features = features.shape
-    sizes = {"niter": _FAISS_ITERATIONS, "max_points_per_centroid": n_samples}
-    kmeans = faiss.Kmeans(n_features, n_clusters, **sizes, seed=seed)
-    kmeans.train(features)
-    _, labels = kmeans.index.search(features, 1)
-    return labels.ravel(), _FAISS_ITERATIONS
+    return faiss_all_rows(features, n_clusters, seed).labels, FAISS_ITERATIONS
 
 
 # --- scaling --------------------------------------------------------------------------------------
