@@ -119,8 +119,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     n_init : int, default=10
         Number of restarts; `selection` chooses among them. All are trained in one call.
 
-    batch_size : int, default=1024
-        Rows per gradient step. When one batch holds all rows, training does not depend on their
+    batch_size : "auto" or int, default="auto"
+        Rows per gradient step. "auto" takes 64 rows per cluster, and at least 1,024: every batch
+        has to know all clusters. When one batch holds all rows, training does not depend on their
         order, and a row of weight 2 is the same as two rows.
 
     max_epochs : int, default=200
@@ -291,7 +292,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         scale: str | None = "standard",
         init: Any = "auto",
         n_init: int = 10,
-        batch_size: int = 1024,
+        batch_size: int | str = "auto",
         max_epochs: int = 200,
         learning_rate: float = 0.1,
         patience: int = 5,
@@ -368,9 +369,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             weights = check_sample_weight(sample_weight, X)
             backend = find_backend(self.backend, self.device, self.metric)
             candidates = self._candidates()
-            smallest = int(self.n_clusters) if candidates is None else candidates[0]
-            options = Options.of(self)
-            data = self._prepare(X, weights, options, smallest)
+            numbers = [int(self.n_clusters)] if candidates is None else candidates
+            options = Options.of(self, max(numbers))
+            data = self._prepare(X, weights, options, numbers[0])
             rng = check_random_state(self.random_state)
             n_runs = self.n_init if isinstance(self.init, str) else 1
             seeds, sample_seed = draw_seeds(rng, n_runs)
@@ -416,10 +417,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             weights = check_sample_weight(sample_weight, X)
             backend = find_backend(self.backend, self.device, self.metric)
             candidates = self._candidates()
-            options = Options.of(self)
+            numbers = [int(self.n_clusters)] if candidates is None else candidates
+            options = Options.of(self, max(numbers))
             if first:
-                smallest = int(self.n_clusters) if candidates is None else candidates[0]
-                data = self._prepare(X, weights, options, smallest)
+                data = self._prepare(X, weights, options, numbers[0])
                 rng = check_random_state(self.random_state)
                 seed, earlier = int(rng.randint(MAX_SEED)), None
                 n_clusters = self._decide_n_clusters(data, candidates, rng)

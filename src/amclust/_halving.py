@@ -224,7 +224,7 @@ class Search:
         """Return what is to be done for a run."""
         config, n_clusters = self.configs[row["config"]], int(row["n_clusters"])
         params = parameters_of(config, self.model)
-        options = dataclasses.replace(Options.of(self.model), **params)
+        options = Options.of(self.model, n_clusters, **params)
         data = self._prepared(options)
         starts = self._seeded(options, data, n_clusters)
         start = starts[int(np.flatnonzero(self.state.seeds == row["seed"])[0])]
@@ -308,9 +308,9 @@ class Search:
             )
         return self._data[key]
 
-    def _is_whole(self, batch_size: Any) -> Any:
+    def _is_whole(self, batch_size: int) -> bool:
         """Whether one batch holds all rows: then the distinct ones are trained on, weighted."""
-        return batch_size >= self.X.shape[0]
+        return bool(batch_size >= self.X.shape[0])
 
     def _seeded(self, options: Options, data: TrainingSet, n_clusters: int) -> list[Start]:
         """Return the initial memories, the same for all runs of a seed (missing values aside)."""
@@ -333,8 +333,13 @@ class Search:
     def _calls(self, pending: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Share out runs to native calls: one, unless that is long or they differ in their rows."""
         runs, calls = self.state.runs[pending], []
-        batches = [config.get("batch_size", self.model.batch_size) for config in self.configs]
-        whole = self._is_whole(np.array(batches))[runs["config"]]
+        recipe, given = self.model.recipe, self.model.batch_size
+        whole = np.array(
+            [
+                self._is_whole(recipe.batch_size(self.configs[config].get("batch_size", given), k))
+                for config, k in zip(runs["config"], runs["n_clusters"], strict=True)
+            ]
+        )
         cells = float(min(self.X.shape[0], _native.EPOCH_ROWS) * self.X.shape[1])
         work = (self.rungs[self.state.rung].epochs - runs["epochs"]) * runs["n_clusters"] * cells
         threads = n_threads(self.model.n_jobs)

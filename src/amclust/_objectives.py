@@ -40,6 +40,9 @@ class Objective:
         Whether the network learns to complete from the mask value; others complete from where the
         observed values point.
 
+    exact : bool
+        Whether it has exact steps where beta is large: with beta="auto" it is trained by these.
+
     native : bool
         Whether the core has it; others are trained with ``backend="torch"``.
     """
@@ -51,6 +54,7 @@ class Objective:
     needs: str = ""
     beta_by_gap: bool = False
     fills_from_mask: bool = False
+    exact: bool = False
     native: bool = False
 
     def check(self, n_clusters: Any, n_features: int) -> None:
@@ -101,7 +105,10 @@ register_objective(
 )
 register_objective(
     Objective(
-        "reconstruction", "let the network recall rows and compare, nothing hidden", native=True
+        "reconstruction",
+        "let the network recall rows and compare, nothing hidden; with beta='auto' a better k-means",
+        exact=True,
+        native=True,
     )
 )
 

@@ -45,7 +45,7 @@ PARAMETERS: Constraints = {
     "scale": [StrOptions(set(SCALES)), None],
     "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like"],
     "n_init": [Interval(Integral, 1, MAX_INT, closed="both")],
-    "batch_size": [Interval(Integral, 1, MAX_INT, closed="both")],
+    "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, MAX_INT, closed="both")],
     "max_epochs": [Interval(Integral, 1, MAX_INT, closed="both")],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "patience": [Interval(Integral, 1, MAX_INT, closed="both")],

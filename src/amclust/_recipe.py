@@ -39,6 +39,9 @@ class Recipe:
     gap_factor, separated_factor, spread_factor : float
         The temperature, see `inverse_temperature`.
 
+    hard_factor : float
+        Times the temperature of the silhouette: that of exact steps, where the nearest memory decides.
+
     reach_factor : float
         The temperature of energies whose memories have a bounded reach: beta is this over the mean
         square of a row's distance to its memory, so that a ball has twice its root as radius.
@@ -49,6 +52,10 @@ class Recipe:
 
     max_tree_clusters : int
         A tree takes memory with the square of the clusters: above this, k-means++ alone.
+
+    batch_rows, batch_rows_per_cluster : int
+        With `batch_size="auto"`, a batch has so many rows, and so many per cluster: the silhouette
+        takes centres and scatters from a batch.
 
     stages : tuple of Stage
         The trainings of a restart.
@@ -61,10 +68,19 @@ class Recipe:
     gap_factor: float = 24.0
     separated_factor: float = 8.0
     spread_factor: float = 4.0
+    hard_factor: float = 100.0
     reach_factor: float = 0.25
     seeding_turns: tuple[str, ...] = ("ward", "k-means++")
     max_tree_clusters: int = 512
+    batch_rows: int = 1024
+    batch_rows_per_cluster: int = 64
     stages: tuple[Stage, ...] = (Stage(),)
+
+    def batch_size(self, given: int | str, n_clusters: int) -> int:
+        """Return how many rows a batch has: as given, or what suits the number of clusters."""
+        if isinstance(given, str):
+            return max(self.batch_rows, self.batch_rows_per_cluster * n_clusters)
+        return int(given)
 
     def inverse_temperature(
         self, by_gap: bool, mean_square: float, median_gap: float, *, compact: bool = False

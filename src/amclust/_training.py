@@ -80,9 +80,11 @@ class Options:
     record_epochs: Any
 
     @classmethod
-    def of(cls, estimator: Any) -> Options:
-        """Return the options of an estimator."""
-        return cls(**{f.name: getattr(estimator, f.name) for f in dataclasses.fields(cls)})
+    def of(cls, estimator: Any, n_clusters: int, **changed: Any) -> Options:
+        """Return the options of an estimator, some changed; those that suit k are decided here."""
+        given = {f.name: getattr(estimator, f.name) for f in dataclasses.fields(cls)} | changed
+        given["batch_size"] = estimator.recipe.batch_size(given["batch_size"], n_clusters)
+        return cls(**given)
 
     def core_beta(self, geometry: Geometry) -> float | None:
         """Return a given beta in core units; None: from the data."""
@@ -398,6 +400,7 @@ def fit_on(
     rate = options.learning_rate / np.sqrt(1 + seen / SETTLING_STEPS)
     plan.schedule.learning_rate = float(max(options.min_lr, rate))
     plan.whole_epochs, plan.reseed, plan.keep_last = True, False, True
+    plan.exact = False
     (run,) = train_plans(data, [plan], [seed], backend, None)
     if not np.isfinite(run.record.memories).all():
         msg = (
@@ -495,11 +498,17 @@ def make_plan(
     """
     n_clusters = len(start.memories)
     beta = options.core_beta(data.geometry) if beta is None else beta
+    plain = options.weights is None and data.geometry.is_native
+    exact = objective.exact and plain and beta is None and beta_factor == 1.0
     if beta is None:
         rule = recipe.inverse_temperature(
-            objective.beta_by_gap, start.mean_distance, start.median_gap, compact=start.compact
+            objective.beta_by_gap or exact,
+            start.mean_distance,
+            start.median_gap,
+            compact=start.compact,
         )
-        beta = beta_factor * rule
+        beta = beta_factor * rule * (recipe.hard_factor if exact else 1.0)
+        beta = float(np.clip(beta, MIN_BETA, MAX_BETA))
     log_weights = np.zeros(n_clusters, np.float32)
     if options.weights is not None and not isinstance(options.weights, str):
         log_weights = check_weights(options.weights, n_clusters)
@@ -507,6 +516,7 @@ def make_plan(
     if start.energy is not None:
         plan.energy = start.energy
     plan.learn_weights = isinstance(options.weights, str)
+    plan.exact = exact
     plan.batch_size = int(options.batch_size)
     inside, total = start.mean_square, start.total_square
     explained = max(total - inside, recipe.min_explained * total, 1e-12)

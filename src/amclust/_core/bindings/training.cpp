@@ -59,9 +59,9 @@ std::vector<Seeding> seed(const HeldRows& held, const Indices& indices, const We
   const std::vector<float> start = vector(fill, static_cast<std::size_t>(held.data.features), "fill");
   const TrainingRows which = some_rows(held.data, indices, weights);
   std::vector<Seeding> seedings;
-  supervised([&](Control&) {
+  supervised([&](Control& control) {
     Team team(threads);
-    seedings = seed_memories(held.data, which, k, methods, seeds, sample_seed, start.data(), team);
+    seedings = seed_memories(held.data, which, k, methods, seeds, sample_seed, start.data(), team, control);
   });
   return seedings;
 }
@@ -204,6 +204,7 @@ void bind_training(nb::module_& m) {
       .def_rw("learn_weights", &Plan::learn_weights)
       .def_rw("reseed", &Plan::reseed)
       .def_rw("whole_epochs", &Plan::whole_epochs)
+      .def_rw("exact", &Plan::exact, "Assign and average instead of gradients: reconstruction with a large beta.")
       .def_rw("keep_last", &Plan::keep_last)
       .def_rw("pause_at", &Plan::pause_at, "Stop after this many epochs; `earlier` goes on from there.")
       .def_rw("earlier", &Plan::earlier, "The record of this very run so far.")

@@ -53,9 +53,8 @@ void Certificates::find(const std::int32_t* which, int n, MatrixView<float> scra
   for (int i = 0; i < count; ++i) std::copy_n(rows_.row(unknown[i]), memories_.ld, rows.row(i));
   std::vector<float> closeness(count), second(count);
   std::vector<std::int32_t> nearest(count);
-  Buffer by_lane(static_cast<std::size_t>(count) * 2 * kernels().lanes);
   memories_.panel.nearest_two(rows, bias_.data(), factor_, scratch,
-                              {closeness.data(), second.data(), nearest.data(), by_lane.data()});
+                              {closeness.data(), second.data(), nearest.data(), nullptr});
   for (int i = 0; i < count; ++i) {
     const float square = memories_.square_norms[unknown[i]];
     const float own = with_energy(memories_.metric, [&](auto energy) { return energy.closeness(square, square); });
@@ -80,9 +79,9 @@ double Certificates::slack(int memory) const { return kSlack * (reach_ * reach_ 
 bool Certificates::certify(const NearestTwo& found, int row) const {
   const int memory = found.which[row];
   if (found.closeness[row] - found.second[row] >= gap(memory)) return true;
-  const int lanes = kernels().lanes;
-  if (memories_.k <= 2 * lanes) return false;
-  return certify_crowd(found.by_lane + static_cast<std::ptrdiff_t>(row) * 2 * lanes, found.closeness[row], memory);
+  if (!found.by_lane) return false;
+  const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(row) * 2 * kernels().lanes;
+  return certify_crowd(found.by_lane + at, found.closeness[row], memory);
 }
 
 bool Certificates::certify_crowd(const float* by_lane, float closeness, int memory) const {
@@ -130,7 +129,9 @@ Labeller::Labeller(Certificates& certificates)
       second_(kRows),
       by_lane_(static_cast<std::size_t>(kRows) * 2 * kernels().lanes),
       nearest_(kRows),
-      found_{closeness_.data(), second_.data(), nearest_.data(), by_lane_.data()} {}
+      found_{closeness_.data(), second_.data(), nearest_.data(), nullptr} {
+  if (memories_.k > 2 * kernels().lanes) found_.by_lane = by_lane_.data();
+}
 
 void Labeller::label(const RowBlock& rows, const Densify& densify, std::int32_t* labels) {
   memories_.panel.nearest_two(rows, certificates_.closeness_bias(), certificates_.closeness_factor(), products_,

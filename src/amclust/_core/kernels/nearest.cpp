@@ -61,29 +61,40 @@ struct LargestTwo {
     first = vmax(value, first);
     vector = (larger & number) | (~larger & vector);
   }
-
-  inline void finish(const NearestTwo& out, int row) const {
-    float best = first[0], next = second[0];
-    int which = vector[0] * W;
-    for (int l = 1; l < W; ++l) {
-      const float value = first[l];
-      const int at = vector[l] * W + l;
-      if (value > best || (value == best && at < which)) {
-        next = best > next ? best : next;
-        best = value;
-        which = at;
-      } else if (value > next) {
-        next = value;
-      }
-      if (second[l] > next) next = second[l];
-    }
-    store(row_of(out.by_lane, row, 2 * W), first);
-    store(row_of(out.by_lane, row, 2 * W) + W, second);
-    out.closeness[row] = best;
-    out.second[row] = next;
-    out.which[row] = which;
-  }
 };
+
+// What was found of `count` rows, at most as many as lanes: lanes become rows, and the best of the lanes is looked for.
+inline void finish(const LargestTwo* found, int count, const NearestTwo& out, int row) {
+  Vec first[W], second[W], vector[W];
+  for (int i = 0; i < W; ++i) {
+    const LargestTwo& one = found[i < count ? i : 0];
+    first[i] = one.first;
+    second[i] = one.second;
+    vector[i] = (Vec)one.vector;
+  }
+  for (int i = 0; i < count && out.by_lane; ++i) {
+    float* lanes = row_of(out.by_lane, row + i, 2 * W);
+    store(lanes, first[i]);
+    store(lanes + W, second[i]);
+  }
+  transpose(first);
+  transpose(second);
+  transpose(vector);
+  Vec best = first[0], next = second[0];
+  IVec which = (IVec)vector[0] * W;
+  for (int l = 1; l < W; ++l) {
+    const IVec at = (IVec)vector[l] * W + l;
+    const IVec better = (first[l] > best) | ((first[l] == best) & (at < which));
+    next = vmax(vmax(next, second[l]), vmin(best, first[l]));
+    best = vmax(best, first[l]);
+    which = (better & at) | (~better & which);
+  }
+  for (int i = 0; i < count; ++i) {
+    out.closeness[row + i] = best[i];
+    out.second[row + i] = next[i];
+    out.which[row + i] = which[i];
+  }
+}
 
 // Rows that share a walk through the memories, and memories (in floats) that stay in the nearest cache meanwhile.
 constexpr int kWalkRows = 96, kCached = 4096;
@@ -119,16 +130,19 @@ void nearest_two(const float* rows, int ld, int n, int d, const float* packed, i
         nearest_in_panels<size>(row_of(rows, first + i, ld), ld, d, packed, from, to, bias, factor, found + i);
       });
     }
-    for (int i = 0; i < count; ++i) found[i].finish(out, first + i);
+    for (int i = 0; i < count; i += W) finish(found + i, count - i < W ? count - i : W, out, first + i);
   }
 }
 
 void largest_two(const float* products, int n, int kp, const float* bias, float factor, const NearestTwo& out) {
-  for (int i = 0; i < n; ++i) {
-    LargestTwo found;
-    const float* product = row_of(products, i, kp);
-    for (int c = 0; c < kp; c += W) found.take(load(bias + c) + factor * load(product + c), c / W);
-    found.finish(out, i);
+  for (int first = 0; first < n; first += W) {
+    const int count = n - first < W ? n - first : W;
+    LargestTwo found[W];
+    for (int i = 0; i < count; ++i) {
+      const float* product = row_of(products, first + i, kp);
+      for (int c = 0; c < kp; c += W) found[i].take(load(bias + c) + factor * load(product + c), c / W);
+    }
+    finish(found, count, out, first);
   }
 }
 

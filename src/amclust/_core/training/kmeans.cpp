@@ -23,6 +23,17 @@ Sample::Sample(Buffer rows, int n_rows, int features, std::vector<double> row_we
   }
 }
 
+Sample Sample::take(const std::vector<int>& which) const {
+  const int count = static_cast<int>(which.size());
+  Buffer chosen(static_cast<std::size_t>(count) * ld);
+  std::vector<double> their_weights(count);
+  for (int i = 0; i < count; ++i) {
+    std::copy_n(row(which[i]), ld, chosen.data() + static_cast<std::ptrdiff_t>(i) * ld);
+    their_weights[i] = weights[which[i]];
+  }
+  return Sample(std::move(chosen), count, d, std::move(their_weights));
+}
+
 void Sample::distances(int tile, const float* centres, int count, float* out) const {
   kernels().distances(centres, ld, count, d, tiles_.data() + static_cast<std::ptrdiff_t>(tile) * d * kTile, kTile, out);
 }

@@ -21,6 +21,9 @@ class Sample {
   const int n, d, ld;
   const std::vector<double> weights;
 
+  // Some of the rows.
+  Sample take(const std::vector<int>& which) const;
+
   const float* rows() const { return rows_.data(); }
   const float* row(int i) const { return rows_.data() + static_cast<std::ptrdiff_t>(i) * ld; }
   int tiles() const { return (n + kTile - 1) / kTile; }

@@ -75,6 +75,7 @@ struct Plan {
   bool learn_weights = false;
   bool reseed = true;         // empty clusters begin anew on badly represented rows
   bool whole_epochs = false;  // an epoch is all rows, however many
+  bool exact = false;         // by exact steps (exact_steps.hpp): the reconstruction loss where beta is large
   bool keep_last = false;     // the record has the last memories, not those of the best epoch
   OptimizerState optimizer;   // of other training that ended in these memories
   std::vector<float> energy;  // parameters of an energy of another backend; empty: as it has them

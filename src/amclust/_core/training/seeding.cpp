@@ -1,6 +1,7 @@
 #include "training/seeding.hpp"
 
 #include "matrix.hpp"
+#include "training/exact_steps.hpp"
 #include "training/kmeans.hpp"
 #include "training/order.hpp"
 #include "training/ward.hpp"
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 namespace amclust {
@@ -20,6 +23,12 @@ constexpr int kTreeRows = 1024;
 constexpr double kTreePart = 0.9;
 // It is a good start already: more rounds would lead away from it.
 constexpr int kTreeSettlingRounds = 2;
+// More memories than this are moved to where they are needed, and k-means++ goes in two levels above the second.
+constexpr int kFewMemories = 12, kOneLevel = 128;
+constexpr int kRelocations = 8;
+constexpr double kSettled = 1e-4;
+// Scales are measured on so many rows.
+constexpr int kMeasuredRows = 4096;
 // Rows are smoothed over this part of the rows a cluster has on average.
 constexpr double kNeighbourhood = 1.0 / 32.0;
 
@@ -95,48 +104,166 @@ std::vector<float> ward_centres(const Sample& sample, int k, std::uint64_t seed)
   return out;
 }
 
-// Rows become centres, and the distances to them tell the temperature.
-void settle(const Sample& sample, int rounds, std::vector<float>& memories) {
-  Lloyd lloyd(sample, memories);
-  lloyd.settle(rounds, Lloyd::Empty::keep);
-  memories = lloyd.centres_by_row();
+// Exact steps on a sample.
+class SampleSteps {
+ public:
+  SampleSteps(const Sample& sample, EnergyKind metric, const std::vector<float>& memories, Team& team,
+              const Control& control)
+      : weights_(sample.weights.begin(), sample.weights.end()) {
+    const int d = sample.d;
+    data_.rows = sample.n;
+    data_.features = d;
+    data_.dense = {sample.rows(), false, sample.ld};
+    const std::vector<double> offset(d, 0.0);
+    data_.set_units(metric, offset.data(), std::vector<float>(d, 1.0f).data());
+    NetworkParameters start;
+    start.k = static_cast<int>(memories.size()) / d;
+    start.d = d;
+    start.memories = memories;
+    start.log_weights.assign(start.k, 0.0f);
+    start.energy = metric;
+    steps_.emplace(data_, TrainingRows{nullptr, weights_.data(), sample.n}, start, nullptr, team, &control);
+  }
+  ExactSteps* operator->() { return &*steps_; }
+
+ private:
+  Dataset data_;
+  std::vector<float> weights_;
+  std::optional<ExactSteps> steps_;
+};
+
+// Rows become centres, and the distances to them tell the temperature. Among many memories some are hardly needed and
+// others stand for two: they move.
+void settle(const Sample& sample, EnergyKind metric, int rounds, std::uint64_t seed, std::vector<float>& memories,
+            Team& team, const Control& control) {
+  const int k = static_cast<int>(memories.size()) / sample.d;
+  if (k <= kFewMemories) {
+    Lloyd lloyd(sample, memories);
+    lloyd.settle(rounds, Lloyd::Empty::keep);
+    memories = lloyd.centres_by_row();
+    return;
+  }
+  SampleSteps steps(sample, metric, memories, team, control);
+  steps->settle(rounds, kSettled);
+  for (std::uint32_t round = 0; round < kRelocations && steps->relocate(seed, round); ++round)
+    steps->settle(kTreeSettlingRounds, kSettled);
+  memories = steps->memories_by_row();
+}
+
+// k-means++ in two levels: a few coarse cells, then their share of the picks in each. The cost of one level grows with
+// rows times picks, that of two with rows times the root of them.
+std::vector<int> two_level_picks(const Sample& sample, EnergyKind metric, int k, std::uint64_t seed, Team& team,
+                                 const Control& control) {
+  const int cells = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(k))));
+  const RandomOrder order(seed, ~std::uint32_t{1}, static_cast<std::uint64_t>(sample.n));
+  std::vector<int> some(std::min(sample.n, 64 * cells));
+  for (std::size_t i = 0; i < some.size(); ++i) some[i] = static_cast<int>(order[i]);
+  Random random(seed, Purpose::seeding);
+  const Sample part = sample.take(some);
+  std::vector<float> centres;
+  for (const int p : plus_plus_picks(part, cells, random))
+    centres.insert(centres.end(), part.row(p), part.row(p) + part.d);
+  SampleSteps coarse(part, metric, centres, team, control);
+  coarse->settle(kSettlingRounds, kSettled);
+  SampleSteps all(sample, metric, coarse->memories_by_row(), team, control);
+  std::vector<std::vector<int>> rows(centres.size() / sample.d);
+  const std::vector<std::int32_t>& labels = all->labels();
+  for (int i = 0; i < sample.n; ++i)
+    if (sample.weights[i] > 0.0) rows[labels[i]].push_back(i);
+
+  // A cell gets picks by the root of weight times scatter, but no more than it has rows.
+  const int n = static_cast<int>(rows.size());
+  const std::vector<double> sizes = all->sizes(), scatter = all->losses();
+  std::vector<double> share(n);
+  for (int c = 0; c < n; ++c) share[c] = std::sqrt(sizes[c] * scatter[c]);
+  double total = 0.0;
+  for (const double s : share) total += s;
+  std::vector<int> count(n, 0);
+  int left = k;
+  for (int c = 0; c < n && total > 0.0; ++c) {
+    count[c] = std::min(static_cast<int>(k * share[c] / total), static_cast<int>(rows[c].size()));
+    left -= count[c];
+  }
+  std::vector<int> by_rest(n);
+  std::iota(by_rest.begin(), by_rest.end(), 0);
+  std::stable_sort(by_rest.begin(), by_rest.end(), [&](int a, int b) {
+    return share[a] / (count[a] + 1.0) > share[b] / (count[b] + 1.0);
+  });
+  for (int again = 1; left > 0 && again;) {
+    again = 0;
+    for (const int c : by_rest)
+      if (left > 0 && count[c] < static_cast<int>(rows[c].size())) {
+        ++count[c];
+        --left;
+        again = 1;
+      }
+  }
+
+  std::vector<std::vector<int>> found(n);
+  team.run(n, [&](int c, int) {
+    if (!count[c] || control.stopped()) return;
+    const Sample cell = sample.take(rows[c]);
+    Random mine(seed, Purpose::seeding, static_cast<std::uint32_t>(c) + 1);
+    for (const int p : plus_plus_picks(cell, count[c], mine)) found[c].push_back(rows[c][p]);
+  });
+  std::vector<int> picks;
+  for (const std::vector<int>& one : found) picks.insert(picks.end(), one.begin(), one.end());
+  return picks;
+}
+
+// k-means++; fewer than k where there are no k distinct rows.
+std::vector<int> spread_picks(const Sample& sample, EnergyKind metric, int k, std::uint64_t seed, Team& team,
+                              const Control& control) {
+  if (k > kOneLevel) {
+    std::vector<int> picks = two_level_picks(sample, metric, k, seed, team, control);
+    if (static_cast<int>(picks.size()) == k || control.stopped()) return picks;
+  }  // else cells had fewer distinct rows than rows
+  Random random(seed, Purpose::seeding);
+  return plus_plus_picks(sample, k, random);
 }
 
 // Mean of the smallest, median of second smallest minus smallest, of the distances to the memories; and the mean of
 // those to the centre of all.
 void scales_of(const Sample& sample, int k, Seeding& seeding) {
-  const int kp = padded(k, kernels().lanes);
-  Matrix columns(sample.d, kp), distances(sample.n, kp);
+  constexpr int kRows = 64;
+  const Kernels& kernel = kernels();
+  const int kp = padded(k, kernel.lanes), n = std::min(sample.n, kMeasuredRows);
+  Matrix columns(sample.d, kp), distances(kRows, kp);
   const MatrixView<const float> memories{seeding.memories.data(), k, sample.d};
   for (int m = 0; m < k; ++m)
     for (int j = 0; j < sample.d; ++j) columns(j, m) = memories(m, j);
-  kernels().distances(sample.rows(), sample.ld, sample.n, sample.d, columns.data(), kp, distances.data());
-  std::vector<float> gaps(sample.n);
+  std::vector<float> gaps(n);
   std::vector<double> centre(sample.d, 0.0);
   double sum = 0.0, weight = 0.0, squares = 0.0;
-  for (int i = 0; i < sample.n; ++i) {
+  for (int i = 0; i < n; ++i) {
+    // Rows of the sample at equal steps: it may be in the order of the table.
+    const int at = static_cast<int>(static_cast<std::int64_t>(sample.n) * i / n);
+    const float* x = sample.row(at);
+    if (i % kRows == 0 && n == sample.n)
+      kernel.distances(x, sample.ld, std::min(kRows, n - i), sample.d, columns.data(), kp, distances.data());
+    else if (n < sample.n)
+      kernel.distances(x, sample.ld, 1, sample.d, columns.data(), kp, distances.row(i % kRows));
     float first = std::numeric_limits<float>::max(), second = first;
+    const float* row = distances.row(i % kRows);
     for (int m = 0; m < k; ++m) {
-      const float value = distances.row(i)[m];
-      if (value < first) {
+      if (row[m] < first) {
         second = first;
-        first = value;
-      } else if (value < second) {
-        second = value;
+        first = row[m];
+      } else if (row[m] < second) {
+        second = row[m];
       }
     }
     gaps[i] = k > 1 ? second - first : first;
-    sum += sample.weights[i] * first;
-    weight += sample.weights[i];
-    const float* x = sample.row(i);
+    sum += sample.weights[at] * first;
+    weight += sample.weights[at];
     for (int j = 0; j < sample.d; ++j) {
-      centre[j] += sample.weights[i] * x[j];
-      squares += sample.weights[i] * x[j] * x[j];
+      centre[j] += sample.weights[at] * x[j];
+      squares += sample.weights[at] * x[j] * x[j];
     }
   }
-  std::nth_element(gaps.begin(), gaps.begin() + sample.n / 2, gaps.end());
+  std::nth_element(gaps.begin(), gaps.begin() + n / 2, gaps.end());
   seeding.mean_square = sum / weight;
-  seeding.median_gap = gaps[sample.n / 2];
+  seeding.median_gap = gaps[n / 2];
   for (double c : centre) squares -= c * c / weight;
   seeding.total_square = std::max(squares, 0.0) / weight;
 }
@@ -145,29 +272,39 @@ void scales_of(const Sample& sample, int k, Seeding& seeding) {
 
 std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows, int k,
                                    const std::vector<SeedingMethod>& methods, const std::vector<std::uint64_t>& seeds,
-                                   std::uint64_t sample_seed, const float* fill, Team& team) {
+                                   std::uint64_t sample_seed, const float* fill, Team& team, const Control& control) {
   const Sample sample = load_sample(data, rows, k, sample_seed, fill);
   std::vector<Seeding> out(seeds.size());
-  team.run(static_cast<int>(seeds.size()), [&](int index, int) {
+  const auto seed_one = [&](int index, Team& helpers) {
     Seeding& seeding = out[index];
     if (methods[index] == SeedingMethod::ward) {
       seeding.memories = ward_centres(sample, k, seeds[index]);
       if (!seeding.memories.empty()) {
         seeding.distinct = k;
-        settle(sample, kTreeSettlingRounds, seeding.memories);
+        settle(sample, data.metric, kTreeSettlingRounds, seeds[index], seeding.memories, helpers, control);
         scales_of(sample, k, seeding);
         return;
       }
     }
     const bool random_rows = methods[index] == SeedingMethod::random;
     Random random(seeds[index], Purpose::seeding);
-    const std::vector<int> picks = random_rows ? distinct_picks(sample, k, random) : plus_plus_picks(sample, k, random);
+    const std::vector<int> picks = random_rows ? distinct_picks(sample, k, random)
+                                               : spread_picks(sample, data.metric, k, seeds[index], helpers, control);
     seeding.distinct = static_cast<int>(picks.size());
     if (seeding.distinct < k) return;
     seeding.memories.reserve(static_cast<std::size_t>(k) * sample.d);
     for (int p : picks) seeding.memories.insert(seeding.memories.end(), sample.row(p), sample.row(p) + sample.d);
-    if (!random_rows) settle(sample, kSettlingRounds, seeding.memories);
+    if (!random_rows)
+      settle(sample, data.metric, kSettlingRounds, seeds[index], seeding.memories, helpers, control);
     scales_of(sample, k, seeding);
+  };
+  if (seeds.size() == 1) {
+    seed_one(0, team);
+    return out;
+  }
+  team.run(static_cast<int>(seeds.size()), [&](int index, int) {
+    Team alone(1);
+    seed_one(index, alone);
   });
   return out;
 }

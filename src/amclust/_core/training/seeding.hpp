@@ -1,5 +1,5 @@
-// Initial memories: k-means++ (greedy, as in scikit-learn) or the clusters of a Ward tree, both settled by a few rounds
-// of Lloyd's algorithm; or distinct random rows.
+// Initial memories: k-means++ (greedy, as in scikit-learn; for many memories in two levels) or the clusters of a Ward
+// tree, both settled by a few rounds of Lloyd's algorithm; or distinct random rows.
 #pragma once
 
 #include "rows/dataset.hpp"
@@ -25,7 +25,7 @@ struct Seeding {
 // rows a random part of them stands for all (`sample_seed` chooses it).
 std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows, int k,
                                    const std::vector<SeedingMethod>& methods, const std::vector<std::uint64_t>& seeds,
-                                   std::uint64_t sample_seed, const float* fill, Team& team);
+                                   std::uint64_t sample_seed, const float* fill, Team& team, const Control& control);
 
 // The same three scales for given memories [k][d].
 void measure_scales(const Dataset& data, const TrainingRows& rows, int k, std::uint64_t sample_seed, const float* fill,

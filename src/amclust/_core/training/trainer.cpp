@@ -1,5 +1,6 @@
 #include "training/trainer.hpp"
 
+#include "training/exact_steps.hpp"
 #include "training/optimizer.hpp"
 #include "training/run.hpp"
 
@@ -137,6 +138,52 @@ class Trainer {
   Snapshot best_, before_;
 };
 
+// A step that gains less than this part of the tolerance of gradients ends exact training.
+constexpr double kExactTolerance = 1e-2;
+// How often memories may move to where they are needed more.
+constexpr int kRelocations = 8;
+
+// One run by exact steps. An epoch is an assignment and an average; where these gain no more, memories move to where
+// they are needed more, if any do.
+RunRecord train_exactly(const Dataset& data, const TrainingRows& rows, const Plan& plan, int index, Team& team,
+                        Control& control) {
+  RunRecord record;
+  NetworkParameters start = plan.network;
+  if (plan.earlier) {
+    record = *plan.earlier;
+    start.memories = record.last_memories;
+  }
+  record.k = start.k;
+  record.d = start.d;
+  ExactSteps steps(data, rows, start, plan.objective.fill.data(), team, &control);
+  const double unit = 1.0 / (steps.total_weight() * data.features);
+  const double tolerance = plan.schedule.early_stopping ? kExactTolerance * plan.schedule.tol : 0.0;
+  const int last = std::min(plan.schedule.max_epochs, plan.pause_at);
+  const auto epoch = [&] { return static_cast<int>(record.loss_curve.size()); };
+  while (epoch() < last && !record.converged && !control.stopped()) {
+    const bool settled = steps.step(tolerance);
+    record.loss_curve.push_back(unit * steps.loss());
+    control.report({index, epoch() - 1, record.loss_curve.back()});
+    if (!settled) continue;
+    if (record.reseeded < kRelocations && steps.relocate(plan.objective.seed, static_cast<std::uint32_t>(epoch())))
+      ++record.reseeded;
+    else
+      record.converged = true;
+  }
+  if (epoch() == plan.schedule.max_epochs || record.converged) steps.fill_empty(plan.objective.seed);
+  record.loss = unit * steps.loss();
+  record.best_epoch = std::max(0, epoch() - 1);
+  record.best_living = start.k - steps.empty();
+  record.improving = !record.converged;
+  record.memories = record.last_memories = steps.memories_by_row();
+  record.log_weights = record.last_log_weights = start.log_weights;
+  record.optimizer.moments.assign(2 * start.memories.size(), 0.0f);
+  record.optimizer.weight_moments.assign(2 * start.log_weights.size(), 0.0f);
+  record.optimizer.steps = epoch();
+  record.schedule.learning_rate = plan.schedule.learning_rate;
+  return record;
+}
+
 }  // namespace
 
 std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, const std::vector<Plan>& plans, int threads,
@@ -144,7 +191,10 @@ std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, cons
   for (const Plan& plan : plans) check(plan, data.features, rows.size);
   std::vector<RunRecord> records(plans.size());
   const auto train_one = [&](int index, Team& team) {
-    records[index] = Trainer(data, rows, plans[index], index, team, control).train();
+    if (plans[index].exact)
+      records[index] = train_exactly(data, rows, plans[index], index, team, control);
+    else
+      records[index] = Trainer(data, rows, plans[index], index, team, control).train();
   };
   if (plans.size() == 1) {
     Team team(threads);
