@@ -120,7 +120,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Number of restarts; `selection` chooses among them. All are trained in one call.
 
     batch_size : "auto" or int, default="auto"
-        Rows per gradient step. "auto" takes 64 rows per cluster, and at least 1,024: every batch
+        Rows per gradient step. "auto" takes 128 rows per cluster, and at least 1,024: every batch
         has to know all clusters. When one batch holds all rows, training does not depend on their
         order, and a row of weight 2 is the same as two rows.
 

@@ -53,6 +53,13 @@ class Recipe:
     max_tree_clusters : int
         A tree takes memory with the square of the clusters: above this, k-means++ alone.
 
+    neighbours, min_crowd : int
+        Above `min_crowd` clusters the silhouette is trained with so many memories near each row.
+
+    min_sharpness : float
+        ... where the temperature is this far below the gap of the seeding: elsewhere rows belong
+        to more memories than that.
+
     batch_rows, batch_rows_per_cluster : int
         With `batch_size="auto"`, a batch has so many rows, and so many per cluster: the silhouette
         takes centres and scatters from a batch.
@@ -72,9 +79,17 @@ class Recipe:
     reach_factor: float = 0.25
     seeding_turns: tuple[str, ...] = ("ward", "k-means++")
     max_tree_clusters: int = 512
+    neighbours: int = 8
+    min_crowd: int = 32
+    min_sharpness: float = 8.0
     batch_rows: int = 1024
-    batch_rows_per_cluster: int = 64
+    batch_rows_per_cluster: int = 128
     stages: tuple[Stage, ...] = (Stage(),)
+
+    def met_memories(self, n_clusters: int, beta: float, median_gap: float) -> int:
+        """Return how many memories a row meets in training; 0: all of them."""
+        sharp = beta * median_gap >= self.min_sharpness
+        return self.neighbours if n_clusters > self.min_crowd and sharp else 0
 
     def batch_size(self, given: int | str, n_clusters: int) -> int:
         """Return how many rows a batch has: as given, or what suits the number of clusters."""

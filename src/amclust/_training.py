@@ -400,7 +400,7 @@ def fit_on(
     rate = options.learning_rate / np.sqrt(1 + seen / SETTLING_STEPS)
     plan.schedule.learning_rate = float(max(options.min_lr, rate))
     plan.whole_epochs, plan.reseed, plan.keep_last = True, False, True
-    plan.exact = False
+    plan.exact = plan.measure_first = False
     (run,) = train_plans(data, [plan], [seed], backend, None)
     if not np.isfinite(run.record.memories).all():
         msg = (
@@ -517,6 +517,10 @@ def make_plan(
         plan.energy = start.energy
     plan.learn_weights = isinstance(options.weights, str)
     plan.exact = exact
+    seeded = isinstance(options.init, str) and options.init != "random"
+    plan.measure_first = bool(
+        objective.beta_by_gap and seeded and options.early_stopping and options.max_epochs > 1
+    )
     plan.batch_size = int(options.batch_size)
     inside, total = start.mean_square, start.total_square
     explained = max(total - inside, recipe.min_explained * total, 1e-12)
@@ -528,6 +532,7 @@ def make_plan(
     unit = explained if recipe.anchor_unit == "explained" else max(inside, 1e-12)
     settings.anchor = recipe.anchor / unit
     settings.tie = recipe.tie / max(inside, 1e-12)
+    settings.neighbours = recipe.met_memories(n_clusters, beta, start.median_gap)
     schedule = plan.schedule
     schedule.max_epochs = int(options.max_epochs)
     schedule.patience = int(options.patience)

@@ -204,6 +204,8 @@ void bind_runs(nb::module_& m) {
           "epoch", [](DrivenRun& r) { return r.run().epoch(); }, "Epochs so far.")
       .def_prop_ro("done", [](DrivenRun& r) { return r.run().done(); })
       .def_prop_ro("n_batches", [](DrivenRun& r) { return r.run().batches_per_epoch(); })
+      .def_prop_ro(
+          "measures", [](DrivenRun& r) { return r.run().measures(); }, "Whether this epoch makes no step.")
       .def_prop_ro("learning_rate", [](DrivenRun& r) { return r.run().learning_rate(); })
       .def_prop_ro(
           "reseeding", [](DrivenRun& r) { return r.run().reseeding(); },

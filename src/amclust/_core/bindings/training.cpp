@@ -183,7 +183,8 @@ void bind_training(nb::module_& m) {
           [](ObjectiveSettings& s, const In<float, 1>& fill) { s.fill = vector(fill, fill.size(), "fill"); },
           "Where hidden and missing values start, in core units.", kOwned)
       .def_rw("anchor", &ObjectiveSettings::anchor)
-      .def_rw("tie", &ObjectiveSettings::tie);
+      .def_rw("tie", &ObjectiveSettings::tie)
+      .def_rw("neighbours", &ObjectiveSettings::neighbours, "How many memories a row meets; 0: all of them.");
 
   nb::class_<ScheduleSettings>(m, "ScheduleSettings", "The learning rate over the epochs, and when to stop.")
       .def_rw("learning_rate", &ScheduleSettings::learning_rate)
@@ -203,6 +204,7 @@ void bind_training(nb::module_& m) {
       .def_rw("batch_size", &Plan::batch_size)
       .def_rw("learn_weights", &Plan::learn_weights)
       .def_rw("reseed", &Plan::reseed)
+      .def_rw("measure_first", &Plan::measure_first, "The first epoch makes no step, where epochs have many.")
       .def_rw("whole_epochs", &Plan::whole_epochs)
       .def_rw("exact", &Plan::exact, "Assign and average instead of gradients: reconstruction with a large beta.")
       .def_rw("keep_last", &Plan::keep_last)

@@ -49,6 +49,7 @@ struct ObjectiveSettings {
   double mask_prob = 0.0;   // the part of the observed coordinates to hide
   std::vector<float> fill;  // where hidden and missing coordinates start, in core units
   double anchor = 0.0;      // silhouette: weight of the scatter inside the soft clusters
+  int neighbours = 0;       // silhouette: a row meets so many memories; 0: all of them
   double tie = 0.0;         // silhouette: weight of the memories' squared distance from the soft centres
 };
 

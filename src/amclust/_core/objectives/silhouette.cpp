@@ -10,6 +10,7 @@
 #include "energies/registry.hpp"
 #include "inference/filling.hpp"
 #include "objectives/chunked.hpp"
+#include "objectives/silhouette.hpp"
 
 namespace amclust {
 namespace {
@@ -52,7 +53,7 @@ class Silhouette final : public Objective {
   }
 
   Evaluation evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) override {
-    const Task task{batch, memories, team, BatchParts(batch.size)};
+    const Task task{batch, memories, team, BatchParts(batch.size), {settings_, batch.total_weight}};
     resize(task);
     Evaluation out = load_rows(task);
     finish_statistics(task);
@@ -69,19 +70,12 @@ class Silhouette final : public Objective {
     const Memories& memories;
     Team& team;
     BatchParts parts;
+    SilhouetteTerms terms;
 
     float logit_factor() const {
       return with_energy(memories.metric, [&](auto energy) { return energy.logit_factor(memories.beta); });
     }
   };
-
-  // A cluster with less is empty.
-  static float min_size(const Task& task) { return static_cast<float>(1e-6 * task.batch.total_weight); }
-  // Weights of the terms beside the silhouette, per unit of the rows' weight.
-  double anchor(const Task& task) const { return settings_.anchor / task.batch.total_weight; }
-  double tie(const Task& task) const { return settings_.tie / task.batch.total_weight; }
-  // d(loss) / d(sum of the rows' silhouettes)
-  static float by_value(const Task& task) { return static_cast<float>(-1.0 / task.batch.total_weight); }
 
   void resize(const Task& task) {
     const Memories& memories = task.memories;
@@ -178,7 +172,7 @@ class Silhouette final : public Objective {
     const int kp = task.memories.kp;
     for (Buffer* buffer : {&inverse_size_, &centre_norm_, &offset_}) buffer->zero();
     for (int m = 0; m < task.memories.k; ++m) {
-      inverse_size_[m] = 1.0f / std::max(size_[m], min_size(task));
+      inverse_size_[m] = 1.0f / std::max(size_[m], task.terms.min_size());
       mean_square_[m] *= inverse_size_[m];
     }
     for (int j = 0; j < task.memories.d; ++j) {
@@ -210,7 +204,7 @@ class Silhouette final : public Objective {
       block.norm = norm_.data() + first;
       block.weight = weight_.data() + first;
       block.size = size_.data();
-      block.size_floor = min_size(task);
+      block.size_floor = task.terms.min_size();
       block.mean_square = mean_square_.data();
       block.distance_gradient = distance_bar_.row(first);
       block.direct_gradient = membership_bar_.row(first);
@@ -233,13 +227,13 @@ class Silhouette final : public Objective {
     double scatter = 0.0, distance = 0.0;
     for (int m = 0; m < k; ++m) scatter += static_cast<double>(size_[m]) * (mean_square_[m] - centre_norm_[m]);
     for (int m = 0; m < k; ++m) distance += static_cast<double>(size_[m]) * offset_[m];
-    return -sums.value / task.batch.total_weight + anchor(task) * scatter + tie(task) * distance;
+    return task.terms.loss(sums.value, scatter, distance);
   }
 
   // Gradients by the sums  sum p x,  sum p |x|^2  and  sum p; and by the memories, of their distance from the centres.
   void back_through_statistics(const Task& task) {
     const Memories& memories = task.memories;
-    const float sign = by_value(task), pull = static_cast<float>(anchor(task)), hold = static_cast<float>(tie(task));
+    const float sign = task.terms.by_value(), pull = task.terms.anchor(), hold = task.terms.tie();
     std::vector<float> dot(memories.kp, 0.0f);
     for (int j = 0; j < memories.d; ++j) {
       const float *memory = memories.feature(j), *centre = centre_.row(j);
@@ -263,7 +257,7 @@ class Silhouette final : public Objective {
   // Through the memberships.
   void back_to_memories(const Task& task, Gradient& gradient) {
     const int kp = task.memories.kp;
-    const float sign = by_value(task), factor = task.logit_factor();
+    const float sign = task.terms.by_value(), factor = task.logit_factor();
     panel_.refresh(task.memories.shape, centre_bar_.data());
     SilhouetteSums& sums = sum_over_blocks(task, [&](SilhouetteSums& part, int, BlockOfRows block) {
       const auto [first, n] = block;
@@ -312,6 +306,7 @@ class Silhouette final : public Objective {
 }  // namespace
 
 std::unique_ptr<Objective> make_silhouette(const Dataset& data, const ObjectiveSettings& settings) {
+  if (settings.neighbours > 0 && !data.is_sparse && !data.has_missing) return make_nearby_silhouette(data, settings);
   return std::make_unique<Silhouette>(data, settings);
 }
 

@@ -19,8 +19,10 @@ constexpr int kParts = 16;
 constexpr float kSlack = 1e-4f;
 // A split is tried on at most so many rows of a memory, with so many rounds.
 constexpr int kSplitRows = 512, kSplitRounds = 4, kSplitTries = 2;
-// A move has to gain this much more than it costs, and has to lower the loss by this part.
-constexpr double kMoveMargin = 1.05, kMoveGain = 1e-4;
+// Moves are tried where the gain is at least this part of the cost (both are estimates, the cost an upper bound), and
+// stay where the loss has fallen by this part after a few steps; otherwise this much fewer are tried.
+constexpr double kMoveMargin = 0.6, kMoveGain = 1e-4;
+constexpr int kMoveSteps = 3, kFewerMoves = 4;
 
 double square_distance(const float* a, const float* b, int n) {
   float lanes[8] = {};
@@ -63,11 +65,15 @@ struct ExactSteps::Sums {
   std::vector<char> changed;
 };
 
-// A memory in two.
+// A memory in two, and a memory that could take the second part.
 struct ExactSteps::Split {
   int memory = 0;
   double gain = 0.0;
   std::vector<float> first, second;
+};
+struct ExactSteps::Move {
+  int memory;
+  const Split* split;
 };
 
 ExactSteps::ExactSteps(const Dataset& data, const TrainingRows& rows, const NetworkParameters& start, const float* fill,
@@ -107,8 +113,6 @@ void ExactSteps::refresh() {
       bias_[m] = m < memories_.k ? energy.closeness(0.0f, memories_.square_norms[m]) : -1e30f;
   });
 }
-
-void ExactSteps::set_memory(int memory, const float* values) { memories_.set_one(memory, values); }
 
 RowBlock ExactSteps::load(Worker& worker, const std::int64_t* places, int n) const {
   for (int i = 0; i < n; ++i) worker.which[i] = row(places[i]);
@@ -379,30 +383,18 @@ std::vector<ExactSteps::Split> ExactSteps::find_splits(std::uint64_t seed, std::
   return splits;
 }
 
-// Gives the second halves of splits to memories that are hardly needed.
-bool ExactSteps::move(const std::vector<Split>& splits, bool only_empty) {
+// Which memories could go where, the best first: a hardly needed one to the second half of a split.
+std::vector<ExactSteps::Move> ExactSteps::find_moves(const std::vector<Split>& splits, bool only_empty) {
   const int k = memories_.k;
   std::vector<int> needless(k);
   std::iota(needless.begin(), needless.end(), 0);
   std::stable_sort(needless.begin(), needless.end(), [&](int a, int b) { return removal_[a] < removal_[b]; });
   // Where a memory goes, its rows fall to a neighbour: that one stays for now.
   std::vector<char> stays(k, 0);
-  std::vector<float> closeness(1), second(1);
-  std::vector<std::int32_t> nearest(1);
-  Matrix products(1, memories_.kp);
-  const auto neighbour = [&](int memory) {
-    float* bias = bias_.data();
-    const float own = bias[memory];
-    bias[memory] = -1e30f;
-    memories_.panel.nearest_two(centres_.block(memory, 1), bias, factor_, products,
-                                {closeness.data(), second.data(), nearest.data(), nullptr});
-    bias[memory] = own;
-    return nearest[0];
-  };
   std::size_t next = 0;
-  int moved = 0;
+  std::vector<Move> moves;
   for (const Split& split : splits) {
-    if (!(split.gain > 0.0) || moved >= std::max(1, k / 4)) break;
+    if (!(split.gain > 0.0) || static_cast<int>(moves.size()) >= std::max(1, k / 4)) break;
     if (stays[split.memory]) continue;
     while (next < needless.size() && (stays[needless[next]] || needless[next] == split.memory)) ++next;
     if (next == needless.size()) break;
@@ -412,32 +404,52 @@ bool ExactSteps::move(const std::vector<Split>& splits, bool only_empty) {
     ++next;
     stays[split.memory] = stays[memory] = 1;
     if (!empty) stays[neighbour(memory)] = 1;
-    set_memory(split.memory, split.first.data());
-    set_memory(memory, split.second.data());
-    changed_[split.memory] = changed_[memory] = 1;
-    ++moved;
+    moves.push_back({memory, &split});
   }
-  if (!moved) return false;
+  return moves;
+}
+
+int ExactSteps::neighbour(int memory) {
+  float closeness = 0.0f, second = 0.0f;
+  std::int32_t nearest = 0;
+  Worker& worker = *workers_[0];
+  const float own = bias_[memory];
+  bias_[memory] = -1e30f;
+  memories_.panel.nearest_two(centres_.block(memory, 1), bias_.data(), factor_, worker.products,
+                              {&closeness, &second, &nearest, nullptr});
+  bias_[memory] = own;
+  return nearest;
+}
+
+void ExactSteps::make_moves(const std::vector<Move>& moves) {
+  for (const Move& move : moves) {
+    memories_.set_one(move.split->memory, move.split->first.data());
+    memories_.set_one(move.memory, move.split->second.data());
+    changed_[move.split->memory] = changed_[move.memory] = 1;
+  }
   refresh();
   assign(true);
-  return true;
 }
 
 bool ExactSteps::relocate(std::uint64_t seed, std::uint32_t round) {
-  if (by_entries_ || memories_.k < 2) return false;
+  if (by_entries_ || memories_.k < 2 || stopped()) return false;
   assign(true);
   const double before = loss_;
+  const std::vector<Split> splits = find_splits(seed, round);
+  std::vector<Move> moves = find_moves(splits, false);
   Buffer saved;
   saved.copy_from(memories_.values);
-  const std::vector<std::int32_t> labels = labels_;
-  if (!move(find_splits(seed, round), false)) return false;
-  average();
-  assign(true);
-  if (loss_ < (1.0 - kMoveGain) * before) return true;
-  memories_.values.copy_from(saved);
-  refresh();
-  labels_ = labels;
-  assign(true);
+  // Costs and gains are estimates, and moves meet: fewer are tried where many were too many.
+  while (!moves.empty() && !stopped()) {
+    make_moves(moves);
+    settle(kMoveSteps, 0.0);
+    if (loss_ < (1.0 - kMoveGain) * before) return true;
+    memories_.values.copy_from(saved);
+    std::fill(changed_.begin(), changed_.end(), 1);
+    refresh();
+    moves.resize(moves.size() / kFewerMoves);
+  }
+  if (!stopped()) assign(true);
   return false;
 }
 
@@ -446,7 +458,10 @@ bool ExactSteps::fill_empty(std::uint64_t seed) {
   constexpr std::uint32_t kTries = 20, kRound = 1u << 20;
   for (std::uint32_t attempt = 0; empty() && attempt < kTries && !stopped(); ++attempt) {
     assign(true);
-    if (!move(find_splits(seed, kRound + attempt), true)) break;
+    const std::vector<Split> splits = find_splits(seed, kRound + attempt);
+    const std::vector<Move> moves = find_moves(splits, true);
+    if (moves.empty()) break;
+    make_moves(moves);
   }
   return empty() == 0;
 }

@@ -45,13 +45,13 @@ class ExactSteps {
  private:
   struct Worker;
   struct Split;
+  struct Move;
 
   float weight(std::int64_t at) const { return rows_.weights ? rows_.weights[at] : 1.0f; }
   std::int64_t row(std::int64_t at) const { return rows_.rows ? rows_.rows[at] : at; }
   bool stopped() const { return control_ && control_->stopped(); }
 
   void refresh();
-  void set_memory(int memory, const float* values);
   struct Sums;
   void assign(bool search_all);
   void assign_some(Worker& worker, std::int64_t first, int n, bool search_all, Sums& sums);
@@ -59,7 +59,9 @@ class ExactSteps {
   double average();
   void sort_by_memory();
   double average_one(Worker& worker, int memory);
-  bool move(const std::vector<Split>& splits, bool only_empty);
+  std::vector<Move> find_moves(const std::vector<Split>& splits, bool only_empty);
+  void make_moves(const std::vector<Move>& moves);
+  int neighbour(int memory);  // the nearest other memory
   std::vector<Split> find_splits(std::uint64_t seed, std::uint32_t round);
   Split split(Worker& worker, int memory, std::uint64_t seed, std::uint32_t round) const;
   RowBlock load(Worker& worker, const std::int64_t* places, int n) const;

@@ -12,6 +12,9 @@
 
 namespace amclust {
 
+// On more rows than this an epoch is a part of the data; successive epochs go through all of it before any row returns.
+constexpr std::int64_t kEpochRows = 16384;
+
 // A network in core units.
 struct NetworkParameters {
   int k = 0, d = 0;
@@ -74,6 +77,8 @@ struct Plan {
   int batch_size = 0;
   bool learn_weights = false;
   bool reseed = true;         // empty clusters begin anew on badly represented rows
+  // The first epoch makes no step, where epochs have several: clusters that are well separated at the start gain little.
+  bool measure_first = false;
   bool whole_epochs = false;  // an epoch is all rows, however many
   bool exact = false;         // by exact steps (exact_steps.hpp): the reconstruction loss where beta is large
   bool keep_last = false;     // the record has the last memories, not those of the best epoch

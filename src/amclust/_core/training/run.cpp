@@ -8,6 +8,9 @@
 namespace amclust {
 namespace {
 
+// The clusters of a start with a loss below this are well separated: the silhouette is most of it.
+constexpr double kSettledLoss = -0.5;
+
 const Plan& checked(const Plan& plan, int features, std::int64_t rows) {
   check(plan, features, rows);
   return plan;
@@ -27,9 +30,11 @@ RunRecord first_record(const Plan& plan) {
 Run::Run(const Plan& plan, const TrainingRows& rows, int features)
     : plan_(checked(plan, features, rows.size)),
       record_(first_record(plan)),
-      stream_(rows, plan.batch_size, plan.objective.seed, record_.stream),
+      stream_(rows, plan.batch_size, plan.whole_epochs, plan.objective.seed, record_.stream),
       batches_(stream_.batches_per_epoch(plan.whole_epochs)),
-      schedule_(plan.schedule, record_.schedule, batches_) {}
+      schedule_(plan.schedule, record_.schedule, batches_, static_cast<double>(batches_) * stream_.batch_size()) {
+  if (start_settled()) schedule_.set_settled();
+}
 
 bool Run::done() const { return record_.converged || epoch() >= std::min(plan_.schedule.max_epochs, plan_.pause_at); }
 
@@ -48,9 +53,18 @@ bool Run::is_best(double loss, int living) {
   return true;
 }
 
+bool Run::start_settled() const {
+  return plan_.measure_first && !record_.loss_curve.empty() && record_.loss_curve[0] < kSettledLoss;
+}
+
 void Run::end_epoch(double loss) {
+  const bool measured = measures();
   record_.loss_curve.push_back(loss);
-  record_.converged = schedule_.after_epoch(loss);
+  if (start_settled()) schedule_.set_settled();
+  if (measured && !start_settled())
+    record_.best_living = -1;  // there is much to gain: whatever comes is better
+  else
+    record_.converged = schedule_.after_epoch(loss);
 }
 
 RunRecord Run::finish(std::vector<float> memories, std::vector<float> log_weights, std::vector<float> last_memories,

@@ -25,6 +25,8 @@ class Run {
   int batch_size() const { return stream_.batch_size(); }
   int batches_per_epoch() const { return batches_; }
   Batch next_batch() { return stream_.next(static_cast<std::uint32_t>(epoch())); }
+  // Whether this epoch only measures where the run starts.
+  bool measures() const { return plan_.measure_first && epoch() == 0 && batches_ > 1; }
   double learning_rate() const { return schedule_.learning_rate(); }
   bool reseeding() const { return plan_.reseed && schedule_.reseeding(epoch()); }
 
@@ -40,6 +42,9 @@ class Run {
                    std::vector<float> last_energy = {});
 
  private:
+  // Whether the clusters that the run starts from are well separated already.
+  bool start_settled() const;
+
   const Plan& plan_;
   RunRecord record_;
   BatchStream stream_;

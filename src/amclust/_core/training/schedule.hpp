@@ -10,8 +10,12 @@ namespace amclust {
 
 class Schedule {
  public:
-  Schedule(const ScheduleSettings& settings, const ScheduleState& state, int steps_per_epoch)
-      : settings_(settings), state_(state), steps_per_epoch_(steps_per_epoch) {}
+  // An epoch has so many steps and rows; one with more rows than usual counts for as many epochs as are in it.
+  Schedule(const ScheduleSettings& settings, const ScheduleState& state, int steps_per_epoch, double rows_per_epoch)
+      : settings_(settings), state_(state), steps_per_epoch_(steps_per_epoch), rows_per_epoch_(rows_per_epoch) {
+    const double usual = std::max(1.0, rows_per_epoch / kUsualRows);
+    settings_.patience = std::max(1, static_cast<int>(settings.patience / usual));
+  }
 
   double learning_rate() const { return state_.learning_rate; }
   const ScheduleState& state() const { return state_; }
@@ -28,21 +32,27 @@ class Schedule {
       waited = plateaus = 0;
       return false;
     }
-    if (++waited < settings_.patience) return false;
+    if (++waited < (settled_ ? 1 : settings_.patience)) return false;
     waited = 0;
     ++plateaus;
     const bool at_floor = rate <= settings_.min_lr;
     rate = std::max(rate * settings_.lr_factor, std::min(settings_.min_lr, rate));
-    const bool enough = plateaus >= kPlateaus && plateaus * settings_.patience * steps_per_epoch_ >= kSteps;
+    const int epochs = plateaus * settings_.patience;
+    const bool enough = plateaus >= kPlateaus && (settled_ || epochs * steps_per_epoch_ >= kSteps || epochs * rows_per_epoch_ >= kRows);
     return settings_.early_stopping && (at_floor || enough);
   }
+  // The start is as good as it gets: a few epochs that do not better it are enough.
+  void set_settled() { settled_ = true; }
   bool improving() const { return state_.plateaus == 0; }
 
  private:
   static constexpr int kPlateaus = 2, kSteps = 60;
+  static constexpr double kUsualRows = 65536.0, kRows = 60.0 * kUsualRows;
   ScheduleSettings settings_;
   ScheduleState state_;
   int steps_per_epoch_;
+  double rows_per_epoch_;
+  bool settled_ = false;
 };
 
 }  // namespace amclust

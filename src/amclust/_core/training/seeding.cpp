@@ -25,8 +25,11 @@ constexpr double kTreePart = 0.9;
 constexpr int kTreeSettlingRounds = 2;
 // More memories than this are moved to where they are needed, and k-means++ goes in two levels above the second.
 constexpr int kFewMemories = 12, kOneLevel = 128;
-constexpr int kRelocations = 8;
+constexpr int kRelocations = 20;
 constexpr double kSettled = 1e-4;
+constexpr int kPolishSteps = 2;
+// Rows of the sample: so many a memory, within limits; for very many memories fewer.
+constexpr std::int64_t kMinSample = 4096, kMaxSample = 65536, kSampleRows = 64, kMinSampleRows = 16, kPolishRows = 128;
 // Scales are measured on so many rows.
 constexpr int kMeasuredRows = 4096;
 // Rows are smoothed over this part of the rows a cluster has on average.
@@ -34,7 +37,7 @@ constexpr double kNeighbourhood = 1.0 / 32.0;
 
 // The rows that stand for all, loaded once for all seedings.
 Sample load_sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
-  const std::int64_t most = std::max<std::int64_t>(4096, std::int64_t{16} * k);
+  const std::int64_t most = std::max({kMinSample, std::min(kMaxSample, kSampleRows * k), kMinSampleRows * k});
   const int n = static_cast<int>(std::min<std::int64_t>(all.size, most)), ld = padded(data.features, kernels().lanes);
   const RandomOrder order(seed, 0, static_cast<std::uint64_t>(all.size));
   std::vector<std::int64_t> which(n);
@@ -148,6 +151,31 @@ void settle(const Sample& sample, EnergyKind metric, int rounds, std::uint64_t s
   for (std::uint32_t round = 0; round < kRelocations && steps->relocate(seed, round); ++round)
     steps->settle(kTreeSettlingRounds, kSettled);
   memories = steps->memories_by_row();
+}
+
+// Memories of a sample are the means of few rows each: some exact steps on more rows bring them to their places.
+void polish(const Dataset& data, const TrainingRows& all, const Sample& sample, const float* fill, std::uint64_t seed,
+            std::vector<float>& memories, Team& team, const Control& control) {
+  const int d = sample.d, k = static_cast<int>(memories.size()) / d;
+  const std::int64_t n = std::min(all.size, std::max(kMaxSample, kPolishRows * k));
+  if (k <= kFewMemories || 2 * n < 3 * static_cast<std::int64_t>(sample.n)) return;
+  const RandomOrder order(seed, ~std::uint32_t{2}, static_cast<std::uint64_t>(all.size));
+  std::vector<std::int64_t> which(n);
+  std::vector<float> weights(all.weights ? n : 0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t at = n == all.size ? i : static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
+    which[i] = all.rows ? all.rows[at] : at;
+    if (all.weights) weights[i] = all.weights[at];
+  }
+  NetworkParameters start;
+  start.k = k;
+  start.d = d;
+  start.memories = memories;
+  start.log_weights.assign(k, 0.0f);
+  start.energy = data.metric;
+  ExactSteps steps(data, {which.data(), all.weights ? weights.data() : nullptr, n}, start, fill, team, &control);
+  steps.settle(kPolishSteps, kSettled);
+  memories = steps.memories_by_row();
 }
 
 // k-means++ in two levels: a few coarse cells, then their share of the picks in each. The cost of one level grows with
@@ -282,6 +310,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
       if (!seeding.memories.empty()) {
         seeding.distinct = k;
         settle(sample, data.metric, kTreeSettlingRounds, seeds[index], seeding.memories, helpers, control);
+        polish(data, rows, sample, fill, seeds[index], seeding.memories, helpers, control);
         scales_of(sample, k, seeding);
         return;
       }
@@ -294,8 +323,10 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
     if (seeding.distinct < k) return;
     seeding.memories.reserve(static_cast<std::size_t>(k) * sample.d);
     for (int p : picks) seeding.memories.insert(seeding.memories.end(), sample.row(p), sample.row(p) + sample.d);
-    if (!random_rows)
+    if (!random_rows) {
       settle(sample, data.metric, kSettlingRounds, seeds[index], seeding.memories, helpers, control);
+      polish(data, rows, sample, fill, seeds[index], seeding.memories, helpers, control);
+    }
     scales_of(sample, k, seeding);
   };
   if (seeds.size() == 1) {

@@ -4,8 +4,13 @@
 
 namespace amclust {
 
-BatchStream::BatchStream(const TrainingRows& rows, int batch_size, std::uint64_t seed, const StreamState& start)
-    : rows_(rows), batch_(static_cast<int>(std::min<std::int64_t>(batch_size, rows.size))), seed_(seed), state_(start) {
+BatchStream::BatchStream(const TrainingRows& rows, int batch_size, bool all, std::uint64_t seed,
+                         const StreamState& start)
+    : rows_(rows),
+      batch_(static_cast<int>(std::min<std::int64_t>(batch_size, rows.size))),
+      all_(all),
+      seed_(seed),
+      state_(start) {
   index_.resize(batch_);
   ids_.resize(batch_);
   if (rows.weights) weights_.resize(batch_);
@@ -24,7 +29,7 @@ int BatchStream::batches_per_epoch(bool whole_epochs) const {
 }
 
 Batch BatchStream::next(std::uint32_t epoch) {
-  if (state_.at == rows_.size) {
+  if (pass_is_over()) {
     state_.at = 0;
     ++state_.pass;
     shuffle();
@@ -38,6 +43,11 @@ Batch BatchStream::next(std::uint32_t epoch) {
   }
   state_.at += n;
   return {index_.data(), ids_.data(), rows_.weights ? weights_.data() : nullptr, n, mean_weight_ * n, epoch};
+}
+
+bool BatchStream::pass_is_over() const {
+  const std::int64_t left = rows_.size - state_.at;
+  return left == 0 || (!all_ && rows_.size > kEpochRows && 2 * left < batch_);
 }
 
 void BatchStream::shuffle() {

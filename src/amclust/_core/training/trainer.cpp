@@ -2,6 +2,7 @@
 
 #include "training/exact_steps.hpp"
 #include "training/optimizer.hpp"
+#include "training/order.hpp"
 #include "training/run.hpp"
 
 #include <algorithm>
@@ -87,6 +88,7 @@ class Trainer {
       for (int m = 0; m < k; ++m) wins[m] += evaluation.wins[m];
       if (run_.reseeding())
         candidates.insert(candidates.end(), evaluation.candidates.begin(), evaluation.candidates.end());
+      if (run_.measures()) continue;
       optimizer_.step(memories_, gradient_, run_.learning_rate(), run_.plan().learn_weights);
       refresh();
     }
@@ -143,6 +145,29 @@ constexpr double kExactTolerance = 1e-2;
 // How often memories may move to where they are needed more.
 constexpr int kRelocations = 8;
 
+// A quarter of the rows, and a quarter of these, ..., but not fewer than so many and so many a memory.
+constexpr std::int64_t kFewRows = 16384, kFewRowsPerMemory = 64;
+constexpr int kFewRowsSteps = 50;
+
+// Exact steps on a part of the rows: memories come near their places at a part of the price.
+void settle_on_part(const Dataset& data, const TrainingRows& rows, std::int64_t size, const Plan& plan,
+                    NetworkParameters& start, double tolerance, Team& team, Control& control) {
+  const RandomOrder order(plan.objective.seed, 0, static_cast<std::uint64_t>(rows.size));
+  std::vector<std::int64_t> which(size);
+  std::vector<float> weights(rows.weights ? size : 0);
+  for (std::int64_t i = 0; i < size; ++i) {
+    const auto at = static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
+    which[i] = rows.rows ? rows.rows[at] : at;
+    if (rows.weights) weights[i] = rows.weights[at];
+  }
+  ExactSteps steps(data, {which.data(), rows.weights ? weights.data() : nullptr, size}, start,
+                   plan.objective.fill.data(), team, &control);
+  steps.settle(kFewRowsSteps, tolerance);
+  for (std::uint32_t round = 0; round < kRelocations && steps.relocate(plan.objective.seed, round); ++round)
+    steps.settle(kFewRowsSteps, tolerance);
+  start.memories = steps.memories_by_row();
+}
+
 // One run by exact steps. An epoch is an assignment and an average; where these gain no more, memories move to where
 // they are needed more, if any do.
 RunRecord train_exactly(const Dataset& data, const TrainingRows& rows, const Plan& plan, int index, Team& team,
@@ -155,9 +180,16 @@ RunRecord train_exactly(const Dataset& data, const TrainingRows& rows, const Pla
   }
   record.k = start.k;
   record.d = start.d;
+  const double tolerance = plan.schedule.early_stopping ? kExactTolerance * plan.schedule.tol : 0.0;
+  if (!plan.earlier) {
+    std::vector<std::int64_t> parts;
+    const std::int64_t least = std::max(kFewRows, kFewRowsPerMemory * start.k);
+    for (std::int64_t size = rows.size / 4; size >= least; size /= 4) parts.push_back(size);
+    for (; !parts.empty() && !control.stopped(); parts.pop_back())
+      settle_on_part(data, rows, parts.back(), plan, start, 10.0 * tolerance, team, control);
+  }
   ExactSteps steps(data, rows, start, plan.objective.fill.data(), team, &control);
   const double unit = 1.0 / (steps.total_weight() * data.features);
-  const double tolerance = plan.schedule.early_stopping ? kExactTolerance * plan.schedule.tol : 0.0;
   const int last = std::min(plan.schedule.max_epochs, plan.pause_at);
   const auto epoch = [&] { return static_cast<int>(record.loss_curve.size()); };
   while (epoch() < last && !record.converged && !control.stopped()) {

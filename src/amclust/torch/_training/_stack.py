@@ -210,17 +210,19 @@ class Stack:
         losses: list[Tensor] = []
         winners: list[Tensor] = []
         badness: list[Tensor] = []
+        measures = self._trainees[0].run.measures  # of runs in a stack, all or none
         for part in epoch.parts(ahead):
             batches = self._batches(part)
             weights.append(batches.weight)
             for at in range(len(part.sizes)):
                 found = batches.evaluate(at, self._net, self._costs)
-                self._step(found, rates[len(losses)])
+                if not measures:
+                    self._step(found, rates[len(losses)])
                 losses.append(found.loss)
                 winners.append(found.winner)
                 badness.append(found.badness)
         for trainee in self._trainees:
-            trainee.steps += n_batches
+            trainee.steps += 0 if measures else n_batches
         winner = torch.stack(winners, dim=1).flatten(1)
         weight = torch.cat(weights).transpose(0, 1).flatten(1)
         if self._net.energy.compact:  # rows out of all reach fall to none
