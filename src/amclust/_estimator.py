@@ -64,9 +64,12 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     objective : {"auto", "silhouette", "completion", "reconstruction"}, default="auto"
         What is minimised. "silhouette" maximises a differentiable silhouette, anchored by the
         scatter inside the clusters. "completion" is the loss of the paper: hide some entries of
-        every row and compare what the network completes. "reconstruction" hides nothing. "auto"
-        is "silhouette" for complete rows and "completion" where values are missing (with a
-        single cluster, "reconstruction").
+        every row and compare what the network completes. "reconstruction" hides nothing: what the
+        network recalls of a row is compared with the row. With ``beta="auto"`` beta is large, rows
+        are recalled as their nearest memory, and training goes by exact steps (assign, average,
+        move memories that are hardly needed to where they are): a better k-means, the choice for
+        codebooks. "auto" is "silhouette" for complete rows and "completion" where values are
+        missing (with a single cluster, "reconstruction").
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
@@ -120,8 +123,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Number of restarts; `selection` chooses among them. All are trained in one call.
 
     batch_size : "auto" or int, default="auto"
-        Rows per gradient step. "auto" takes 128 rows per cluster, and at least 1,024: every batch
-        has to know all clusters. When one batch holds all rows, training does not depend on their
+        Rows per gradient step. "auto" takes 128 rows per cluster (64 beyond 16,384 rows), and at
+        least 1,024: every batch has to know all clusters. When one batch holds all rows, training does not depend on their
         order, and a row of weight 2 is the same as two rows.
 
     max_epochs : int, default=200
@@ -207,6 +210,11 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     silhouette_ : float
         Silhouette of the chosen restart (NaN with a single cluster).
+
+    inertia_ : float
+        Only after exact steps (``objective="reconstruction"`` with ``beta="auto"``) on complete
+        rows, and not for `metric="cosine"`: sum of the squared distances of the rows to the memory
+        of their cluster, weighted by `sample_weight`, as `transform` has distances.
 
     n_iter_ : int
         Epochs of the chosen restart.
@@ -370,6 +378,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             backend = find_backend(self.backend, self.device, self.metric)
             candidates = self._candidates()
             numbers = [int(self.n_clusters)] if candidates is None else candidates
+            self._check_many(max(numbers), X.shape[0])
             options = Options.of(self, max(numbers))
             data = self._prepare(X, weights, options, numbers[0])
             rng = check_random_state(self.random_state)
@@ -420,6 +429,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             numbers = [int(self.n_clusters)] if candidates is None else candidates
             options = Options.of(self, max(numbers))
             if first:
+                self._check_many(max(numbers), X.shape[0])
                 data = self._prepare(X, weights, options, numbers[0])
                 rng = check_random_state(self.random_state)
                 seed, earlier = int(rng.randint(MAX_SEED)), None
@@ -496,20 +506,24 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X = validate_rows(self, X)
         return self.network_.labels(X, n_jobs=self.n_jobs)
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: Any, *, top: int | None = None) -> Any:
         """Return the memberships of rows: how strongly each memory attracts them.
 
         Parameters
         ----------
         {X}
+        top : int, default=None
+            Keep so many of the largest memberships of every row, and return a sparse matrix: for
+            many clusters. None: all of them, dense.
 
         Returns
         -------
-        memberships : ndarray of shape (n_samples, n_clusters)
-            Positive numbers that sum to 1 in every row (all 0 for noise).
+        memberships : {ndarray, CSR array} of shape (n_samples, n_clusters)
+            Positive numbers that sum to 1 in every row (all 0 for noise); of a sparse matrix, the
+            largest of these.
         """
         X = validate_rows(self, X)
-        return self.network_.memberships(X, n_jobs=self.n_jobs)
+        return self.network_.memberships(X, top=top, n_jobs=self.n_jobs)
 
     def transform(self, X: Any) -> Any:
         """Return the distances of rows to the memories.
@@ -735,6 +749,29 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     # --- shared ---------------------------------------------------------------------------------
 
+    def _check_many(self, n_clusters: int, n_rows: int) -> None:
+        """Refuse, or warn of, what does not suit many clusters."""
+        recipe = self.recipe
+        if isinstance(self.init, str) and self.init == "ward":
+            if n_clusters > recipe.max_tree_clusters:
+                msg = (
+                    f"init='ward' makes a tree for at most {recipe.max_tree_clusters} clusters, got "
+                    f"n_clusters={n_clusters}. Use init='k-means++', or 'auto', which chooses it."
+                )
+                raise ValueError(msg)
+        given = self.batch_size
+        if isinstance(given, str) or given >= n_rows or self.objective == "reconstruction":
+            return
+        if given < recipe.min_batch_rows_per_cluster * n_clusters:
+            fitting = recipe.batch_size("auto", n_clusters)
+            warnings.warn(
+                f"batch_size={given} has {given / n_clusters:.2g} rows per cluster for n_clusters="
+                f"{n_clusters}: clusters that a batch misses may be lost. Use batch_size='auto' "
+                f"({fitting} here).",
+                UserWarning,
+                stacklevel=4,
+            )
+
     def _candidates(self) -> list[int] | None:
         """Return the numbers of clusters to choose from; None: the number is given."""
         candidates = candidate_numbers(self.n_clusters, self.objective)
@@ -797,6 +834,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def _keep(self, found: Fit) -> None:
         """Set the fitted attributes."""
+        self.__dict__.pop("inertia_", None)
         self.__dict__.update(
             fitted_attributes(
                 found.network,
@@ -806,6 +844,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 loss=found.best.record.loss,
                 loss_curve=found.best.record.loss_curve,
                 silhouette=found.best.silhouette,
+                inertia=found.inertia,
             )
         )
 
@@ -878,9 +917,11 @@ def fitted_attributes(
     loss: float,
     loss_curve: NDArray[np.float64],
     silhouette: float,
+    inertia: float | None,
 ) -> dict[str, Any]:
     """Return the attributes of a fitted ClAM: what was found, and what follows from it."""
-    return {
+    some = {} if inertia is None else {"inertia_": inertia}
+    return some | {
         "network_": network,
         "optimizer_state_": optimizer,
         "runs_": runs,

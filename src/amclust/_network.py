@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from amclust.backends.base import Answers, Backend, EnergyFunction
 from amclust.backends.native import NativeBackend
 
 Want = _native.Want
+
+# Memberships that are computed at a time where only the largest are kept.
+MAX_MEMBERSHIPS = 2**22
 
 
 @documented(ROWS)
@@ -170,21 +174,40 @@ class Network:
         """
         return self._clusters(self._ask(self._table(X), Want.LABELS, n_jobs).labels)
 
-    def memberships(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
+    def memberships(self, X: Any, *, top: int | None = None, n_jobs: int | None = None) -> Any:
         """Return how strongly each cluster attracts each row.
 
         Parameters
         ----------
         {X}
+        top : int, default=None
+            Keep so many of the largest memberships of every row, in a sparse matrix; None: all.
+
         {n_jobs}
 
         Returns
         -------
-        memberships : ndarray of shape (n_samples, n_clusters)
+        memberships : {ndarray, CSR array} of shape (n_samples, n_clusters)
             Positive numbers that sum to 1 in every row (0 out of reach of all memories).
         """
         rows = self._table(X)
-        parts = self._ask(rows, Want.MEMBERSHIPS, n_jobs).memberships
+        if top is None:
+            return self._memberships(self.read(rows, n_jobs=n_jobs), rows, None, n_jobs)
+        if isinstance(top, bool) or not isinstance(top, Integral) or top < 1:
+            msg = f"top must be an int of at least 1, or None, got {top!r}."
+            raise ValueError(msg)
+        core, chunks = self.read(rows, n_jobs=n_jobs), []
+        step = max(1, MAX_MEMBERSHIPS // self.n_memories)
+        for first in range(0, rows.n_rows, step):
+            chunk = np.arange(first, min(first + step, rows.n_rows))
+            found = self._memberships(core, rows, chunk, n_jobs)
+            chunks.append(_largest(found, min(int(top), self.n_clusters)))
+        return sparse.vstack(chunks, format="csr")
+
+    def _memberships(
+        self, core: _native.Rows, rows: TableRows, indices: Indices | None, n_jobs: int | None
+    ) -> NDArray[Any]:
+        parts = self.infer(core, Want.MEMBERSHIPS, indices=indices, n_jobs=n_jobs).memberships
         if not self._is_plain:
             members = np.zeros((self.n_memories, self.n_clusters), np.float32)
             members[np.arange(self.n_memories), self.assembly] = 1.0
@@ -575,3 +598,14 @@ class Network:
         """Bring points of the core back to original units, in the type of the rows."""
         values = values.astype(rows.dtype, copy=False)
         return self.geometry.from_core(values).astype(values.dtype, copy=False)
+
+
+def _largest(values: NDArray[Any], top: int) -> Any:
+    """Return the largest values of every row as a CSR array, columns ascending."""
+    n, k = values.shape
+    columns = np.sort(np.argpartition(-values, top - 1, axis=1)[:, :top], axis=1)
+    kept = np.take_along_axis(values, columns, axis=1)
+    starts = np.arange(0, n * top + 1, top)
+    found = sparse.csr_array((kept.ravel(), columns.ravel(), starts), shape=(n, k))
+    found.eliminate_zeros()
+    return found

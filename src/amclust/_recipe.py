@@ -60,9 +60,12 @@ class Recipe:
         ... where the temperature is this far below the gap of the seeding: elsewhere rows belong
         to more memories than that.
 
-    batch_rows, batch_rows_per_cluster : int
+    batch_rows, batch_rows_per_cluster, large_batch : int
         With `batch_size="auto"`, a batch has so many rows, and so many per cluster: the silhouette
-        takes centres and scatters from a batch.
+        takes centres and scatters from a batch. Beyond a large batch half as many per cluster do.
+
+    min_batch_rows_per_cluster : int
+        With fewer a given batch size is warned of.
 
     stages : tuple of Stage
         The trainings of a restart.
@@ -84,6 +87,8 @@ class Recipe:
     min_sharpness: float = 8.0
     batch_rows: int = 1024
     batch_rows_per_cluster: int = 128
+    large_batch: int = 16_384
+    min_batch_rows_per_cluster: int = 4
     stages: tuple[Stage, ...] = (Stage(),)
 
     def met_memories(self, n_clusters: int, beta: float, median_gap: float) -> int:
@@ -93,9 +98,10 @@ class Recipe:
 
     def batch_size(self, given: int | str, n_clusters: int) -> int:
         """Return how many rows a batch has: as given, or what suits the number of clusters."""
-        if isinstance(given, str):
-            return max(self.batch_rows, self.batch_rows_per_cluster * n_clusters)
-        return int(given)
+        if not isinstance(given, str):
+            return int(given)
+        rows = self.batch_rows_per_cluster * n_clusters
+        return max(self.batch_rows, min(rows, self.large_batch), rows // 2)
 
     def inverse_temperature(
         self, by_gap: bool, mean_square: float, median_gap: float, *, compact: bool = False

@@ -33,6 +33,8 @@ from amclust.backends.base import EnergyFunction, EnergySeeding, Progress, Seedi
 MIN_BETA, MAX_BETA = 1e-20, 1e20
 # Seeds are drawn below this.
 MAX_SEED = np.iinfo(np.int32).max
+# Factors of beta, until every memory keeps the rows that are nearest to it.
+COOLING = (1.0, *(4.0,) * 12)
 # After so many steps the learning rate of `partial_fit` has fallen to 1 / sqrt(2).
 SETTLING_STEPS = 20
 
@@ -146,11 +148,13 @@ class TrainedRun:
     n_nonempty: int = 0  # clusters that have rows
     largest_share: float = np.nan  # the part of the rows that is in the largest cluster
     recorded: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # memories by epoch
+    # In core units; other than trained where empty clusters were given rows.
+    memories: NDArray[np.float32] = field(default=None)  # type: ignore[assignment]
+    beta: float = np.nan
 
-    @property
-    def beta(self) -> float:
-        """Inverse temperature, in core units."""
-        return self.plan.network.beta
+    def __post_init__(self) -> None:
+        if self.memories is None:
+            self.memories, self.beta = self.record.memories, self.plan.network.beta
 
     @property
     def objective(self) -> Objective:
@@ -164,9 +168,9 @@ class TrainedRun:
         if self.plan.learn_weights:  # only ratios matter: make the mean weight 1
             log_weights -= np.log(np.mean(np.exp(log_weights)))
         return Network(
-            found.memories,
+            self.memories,
             log_weights.astype(np.float32),
-            start.beta,
+            self.beta,
             start.step_size,
             start.n_steps,
             geometry,
@@ -233,11 +237,21 @@ class Fit:
     runs: list[TrainedRun]
     chosen: int
     labels: NDArray[np.int32]
+    total_weight: float | None = None  # of the rows that were trained on; None: values are missing
 
     @property
     def best(self) -> TrainedRun:
         """The chosen run."""
         return self.runs[self.chosen]
+
+    @property
+    def inertia(self) -> float | None:
+        """Sum of squared distances to the memories, where exact steps have minimised it."""
+        run, geometry = self.best, self.network.geometry
+        if not run.plan.exact or geometry.spherical or self.total_weight is None:
+            return None
+        per_row = run.record.loss * geometry.n_features
+        return float(per_row * self.total_weight * geometry.distance_unit)
 
     @property
     def table(self) -> NDArray[np.void]:
@@ -354,7 +368,44 @@ def fit(
     runs = train_stages(data, starts, seeds, objective, options, backend, recipe, progress, epochs)
     judge_runs(data, runs)
     chosen = choose_run(runs, options.selection)
-    return conclude(data, runs, chosen, starts[chosen])
+    found = conclude(data, runs, chosen, starts[chosen])
+    return without_empty(data, found, options)
+
+
+def without_empty(data: TrainingSet, found: Fit, options: Options) -> Fit:
+    """Move the memories that no row falls to: a fit ends with as many clusters as were asked for.
+
+    Where the temperature is not given it is lowered if rows are still carried away from memories
+    that are nearest to them.
+    """
+    network, best = found.network, found.best
+    if network.energy_function is not None or _n_clusters(found.labels) == network.n_clusters:
+        return found
+    plan = best.plan.network
+    moved = _native.fill_empty(
+        data.rows,
+        data.indices,
+        data.weights,
+        core_network(network.memories, network.log_weights, plan.beta, options, data.geometry),
+        data.geometry.fill,
+        best.seed,
+        data.threads,
+    )
+    free = isinstance(options.beta, str)
+    for factor in COOLING if free else (1.0,):
+        beta = float(np.clip(network.beta * factor, MIN_BETA, MAX_BETA))
+        network = dataclasses.replace(network, memories=moved, beta=beta)
+        labels = network.core_labels(data.rows, n_jobs=data.threads)
+        if _n_clusters(labels) == network.n_clusters:
+            break
+    runs = list(found.runs)
+    runs[found.chosen] = run = dataclasses.replace(best, memories=moved, beta=network.beta)
+    judge_runs(data, [run])
+    return dataclasses.replace(found, network=network, runs=runs, labels=labels)
+
+
+def _n_clusters(labels: NDArray[np.int32]) -> int:
+    return len(np.unique(labels[labels >= 0]))
 
 
 def fit_on(
@@ -417,7 +468,9 @@ def conclude(data: TrainingSet, runs: list[TrainedRun], chosen: int, start: Scat
     best = runs[chosen]
     network = best.network(data.geometry)
     labels = network.core_labels(data.rows, n_jobs=data.threads)
-    return Fit(network, best.optimizer(start), runs, chosen, labels)
+    total = float(data.n_rows if data.counts is None else data.counts.sum(dtype=np.float64))
+    weight = None if data.has_missing else total
+    return Fit(network, best.optimizer(start), runs, chosen, labels, weight)
 
 
 def _objective(

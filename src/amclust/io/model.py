@@ -146,6 +146,7 @@ def save_model(
         "optimizer": optimizer_values,
         "loss": float(model.loss_),
         "silhouette": float(model.silhouette_),
+        "inertia": getattr(model, "inertia_", None),
         "extra": dict(extra or {}),
     }
     arrays |= network_arrays | optimizer_arrays
@@ -205,6 +206,9 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     require(inside, "labels_ are out of range")
     require(np.count_nonzero(runs["chosen"]) == 1, "not one restart is chosen")
     require(isinstance(header["extra"], dict), "extra is no dictionary")
+    inertia = header.get("inertia")  # not in files of versions before it
+    sound = inertia is None or (type(inertia) is float and 0 <= inertia < math.inf)
+    require(sound, f"inertia is {inertia!r}")
     model = ClAM(**parameters)
     model.__dict__.update(
         fitted_attributes(
@@ -215,6 +219,7 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
             loss=float(header["loss"]),
             loss_curve=arrays["loss_curve_"],
             silhouette=float(header["silhouette"]),
+            inertia=inertia,
         ),
         n_features_in_=network.n_features,
         **{name: arrays[name] for name in OPTIONAL if name in arrays},

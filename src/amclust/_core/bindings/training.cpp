@@ -1,6 +1,7 @@
 // Plans and records of training, and what is done with them in one call: seed, train, evaluate.
 #include "bindings/bind.hpp"
 #include "energies/registry.hpp"
+#include "training/exact_steps.hpp"
 #include "training/masks.hpp"
 #include "training/seeding.hpp"
 #include "training/stream.hpp"
@@ -76,6 +77,23 @@ Seeding measure(const HeldRows& held, const Indices& indices, const Weights& wei
   seeding.memories = vector(memories, static_cast<std::size_t>(k) * held.data.features, "memories");
   supervised([&](Control&) { measure_scales(held.data, which, k, sample_seed, start.data(), seeding); });
   return seeding;
+}
+
+// The memories of a network, those that are nearest to no row moved to where they have rows.
+Out<float, 2> fill_empty(const HeldRows& held, const Indices& indices, const Weights& weights,
+                         const NetworkParameters& network, const In<float, 1>& fill, std::uint64_t seed, int threads) {
+  const std::vector<float> start = vector(fill, static_cast<std::size_t>(held.data.features), "fill");
+  const TrainingRows which = some_rows(held.data, indices, weights);
+  if (network.d != held.data.features) throw std::invalid_argument("the network does not fit the rows");
+  check_energy(network, held.data);
+  std::vector<float> memories;
+  supervised([&](Control& control) {
+    Team team(threads);
+    ExactSteps steps(held.data, which, network, start.data(), team, &control);
+    steps.fill_empty(seed);
+    memories = steps.memories_by_row();
+  });
+  return array(std::move(memories), network.k, network.d);
 }
 
 std::vector<RunRecord> train_plans(const HeldRows& held, const Indices& indices, const Weights& weights,
@@ -277,6 +295,8 @@ void bind_training(nb::module_& m) {
   m.def("seed", &seed, "rows"_a, "indices"_a.none(), "weights"_a.none(), "n_clusters"_a, "methods"_a, "seeds"_a,
         "sample_seed"_a, "fill"_a, "threads"_a);
   m.def("measure", &measure, "rows"_a, "indices"_a.none(), "weights"_a.none(), "memories"_a, "sample_seed"_a, "fill"_a);
+  m.def("fill_empty", &fill_empty, "rows"_a, "indices"_a.none(), "weights"_a.none(), "network"_a, "fill"_a, "seed"_a,
+        "threads"_a, "Return the memories of a network, the ones of empty clusters where they have rows.");
   m.def("train", &train_plans, "rows"_a, "indices"_a.none(), "weights"_a.none(), "plans"_a, "threads"_a,
         "progress"_a.none() = nb::none());
   m.def("evaluate", &evaluate, "rows"_a, "indices"_a, "weights"_a.none(), "plan"_a, "hidden"_a.none() = nb::none(),

@@ -2,9 +2,9 @@
 // memberships of all others are below what float32 holds at the temperatures that are trained with.
 //
 // Rows are sorted by their nearest memory. Those that share it share its neighbourhood too, so that a block of them is
-// the same small dense problem as with few memories, on gathered columns. Memberships are computed anew in each of the
-// three passes, and where the batch is a large part of the rows these are loaded anew too: then what is kept of a row is
-// the number of its memory.
+// the same small dense problem as with few memories, on gathered columns. Rows, memberships and gradients by these are
+// kept from one of the three passes to the next where the batch is a small part of all rows. Otherwise they are loaded
+// and computed anew, and what is kept of a row is the number of its memory.
 #include "energies/registry.hpp"
 #include "objectives/chunked.hpp"
 #include "objectives/silhouette.hpp"
@@ -152,7 +152,10 @@ class NearbySilhouette final : public Objective {
     const Memories& memories = task.memories;
     nearest_.resize(n);
     keeps_rows_ = kKeptPart * n <= data_.rows || static_cast<std::int64_t>(n) * memories.ld <= kKeptNumbers;
-    if (keeps_rows_) rows_.fit(padded(n, kBlockRows), memories.ld);
+    if (keeps_rows_) {
+      rows_.fit(padded(n, kBlockRows), memories.ld);
+      for (Matrix* matrix : {&memberships_, &membership_bar_}) matrix->fit(padded(n, kBlockRows), task.padded_size());
+    }
     task.team.run(blocks, [&](int block, int member) {
       Work& work = work_[member];
       const int first = block * kBlockRows, count = std::min(kBlockRows, n - first);
@@ -191,11 +194,9 @@ class NearbySilhouette final : public Objective {
     return parallel_reduce(task.team, sums_, parts, size, fill);
   }
 
-  // The rows of a group, and their memberships; before the softmax `visit` sees the logits.
-  template <class Visit>
-  void load(const Task& task, Work& work, const Group& group, const int* near, const Visit& visit) const {
+  // The rows of a group.
+  void load_rows(const Task& task, Work& work, const Group& group) const {
     const Memories& memories = task.memories;
-    const int columns = task.padded_size();
     for (int i = 0; i < group.n; ++i) {
       const int at = order_[group.first + i];
       work.which[i] = task.batch.rows[at];
@@ -207,6 +208,13 @@ class NearbySilhouette final : public Objective {
     else
       data_.load(work.which.data(), group.n, settings_.fill.data(), work.rows.data(), memories.ld, nullptr);
     kernels().norms(work.rows.data(), memories.ld, group.n, work.norm.data());
+  }
+
+  // The memberships of loaded rows; before the softmax `visit` sees the logits.
+  template <class Visit>
+  void find_memberships(const Task& task, Work& work, const Group& group, const int* near, const Visit& visit) const {
+    const Memories& memories = task.memories;
+    const int columns = task.padded_size();
     gather(memory_rows_, near, task.size, memories.d, work.memories);
     for (int c = 0; c < columns; ++c) work.bias[c] = c < task.size ? memories.bias[near[c]] : -1e30f;
     multiply(work.rows, memories, group.n, work.memories, columns, work.memberships);
@@ -214,6 +222,9 @@ class NearbySilhouette final : public Objective {
                      work.memberships.data());
     visit();
     kernels().softmax(work.memberships.data(), group.n, task.size, columns, nullptr);
+  }
+  static void copy_rows(const Matrix& from, int first, Matrix& to, int at, int n) {
+    std::copy_n(from.row(first), static_cast<std::size_t>(n) * from.stride(), to.row(at));
   }
   static void gather(const Matrix& from, const int* near, int size, int d, Matrix& to) {
     for (int c = 0; c < size; ++c) {
@@ -239,7 +250,8 @@ class NearbySilhouette final : public Objective {
   Evaluation sum_memberships(const Task& task) {
     const int columns = task.padded_size();
     NearbySums& sums = sum_over_groups(task, [&](NearbySums& part, Work& work, const Group& group, const int* near) {
-      load(task, work, group, near, [&] {
+      load_rows(task, work, group);
+      find_memberships(task, work, group, near, [&] {
         float badness[kBlockRows];
         for (int i = 0; i < group.n; ++i) {
           const float* logit = work.memberships.row(i);
@@ -250,6 +262,7 @@ class NearbySilhouette final : public Objective {
         const int worst = static_cast<int>(std::max_element(badness, badness + group.n) - badness);
         part.candidates.push_back({badness[worst], work.which[worst]});
       });
+      if (keeps_rows_) copy_rows(work.memberships, 0, memberships_, group.first, group.n);
       work.sizes.zero();
       work.squares.zero();
       for (int i = 0; i < group.n; ++i) {
@@ -293,7 +306,11 @@ class NearbySilhouette final : public Objective {
   // Silhouettes of a group, with their gradients by distances, sizes and memberships.
   SilhouetteBlock silhouettes(const Task& task, const SilhouetteTerms& terms, Work& work, const Group& group,
                               const int* near) const {
-    load(task, work, group, near, [] {});
+    load_rows(task, work, group);
+    if (keeps_rows_)
+      copy_rows(memberships_, group.first, work.memberships, 0, group.n);
+    else
+      find_memberships(task, work, group, near, [] {});
     gather(centre_, near, task.size, task.memories.d, work.centres);
     const int columns = task.padded_size();
     multiply(work.rows, task.memories, group.n, work.centres, columns, work.products);
@@ -325,6 +342,7 @@ class NearbySilhouette final : public Objective {
   double sum_silhouettes(const Task& task, const SilhouetteTerms& terms) {
     NearbySums& sums = sum_over_groups(task, [&](NearbySums& part, Work& work, const Group& group, const int* near) {
       part.value += silhouettes(task, terms, work, group, near).loss;
+      if (keeps_rows_) copy_rows(work.membership_bar, 0, membership_bar_, group.first, group.n);
       work.squares.zero();
       for (int i = 0; i < group.n; ++i) {
         const float* bar = work.distance_bar.row(i);
@@ -365,7 +383,13 @@ class NearbySilhouette final : public Objective {
     const int columns = task.padded_size();
     const float sign = terms.by_value(), factor = task.logit_factor();
     NearbySums& sums = sum_over_groups(task, [&](NearbySums& part, Work& work, const Group& group, const int* near) {
-      silhouettes(task, terms, work, group, near);
+      if (keeps_rows_) {
+        load_rows(task, work, group);
+        copy_rows(memberships_, group.first, work.memberships, 0, group.n);
+        copy_rows(membership_bar_, group.first, work.membership_bar, 0, group.n);
+      } else {
+        silhouettes(task, terms, work, group, near);
+      }
       gather(centre_bar_, near, task.size, memories.d, work.bars);
       multiply(work.rows, memories, group.n, work.bars, columns, work.products);
       for (int i = 0; i < group.n; ++i) {
@@ -408,7 +432,8 @@ class NearbySilhouette final : public Objective {
   Matrix memory_rows_, centre_, centre_bar_, memory_bar_;  // [k][ld]
   Buffer size_, inverse_size_, mean_square_, centre_norm_, size_bar_, square_bar_;  // [k]
   bool keeps_rows_ = false;
-  Matrix rows_;                        // [batch][ld]
+  Matrix rows_;                           // [batch][ld]
+  Matrix memberships_, membership_bar_;  // [batch][columns], rows sorted
   std::vector<std::int32_t> nearest_;  // memory of each row of the batch
   std::vector<int> order_;             // rows by it
   std::vector<Group> groups_;

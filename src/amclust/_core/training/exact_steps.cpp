@@ -18,7 +18,7 @@ constexpr int kParts = 16;
 // Rounding of distances, relative.
 constexpr float kSlack = 1e-4f;
 // A split is tried on at most so many rows of a memory, with so many rounds.
-constexpr int kSplitRows = 512, kSplitRounds = 4, kSplitTries = 2;
+constexpr int kSplitRows = 512, kSplitNumbers = 1 << 22, kSplitRounds = 4, kSplitTries = 2;
 // Moves are tried where the gain is at least this part of the cost (both are estimates, the cost an upper bound), and
 // stay where the loss has fallen by this part after a few steps; otherwise this much fewer are tried.
 constexpr double kMoveMargin = 0.6, kMoveGain = 1e-4;
@@ -52,7 +52,7 @@ struct ExactSteps::Worker {
 
   Worker(const Dataset& data, const Memories& memories)
       : norms(kBlock), closeness(kBlock), second(kBlock), nearest(kBlock), which(kBlock), sum(memories.d) {
-    rows.resize(kBlock, memories.ld);
+    if (!memories.shape.for_sparse) rows.resize(kBlock, memories.ld);
     products.resize(kBlock, memories.shape.for_sparse || memories.shape.by_features ? memories.kp : 0);
     if (data.has_missing) missing.fit(kBlock, memories.d);
   }
@@ -115,15 +115,20 @@ void ExactSteps::refresh() {
 }
 
 RowBlock ExactSteps::load(Worker& worker, const std::int64_t* places, int n) const {
-  for (int i = 0; i < n; ++i) worker.which[i] = row(places[i]);
   if (by_entries_) {
+    for (int i = 0; i < n; ++i) worker.which[i] = row(places[i]);
     data_.load_entries(worker.which.data(), n, worker.entries, worker.norms.data());
     return worker.entries.block();
   }
-  data_.load(worker.which.data(), n, fill_, worker.rows.data(), memories_.ld, worker.missing.data());
   const auto rows = worker.rows.block(0, n);
-  if (data_.has_missing) worker.filler.fill(memories_, rows, worker.missing.view(), true);
+  load_dense(worker, places, n, rows);
   return rows;
+}
+
+void ExactSteps::load_dense(Worker& worker, const std::int64_t* places, int n, MatrixView<float> out) const {
+  for (int i = 0; i < n; ++i) worker.which[i] = row(places[i]);
+  data_.load(worker.which.data(), n, fill_, out.data, memories_.ld, worker.missing.data());
+  if (data_.has_missing) worker.filler.fill(memories_, out, worker.missing.view(), true);
 }
 
 // Searches the nearest two memories of the waiting rows.
@@ -313,20 +318,20 @@ ExactSteps::Split ExactSteps::split(Worker& worker, int memory, std::uint64_t se
   Split best;
   best.memory = memory;
   const std::int64_t size = starts_[memory + 1] - starts_[memory];
-  const int n = static_cast<int>(std::min<std::int64_t>(size, kSplitRows)), ld = memories_.ld, d = memories_.d;
+  const int ld = memories_.ld, d = memories_.d, most = std::max(2, std::min(kSplitRows, kSplitNumbers / ld));
+  const int n = static_cast<int>(std::min<std::int64_t>(size, most));
   if (n < 2) return best;
-  worker.split.fit(kSplitRows, ld);
+  worker.split.fit(most, ld);
   std::vector<double> weights(n), square(n);
   double scale = 0.0, sampled = 0.0, loss = 0.0;
   for (int at = 0; at < n; at += kBlock) {
     const int count = std::min(kBlock, n - at);
     std::int64_t places[kBlock];
     for (int i = 0; i < count; ++i) places[i] = order_[static_cast<std::size_t>(starts_[memory] + size * (at + i) / n)];
-    const RowBlock rows = load(worker, places, count);
+    load_dense(worker, places, count, worker.split.block(at, count));
     for (int i = 0; i < count; ++i) {
-      std::copy_n(rows.dense.row(i), ld, worker.split.row(at + i));
       weights[at + i] = weight(places[i]);
-      square[at + i] = square_distance(rows.dense.row(i), centres_.row(memory), ld);
+      square[at + i] = square_distance(worker.split.row(at + i), centres_.row(memory), ld);
       sampled += weights[at + i];
       loss += weights[at + i] * square[at + i];
     }
@@ -432,7 +437,7 @@ void ExactSteps::make_moves(const std::vector<Move>& moves) {
 }
 
 bool ExactSteps::relocate(std::uint64_t seed, std::uint32_t round) {
-  if (by_entries_ || memories_.k < 2 || stopped()) return false;
+  if (memories_.k < 2 || stopped()) return false;
   assign(true);
   const double before = loss_;
   const std::vector<Split> splits = find_splits(seed, round);
@@ -454,7 +459,6 @@ bool ExactSteps::relocate(std::uint64_t seed, std::uint32_t round) {
 }
 
 bool ExactSteps::fill_empty(std::uint64_t seed) {
-  if (by_entries_) return empty() == 0;
   constexpr std::uint32_t kTries = 20, kRound = 1u << 20;
   for (std::uint32_t attempt = 0; empty() && attempt < kTries && !stopped(); ++attempt) {
     assign(true);

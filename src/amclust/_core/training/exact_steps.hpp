@@ -65,6 +65,7 @@ class ExactSteps {
   std::vector<Split> find_splits(std::uint64_t seed, std::uint32_t round);
   Split split(Worker& worker, int memory, std::uint64_t seed, std::uint32_t round) const;
   RowBlock load(Worker& worker, const std::int64_t* places, int n) const;
+  void load_dense(Worker& worker, const std::int64_t* places, int n, MatrixView<float> out) const;
 
   const Dataset& data_;
   TrainingRows rows_;

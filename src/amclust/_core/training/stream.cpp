@@ -24,7 +24,7 @@ BatchStream::BatchStream(const TrainingRows& rows, int batch_size, bool all, std
 }
 
 int BatchStream::batches_per_epoch(bool whole_epochs) const {
-  const std::int64_t rows = whole_epochs ? rows_.size : std::min(rows_.size, kEpochRows);
+  const std::int64_t rows = whole_epochs ? rows_.size : std::min(rows_.size, std::max(kEpochRows, kMinSteps * batch_));
   return static_cast<int>(std::max<std::int64_t>(1, (rows + batch_ - 1) / batch_));
 }
 
