@@ -164,7 +164,8 @@ void answers_agree(EnergyKind metric) {
     amclust::Monitor monitor;
     amclust::supervise(monitor, [&](amclust::Control& control) {
       Team team(2);
-      amclust::infer(data, nullptr, data.rows, fill.data(), memories, out, team, control);
+      amclust::Certificates certificates(memories);
+      amclust::infer(data, nullptr, data.rows, fill.data(), certificates, out, team, control);
     });
   }
   CHECK(labels[0] == labels[1]);

@@ -52,7 +52,7 @@ std::vector<Plan> seeded_runs(const Dataset& data, const char* objective, int ru
   Team team(1);
   const std::vector<float> fill(data.features, 0.0f);
   const auto seedings =
-      amclust::seed_memories(data, {nullptr, nullptr, data.rows}, kClusters, methods, seeds, 1, fill.data(), team);
+      amclust::seed_memories(data, {nullptr, nullptr, data.rows}, kClusters, methods, seeds, 1, fill.data(), team, Control());
   std::vector<Plan> out;
   for (int i = 0; i < runs; ++i) {
     CHECK_EQUAL(seedings[i].distinct, kClusters);
@@ -85,7 +85,8 @@ std::vector<std::int32_t> labels_of(const Dataset& data, const Plan& run, const 
   Monitor monitor;
   amclust::supervise(monitor, [&](Control& control) {
     Team team(2);
-    amclust::infer(data, nullptr, data.rows, run.objective.fill.data(), memories, out, team, control);
+    amclust::Certificates certificates(memories);
+    amclust::infer(data, nullptr, data.rows, run.objective.fill.data(), certificates, out, team, control);
   });
   return labels;
 }
@@ -338,7 +339,7 @@ void seeds_are_distinct_rows() {
   const float fill[] = {0.0f, 0.0f};
   for (const SeedingMethod method : {SeedingMethod::plus_plus, SeedingMethod::ward, SeedingMethod::random}) {
     const std::vector<SeedingMethod> methods(3, method), two(2, method);
-    const auto three = amclust::seed_memories(data, {nullptr, nullptr, 6}, 3, methods, {1, 2, 3}, 0, fill, team);
+    const auto three = amclust::seed_memories(data, {nullptr, nullptr, 6}, 3, methods, {1, 2, 3}, 0, fill, team, Control());
     for (const amclust::Seeding& seeding : three) {
       CHECK_EQUAL(seeding.distinct, 3);
       const std::set<float> values(seeding.memories.begin(), seeding.memories.end());
@@ -347,11 +348,11 @@ void seeds_are_distinct_rows() {
       CHECK_NEAR(seeding.median_gap, 2.0, 1e-6);
     }
     for (const amclust::Seeding& seeding :
-         amclust::seed_memories(data, {nullptr, nullptr, 6}, 4, two, {1, 2}, 0, fill, team))
+         amclust::seed_memories(data, {nullptr, nullptr, 6}, 4, two, {1, 2}, 0, fill, team, Control()))
       CHECK_EQUAL(seeding.distinct, 3);  // fewer than asked for
     const float weights[] = {1, 1, 0, 0, 1, 1};
     for (const amclust::Seeding& seeding :
-         amclust::seed_memories(data, {nullptr, weights, 6}, 3, two, {1, 2}, 0, fill, team))
+         amclust::seed_memories(data, {nullptr, weights, 6}, 3, two, {1, 2}, 0, fill, team, Control()))
       CHECK_EQUAL(seeding.distinct, 2);  // rows of weight 0 are no seeds
   }
 }
