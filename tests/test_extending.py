@@ -92,7 +92,7 @@ def test_a_backend_of_ones_own():
             return [records[i] for i in np.argsort(order)]
 
     model = ClAM(3, random_state=0)
-    options = Options.of(model)
+    options = Options.of(model, 3)
     data = prepare(TableRows(X), None, options, n_clusters=3, threads=1, feature_names=None)
     seeds, sample_seed = draw_seeds(0, model.n_init)
     found = fit(

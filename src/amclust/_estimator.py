@@ -760,7 +760,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 )
                 raise ValueError(msg)
         given = self.batch_size
-        if isinstance(given, str) or given >= n_rows or self.objective == "reconstruction":
+        if isinstance(given, str) or given >= n_rows or self.objective not in ("auto", "silhouette"):
             return
         if given < recipe.min_batch_rows_per_cluster * n_clusters:
             fitting = recipe.batch_size("auto", n_clusters)

@@ -338,7 +338,8 @@ class Search:
             [
                 self._is_whole(recipe.batch_size(self.configs[config].get("batch_size", given), k))
                 for config, k in zip(runs["config"], runs["n_clusters"], strict=True)
-            ]
+            ],
+            dtype=bool,
         )
         cells = float(min(self.X.shape[0], _native.EPOCH_ROWS) * self.X.shape[1])
         work = (self.rungs[self.state.rung].epochs - runs["epochs"]) * runs["n_clusters"] * cells

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -114,23 +113,6 @@ class Network:
             raise ValueError(msg)
         for name in ("memories", "log_weights", "assembly"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "prepared"}
-
-    @cached_property
-    def prepared(self) -> _native.PreparedNetwork:
-        """The network as the core asks it, with what it found out about its memories so far."""
-        return _native.PreparedNetwork(
-            _native.Network(
-                self.memories,
-                self.log_weights,
-                self.geometry.energy,
-                self.beta,
-                self.step_size,
-                self.n_steps,
-            )
-        )
 
     @property
     def n_memories(self) -> int:

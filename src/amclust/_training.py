@@ -148,13 +148,13 @@ class TrainedRun:
     n_nonempty: int = 0  # clusters that have rows
     largest_share: float = np.nan  # the part of the rows that is in the largest cluster
     recorded: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # memories by epoch
-    # In core units; other than trained where empty clusters were given rows.
-    memories: NDArray[np.float32] = field(default=None)  # type: ignore[assignment]
-    beta: float = np.nan
+    moved: NDArray[np.float32] | None = None  # memories, where empty clusters were given rows
+    cooled: float | None = None  # and the inverse temperature at which these keep them
 
-    def __post_init__(self) -> None:
-        if self.memories is None:
-            self.memories, self.beta = self.record.memories, self.plan.network.beta
+    @property
+    def beta(self) -> float:
+        """Inverse temperature, in core units."""
+        return self.plan.network.beta if self.cooled is None else self.cooled
 
     @property
     def objective(self) -> Objective:
@@ -168,7 +168,7 @@ class TrainedRun:
         if self.plan.learn_weights:  # only ratios matter: make the mean weight 1
             log_weights -= np.log(np.mean(np.exp(log_weights)))
         return Network(
-            self.memories,
+            found.memories if self.moved is None else self.moved,
             log_weights.astype(np.float32),
             self.beta,
             start.step_size,
@@ -399,7 +399,7 @@ def without_empty(data: TrainingSet, found: Fit, options: Options) -> Fit:
         if _n_clusters(labels) == network.n_clusters:
             break
     runs = list(found.runs)
-    runs[found.chosen] = run = dataclasses.replace(best, memories=moved, beta=network.beta)
+    runs[found.chosen] = run = dataclasses.replace(best, moved=moved, cooled=network.beta)
     judge_runs(data, [run])
     return dataclasses.replace(found, network=network, runs=runs, labels=labels)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,27 @@ from amclust.backends.base import Answers, Progress, Seeding, TrainingSet
 
 if TYPE_CHECKING:
     from amclust._network import Network
+
+
+# What the core has found out about the memories of networks that were asked, as long as they live.
+_PREPARED: WeakKeyDictionary[Network, _native.PreparedNetwork] = WeakKeyDictionary()
+
+
+def _prepared(network: Network) -> _native.PreparedNetwork:
+    found = _PREPARED.get(network)
+    if found is None:
+        found = _native.PreparedNetwork(
+            _native.Network(
+                network.memories,
+                network.log_weights,
+                network.geometry.energy,
+                network.beta,
+                network.step_size,
+                network.n_steps,
+            )
+        )
+        _PREPARED[network] = found
+    return found
 
 
 class NativeBackend:
@@ -76,7 +98,7 @@ class NativeBackend:
     ) -> Answers:
         """Ask a network about rows in core units."""
         return _native.infer(
-            network.prepared,
+            _prepared(network),
             rows,
             network.geometry.fill,
             want,

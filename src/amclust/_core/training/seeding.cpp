@@ -136,19 +136,20 @@ class SampleSteps {
 };
 
 // Rows become centres, and the distances to them tell the temperature. Among many memories some are hardly needed and
-// others stand for two: they move.
-void settle(const Sample& sample, EnergyKind metric, int rounds, std::uint64_t seed, std::vector<float>& memories,
+// others stand for two: they move; but not where missing values were filled, which may look like clusters.
+void settle(const Sample& sample, const Dataset& data, int rounds, std::uint64_t seed, std::vector<float>& memories,
             Team& team, const Control& control) {
   const int k = static_cast<int>(memories.size()) / sample.d;
-  if (k <= kFewMemories) {
+  if (k <= kFewMemories || (data.has_missing && k <= kOneLevel)) {
     Lloyd lloyd(sample, memories);
     lloyd.settle(rounds, Lloyd::Empty::keep);
     memories = lloyd.centres_by_row();
     return;
   }
-  SampleSteps steps(sample, metric, memories, team, control);
+  SampleSteps steps(sample, data.metric, memories, team, control);
   steps->settle(rounds, kSettled);
-  for (std::uint32_t round = 0; round < kRelocations && steps->relocate(seed, round); ++round)
+  const std::uint32_t relocations = data.has_missing ? 0 : kRelocations;
+  for (std::uint32_t round = 0; round < relocations && steps->relocate(seed, round); ++round)
     steps->settle(kTreeSettlingRounds, kSettled);
   memories = steps->memories_by_row();
 }
@@ -158,7 +159,7 @@ void polish(const Dataset& data, const TrainingRows& all, const Sample& sample, 
             std::vector<float>& memories, Team& team, const Control& control) {
   const int d = sample.d, k = static_cast<int>(memories.size()) / d;
   const std::int64_t n = std::min(all.size, std::max(kMaxSample, kPolishRows * k));
-  if (k <= kFewMemories || 2 * n < 3 * static_cast<std::int64_t>(sample.n)) return;
+  if (k <= kFewMemories || data.has_missing || 2 * n < 3 * static_cast<std::int64_t>(sample.n)) return;
   const RandomOrder order(seed, ~std::uint32_t{2}, static_cast<std::uint64_t>(all.size));
   std::vector<std::int64_t> which(n);
   std::vector<float> weights(all.weights ? n : 0);
@@ -309,7 +310,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
       seeding.memories = ward_centres(sample, k, seeds[index]);
       if (!seeding.memories.empty()) {
         seeding.distinct = k;
-        settle(sample, data.metric, kTreeSettlingRounds, seeds[index], seeding.memories, helpers, control);
+        settle(sample, data, kTreeSettlingRounds, seeds[index], seeding.memories, helpers, control);
         polish(data, rows, sample, fill, seeds[index], seeding.memories, helpers, control);
         scales_of(sample, k, seeding);
         return;
@@ -324,7 +325,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
     seeding.memories.reserve(static_cast<std::size_t>(k) * sample.d);
     for (int p : picks) seeding.memories.insert(seeding.memories.end(), sample.row(p), sample.row(p) + sample.d);
     if (!random_rows) {
-      settle(sample, data.metric, kSettlingRounds, seeds[index], seeding.memories, helpers, control);
+      settle(sample, data, kSettlingRounds, seeds[index], seeding.memories, helpers, control);
       polish(data, rows, sample, fill, seeds[index], seeding.memories, helpers, control);
     }
     scales_of(sample, k, seeding);

@@ -192,8 +192,11 @@ RunRecord train_exactly(const Dataset& data, const TrainingRows& rows, const Pla
   const double unit = 1.0 / (steps.total_weight() * data.features);
   const int last = std::min(plan.schedule.max_epochs, plan.pause_at);
   const auto epoch = [&] { return static_cast<int>(record.loss_curve.size()); };
+  double gained = 0.0;
   while (epoch() < last && !record.converged && !control.stopped()) {
+    const double before = steps.loss();
     const bool settled = steps.step(tolerance);
+    gained = before - steps.loss();
     record.loss_curve.push_back(unit * steps.loss());
     control.report({index, epoch() - 1, record.loss_curve.back()});
     if (!settled) continue;
@@ -206,7 +209,7 @@ RunRecord train_exactly(const Dataset& data, const TrainingRows& rows, const Pla
   record.loss = unit * steps.loss();
   record.best_epoch = std::max(0, epoch() - 1);
   record.best_living = start.k - steps.empty();
-  record.improving = !record.converged;
+  record.improving = !record.converged && gained > plan.schedule.tol * steps.loss();
   record.memories = record.last_memories = steps.memories_by_row();
   record.log_weights = record.last_log_weights = start.log_weights;
   record.optimizer.moments.assign(2 * start.memories.size(), 0.0f);
