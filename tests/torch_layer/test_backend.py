@@ -320,6 +320,7 @@ def fitted_twice(X, sample_weight=None, **settings):
         {},
         {"objective": "completion", "mask_value": "max", "batch_size": 32},
         {"objective": "reconstruction", "metric": "mahalanobis"},
+        {"objective": "reconstruction", "beta": 2.0},
         {"metric": "cosine"},
         {"weights": "learn"},
         {"weights": [1.0, 2.0, 3.0, 4.0], "objective": "completion"},

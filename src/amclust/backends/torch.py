@@ -84,7 +84,22 @@ class TorchBackend(NativeBackend):
     def train(
         self, data: TrainingSet, plans: Sequence[_native.Plan], progress: Progress | None
     ) -> list[_native.Record]:
-        """Train runs of any configurations on the same rows, stacked where they fit together."""
+        """Train runs of any configurations on the same rows, stacked where they fit together.
+
+        Exact steps have no gradient: these are the core's.
+        """
+        exact = [place for place, plan in enumerate(plans) if plan.exact]
+        others = [place for place, plan in enumerate(plans) if not plan.exact]
+        found: dict[int, _native.Record] = {}
+        for places, way in ((exact, super().train), (others, self._train)):
+            if places:
+                records = way(data, [plans[place] for place in places], progress)
+                found |= dict(zip(places, records, strict=True))
+        return [found[place] for place in range(len(plans))]
+
+    def _train(
+        self, data: TrainingSet, plans: Sequence[_native.Plan], progress: Progress | None
+    ) -> list[_native.Record]:
         return train(data, plans, self.device, progress)
 
     @torch.no_grad()

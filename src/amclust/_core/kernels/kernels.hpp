@@ -73,10 +73,10 @@ struct ColumnSums {
   double *sum, *square, *low, *high;
 };
 
-// Squared length of a row that float32 can no longer scale to 1.
-constexpr double kNothing = 1e-36;
+// Squared length of a row that float32 can no longer scale to 1, and of one that may have values too large for it.
+constexpr double kNothing = 1e-36, kMuch = 1e24;
 
-enum class RowState { plain, zero, not_finite };
+enum class RowState { plain, zero, large, not_finite };
 
 struct AdamStep {
   float learning_rate, beta1, beta2, epsilon;

@@ -28,6 +28,7 @@ RowState inspect(const Value* row, int d) {
     amount += x * x;
   }
   if (!(total == 0.0)) return RowState::not_finite;
+  if (amount > amclust::kMuch) return RowState::large;
   return amount < amclust::kNothing ? RowState::zero : RowState::plain;
 }
 

@@ -5,6 +5,7 @@
 #include "reduce.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -355,6 +356,24 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
     out.mean[j] = shift[j] + mean;
   }
   return out;
+}
+
+bool rows_are_plain(const Dataset& data, Team& team) {
+  if (data.is_sparse) return false;
+  constexpr int kParts = 16;
+  std::atomic<bool> plain{true};
+  team.run(kParts, [&](int part, int) {
+    const std::int64_t last = data.rows * (part + 1) / kParts;
+    for (std::int64_t i = data.rows * part / kParts; i < last && plain.load(std::memory_order_relaxed); ++i) {
+      const std::ptrdiff_t at = i * data.dense.stride;
+      const RowState state =
+          data.dense.is_double
+              ? kernels().inspect_double(static_cast<const double*>(data.dense.data) + at, data.features)
+              : kernels().inspect_float(static_cast<const float*>(data.dense.data) + at, data.features);
+      if (state != RowState::plain) plain.store(false, std::memory_order_relaxed);
+    }
+  });
+  return plain;
 }
 
 DistinctRows distinct_rows(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* weights) {

@@ -1,0 +1,93 @@
+"""Labels come from a certificate where it holds: they are those of the dynamics, row by row."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from amclust import _native
+
+Want = _native.Want
+N_ROWS = 150
+
+
+def native_labels(X, memories, log_weights, metric, beta, step_size, n_steps, want=Want.LABELS):
+    d = X.shape[1]
+    rows = _native.dense_rows(np.ascontiguousarray(X, dtype=np.float32))
+    rows = rows.in_units(metric, np.zeros(d), np.ones(d, np.float32), False)
+    network = _native.Network(
+        memories.astype(np.float32), log_weights, metric, beta, step_size, n_steps
+    )
+    found = _native.infer(_native.PreparedNetwork(network), rows, np.zeros(d, np.float32), want)
+    return found.labels
+
+
+def carried(X, memories, log_weights, metric, beta, step_size, n_steps):
+    """Labels by the definition, every step for every row."""
+    X, memories = X.astype(np.float64), memories.astype(np.float64)
+    spherical = metric == "cosine"
+    if spherical:
+        X = X / np.linalg.norm(X, axis=1, keepdims=True)
+        memories = memories / np.linalg.norm(memories, axis=1, keepdims=True)
+
+    def closeness(v):
+        return v @ memories.T if spherical else 2 * v @ memories.T - (memories**2).sum(axis=1)
+
+    v = X
+    for _ in range(n_steps):
+        logits = log_weights + beta * closeness(v)
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        v = v + step_size * (p @ memories - (0 if spherical else v))
+        if spherical:
+            v /= np.linalg.norm(v, axis=1, keepdims=True)
+    return closeness(v).argmax(axis=1)
+
+
+@st.composite
+def networks(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    d, k = draw(st.integers(1, 12)), draw(st.sampled_from([1, 2, 3, 7, 16, 17, 40, 130]))
+    metric = draw(st.sampled_from(["euclidean", "cosine"] if d > 1 else ["euclidean"]))
+    spread = draw(st.sampled_from([0.05, 0.5, 2.0]))
+    memories = rng.normal(size=(k, d)).astype(np.float32)
+    X = memories[rng.integers(0, k, N_ROWS)] + spread * rng.normal(size=(N_ROWS, d))
+    log_weights = np.zeros(k, np.float32)
+    if draw(st.booleans()):
+        log_weights = rng.normal(scale=2.0, size=k).astype(np.float32)
+    beta = 10.0 ** draw(st.floats(-3, 4))
+    step_size, n_steps = draw(st.floats(0.05, 1.0)), draw(st.integers(1, 25))
+    return X.astype(np.float32), memories, log_weights, metric, beta, step_size, n_steps
+
+
+@settings(max_examples=150, deadline=None)
+@given(networks())
+def test_labels_are_those_of_the_dynamics(network):
+    X, *rest = network
+    expected = carried(X, *rest)
+    # Rows on a border between basins may fall to either side by rounding.
+    rng = np.random.default_rng(0)
+    near = [carried(X * (1 + 1e-4 * rng.normal(size=X.shape)), *rest) for _ in range(4)]
+    sure = np.logical_and.reduce([other == expected for other in near])
+    assert_array_equal(native_labels(X, *rest)[sure], expected[sure])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("beta", [0.01, 1.0, 30.0, 3000.0])
+def test_labels_do_not_depend_on_what_else_is_asked(metric, beta):
+    rng = np.random.default_rng(1)
+    memories = rng.normal(size=(30, 6)).astype(np.float32)
+    X = rng.normal(size=(700, 6)).astype(np.float32)
+    given_network = (X, memories, np.zeros(30, np.float32), metric, beta, 0.5, 10)
+    # With states, all rows go through all steps.
+    differ = native_labels(*given_network) != native_labels(
+        *given_network, want=Want.LABELS | Want.STATE
+    )
+    assert np.count_nonzero(differ) <= 2
+
+
+def test_equal_memories_and_rows_at_memories():
+    memories = np.array([[0.0, 0], [0, 0], [1, 1], [1, 1.1]])
+    labels = native_labels(memories, memories, np.zeros(4, np.float32), "euclidean", 1e6, 0.5, 10)
+    assert_array_equal(labels[[0, 1, 2]], [0, 0, 2])
