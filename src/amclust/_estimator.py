@@ -124,8 +124,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     batch_size : "auto" or int, default="auto"
         Rows per gradient step. "auto" takes 128 rows per cluster (64 beyond 16,384 rows), and at
-        least 1,024: every batch has to know all clusters. When one batch holds all rows, training does not depend on their
-        order, and a row of weight 2 is the same as two rows.
+        least 1,024: every batch has to know all clusters. When one batch holds all rows, training
+        does not depend on their order, and a row of weight 2 is the same as two rows.
 
     max_epochs : int, default=200
         Maximal number of epochs of a restart. On more than 16,384 rows an epoch is a part of the
@@ -752,15 +752,19 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def _check_many(self, n_clusters: int, n_rows: int) -> None:
         """Refuse, or warn of, what does not suit many clusters."""
         recipe = self.recipe
-        if isinstance(self.init, str) and self.init == "ward":
-            if n_clusters > recipe.max_tree_clusters:
-                msg = (
-                    f"init='ward' makes a tree for at most {recipe.max_tree_clusters} clusters, got "
-                    f"n_clusters={n_clusters}. Use init='k-means++', or 'auto', which chooses it."
-                )
-                raise ValueError(msg)
+        tree = isinstance(self.init, str) and self.init == "ward"
+        if tree and n_clusters > recipe.max_tree_clusters:
+            msg = (
+                f"init='ward' makes a tree for at most {recipe.max_tree_clusters} clusters, got "
+                f"n_clusters={n_clusters}. Use init='k-means++', or 'auto', which chooses it."
+            )
+            raise ValueError(msg)
         given = self.batch_size
-        if isinstance(given, str) or given >= n_rows or self.objective not in ("auto", "silhouette"):
+        if (
+            isinstance(given, str)
+            or given >= n_rows
+            or self.objective not in ("auto", "silhouette")
+        ):
             return
         if given < recipe.min_batch_rows_per_cluster * n_clusters:
             fitting = recipe.batch_size("auto", n_clusters)

@@ -106,7 +106,7 @@ register_objective(
 register_objective(
     Objective(
         "reconstruction",
-        "let the network recall rows and compare, nothing hidden; with beta='auto' a better k-means",
+        "let the network recall rows and compare; with beta='auto' a better k-means",
         exact=True,
         native=True,
     )

@@ -40,7 +40,7 @@ class Recipe:
         The temperature, see `inverse_temperature`.
 
     hard_factor : float
-        Times the temperature of the silhouette: that of exact steps, where the nearest memory decides.
+        Times beta of the silhouette: that of exact steps, where the nearest memory decides.
 
     reach_factor : float
         The temperature of energies whose memories have a bounded reach: beta is this over the mean

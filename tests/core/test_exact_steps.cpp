@@ -1,5 +1,5 @@
-// Exact steps: the assignment is the nearest memory whatever the bounds say, the loss never rises, memories move to where
-// they are needed, none stays without rows, and threads change no bit.
+// Exact steps: the assignment is the nearest memory whatever the bounds say, the loss never rises, memories move to
+// where they are needed, none stays without rows, and threads change no bit.
 #include "blobs.hpp"
 #include "check.hpp"
 #include "training/exact_steps.hpp"

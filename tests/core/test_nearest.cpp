@@ -18,7 +18,8 @@ void check_one(const Kernels& kernel, int n, int d, int k, bool with_ties) {
   Buffer memories = tests::matrix(source, d + 1, k, kp), bias(kp);
   if (with_ties)
     for (int j = 0; j < d; ++j)
-      for (int m = 1; m < k; m += 2) memories[static_cast<std::size_t>(j) * kp + m] = memories[static_cast<std::size_t>(j) * kp + m - 1];
+      for (int m = 1; m < k; m += 2)
+        memories[static_cast<std::size_t>(j) * kp + m] = memories[static_cast<std::size_t>(j) * kp + m - 1];
   for (int m = 0; m < kp; ++m) bias[m] = m < k ? (with_ties ? 0.5f : source.normal()) : -1e30f;
   const int room = amclust::padded(n, kernel.lanes);
   Buffer plain(static_cast<std::size_t>(room) * kp), packed(static_cast<std::size_t>(d) * kp),

@@ -135,9 +135,9 @@ void it_is_trained() {
   const Dataset data = rows.dataset();
   const std::vector<float> fill(data.features, 0.0f);
   Team team(1);
-  const auto seedings = amclust::seed_memories(data, {nullptr, nullptr, data.rows}, 4,
-                                               {amclust::SeedingMethod::plus_plus}, {1}, 1, fill.data(), team,
-                                               amclust::Control());
+  const auto seedings =
+      amclust::seed_memories(data, {nullptr, nullptr, data.rows}, 4, {amclust::SeedingMethod::plus_plus}, {1}, 1,
+                             fill.data(), team, amclust::Control());
   const Plan plan = plan_for(data, seedings[0].memories, 4);
   std::vector<amclust::RunRecord> records;
   amclust::Monitor monitor;

@@ -51,8 +51,8 @@ std::vector<Plan> seeded_runs(const Dataset& data, const char* objective, int ru
   const std::vector<SeedingMethod> methods(seeds.size(), SeedingMethod::plus_plus);
   Team team(1);
   const std::vector<float> fill(data.features, 0.0f);
-  const auto seedings =
-      amclust::seed_memories(data, {nullptr, nullptr, data.rows}, kClusters, methods, seeds, 1, fill.data(), team, Control());
+  const auto seedings = amclust::seed_memories(data, {nullptr, nullptr, data.rows}, kClusters, methods, seeds, 1,
+                                               fill.data(), team, Control());
   std::vector<Plan> out;
   for (int i = 0; i < runs; ++i) {
     CHECK_EQUAL(seedings[i].distinct, kClusters);
@@ -339,7 +339,8 @@ void seeds_are_distinct_rows() {
   const float fill[] = {0.0f, 0.0f};
   for (const SeedingMethod method : {SeedingMethod::plus_plus, SeedingMethod::ward, SeedingMethod::random}) {
     const std::vector<SeedingMethod> methods(3, method), two(2, method);
-    const auto three = amclust::seed_memories(data, {nullptr, nullptr, 6}, 3, methods, {1, 2, 3}, 0, fill, team, Control());
+    const auto three =
+        amclust::seed_memories(data, {nullptr, nullptr, 6}, 3, methods, {1, 2, 3}, 0, fill, team, Control());
     for (const amclust::Seeding& seeding : three) {
       CHECK_EQUAL(seeding.distinct, 3);
       const std::set<float> values(seeding.memories.begin(), seeding.memories.end());

@@ -40,7 +40,7 @@ class Panel {
   Matrix by_features_;
   Buffer packed_buffer_;
   const float* packed_ = nullptr;  // see Kernels::pack
-  Buffer at_origin_;  // [kp], the products of a sparse row without entries
+  Buffer at_origin_;               // [kp], the products of a sparse row without entries
 };
 
 // sum over rows of row^T times coefficients

@@ -25,12 +25,7 @@ class BlockInference {
  public:
   BlockInference(const Dataset& data, const float* fill, Certificates& certificates, const Inference& out,
                  std::int64_t n)
-      : data_(data),
-        fill_(fill),
-        memories_(certificates.memories()),
-        out_(out),
-        n_(n),
-        net_(memories_.network()) {
+      : data_(data), fill_(fill), memories_(certificates.memories()), out_(out), n_(n), net_(memories_.network()) {
     const Memories& memories = memories_;
     by_entries_ = takes_entries(data, memories, out);
     if (!by_entries_) rows_.resize(kRows, memories.ld);

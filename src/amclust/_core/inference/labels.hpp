@@ -4,9 +4,9 @@
 // step of size a leaves of it (1 - a) g, and adds a times the mean, by the memberships, of the same difference at the
 // memories: at rho itself at least `near`, its squared distance from the nearest other memory, and elsewhere at least
 // -`far`, that from the farthest. So where  p near - (1 - p) far >= g  for p = 1 / (1 + W exp(-beta g)), the least
-// membership of rho with such a gap (W: the weights of the others, in units of its own), a state with a gap of g or more
-// keeps it for ever: its label is rho, after any number of steps. The least such g is one number a memory. On the sphere
-// the same holds for products instead of squared distances, with half of `near` and `far`.
+// membership of rho with such a gap (W: the weights of the others, in units of its own), a state with a gap of g or
+// more keeps it for ever: its label is rho, after any number of steps. The least such g is one number a memory. On the
+// sphere the same holds for products instead of squared distances, with half of `near` and `far`.
 //
 // Among many memories W exp(-beta g) is much too large: most of them are farther than the second nearest. With c the
 // gap of each other memory, but at most h = near / 2, the same argument says that all these gaps stay where

@@ -106,8 +106,8 @@ struct NearestTwo {
   float* closeness;     // [n]
   float* second;        // [n]
   std::int32_t* which;  // [n]
-  // [n][2 lanes] or null: the memories are dealt out to the lanes, and these are the largest and the second largest closeness
-  // in each lane, so that all others are known to be below
+  // [n][2 lanes] or null: the memories are dealt out to the lanes, and these are the largest and the second largest
+  // closeness in each lane, so that all others are known to be below
   float* by_lane;
 };
 

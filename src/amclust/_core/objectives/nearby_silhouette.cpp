@@ -119,7 +119,7 @@ class NearbySilhouette final : public Objective {
   // Of one thread; columns are those of a neighbourhood, padded.
   struct Work {
     Matrix rows, memberships, products, distance_bar, membership_bar;  // [kBlockRows][...]
-    Matrix memories, centres, bars, outer;                              // [d][columns]
+    Matrix memories, centres, bars, outer;                             // [d][columns]
     Buffer norm, weight, value, bias, size, mean_square, size_bar, scratch, sizes, squares;
     std::vector<std::int64_t> which;
 
@@ -163,8 +163,8 @@ class NearbySilhouette final : public Objective {
       data_.load(task.batch.rows + first, count, settings_.fill.data(), rows, memories.ld, nullptr);
       float closeness[kBlockRows], second[kBlockRows];
       Matrix none(memories.shape.by_features ? kBlockRows : 0, memories.kp);
-      memories.panel.nearest_two(MatrixView<const float>{rows, count, memories.ld}, memories.bias.data(), task.logit_factor(), none,
-                                 {closeness, second, nearest_.data() + first, nullptr});
+      memories.panel.nearest_two(MatrixView<const float>{rows, count, memories.ld}, memories.bias.data(),
+                                 task.logit_factor(), none, {closeness, second, nearest_.data() + first, nullptr});
     });
     std::vector<int> starts(memories.k + 1, 0);
     for (const std::int32_t m : nearest_) ++starts[m + 1];
@@ -186,7 +186,8 @@ class NearbySilhouette final : public Objective {
     const int parts = std::max(1, std::min({count, kMaxParts, static_cast<int>(kMaxNumbers / size)}));
     const auto fill = [&](NearbySums& sums, int part, int member) {
       sums.reset(k, ld);
-      const auto begin = static_cast<std::int64_t>(count) * part / parts, end = static_cast<std::int64_t>(count) * (part + 1) / parts;
+      const auto begin = static_cast<std::int64_t>(count) * part / parts,
+                 end = static_cast<std::int64_t>(count) * (part + 1) / parts;
       for (auto g = begin; g < end; ++g)
         visit(sums, work_[member], groups_[static_cast<std::size_t>(g)],
               neighbourhoods_.of(groups_[static_cast<std::size_t>(g)].memory));
@@ -203,8 +204,7 @@ class NearbySilhouette final : public Objective {
       work.weight[i] = task.batch.weights ? task.batch.weights[at] : 1.0f;
     }
     if (keeps_rows_)
-      for (int i = 0; i < group.n; ++i)
-        std::copy_n(rows_.row(order_[group.first + i]), memories.ld, work.rows.row(i));
+      for (int i = 0; i < group.n; ++i) std::copy_n(rows_.row(order_[group.first + i]), memories.ld, work.rows.row(i));
     else
       data_.load(work.which.data(), group.n, settings_.fill.data(), work.rows.data(), memories.ld, nullptr);
     kernels().norms(work.rows.data(), memories.ld, group.n, work.norm.data());
@@ -429,13 +429,13 @@ class NearbySilhouette final : public Objective {
   const Dataset& data_;
   ObjectiveSettings settings_;
   Neighbourhoods neighbourhoods_;
-  Matrix memory_rows_, centre_, centre_bar_, memory_bar_;  // [k][ld]
+  Matrix memory_rows_, centre_, centre_bar_, memory_bar_;                           // [k][ld]
   Buffer size_, inverse_size_, mean_square_, centre_norm_, size_bar_, square_bar_;  // [k]
   bool keeps_rows_ = false;
-  Matrix rows_;                           // [batch][ld]
+  Matrix rows_;                          // [batch][ld]
   Matrix memberships_, membership_bar_;  // [batch][columns], rows sorted
-  std::vector<std::int32_t> nearest_;  // memory of each row of the batch
-  std::vector<int> order_;             // rows by it
+  std::vector<std::int32_t> nearest_;    // memory of each row of the batch
+  std::vector<int> order_;               // rows by it
   std::vector<Group> groups_;
   std::vector<NearbySums> sums_;
   std::vector<Work> work_;

@@ -7,10 +7,10 @@
 // sum_m w_m (q_m - |c_m|^2), so that a partition which explains little of the data is not worth its silhouette.
 //
 // Rows with missing values take part with these filled by the current memories, as constants.
+#include "objectives/silhouette.hpp"
 #include "energies/registry.hpp"
 #include "inference/filling.hpp"
 #include "objectives/chunked.hpp"
-#include "objectives/silhouette.hpp"
 
 namespace amclust {
 namespace {

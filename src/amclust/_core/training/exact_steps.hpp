@@ -1,7 +1,7 @@
-// The exact steps of the reconstruction loss as beta grows: every row falls to its nearest memory, and every memory goes
-// to the mean of its rows (on the sphere, to its direction). That is Lloyd's algorithm, here with bounds, so that a row
-// meets all memories only where its nearest may have changed; and with moves that gradients and means cannot make: a
-// memory that is hardly needed goes to where two are needed.
+// The exact steps of the reconstruction loss as beta grows: every row falls to its nearest memory, and every memory
+// goes to the mean of its rows (on the sphere, to its direction). That is Lloyd's algorithm, here with bounds, so that
+// a row meets all memories only where its nearest may have changed; and with moves that gradients and means cannot
+// make: a memory that is hardly needed goes to where two are needed.
 #pragma once
 
 #include "inference/filling.hpp"
@@ -37,7 +37,7 @@ class ExactSteps {
   const Memories& memories() const { return memories_; }
   std::vector<float> memories_by_row() const;  // [k][d]
   const std::vector<std::int32_t>& labels() const { return labels_; }
-  std::vector<double> sizes() const;   // [k], weight of the rows of each memory
+  std::vector<double> sizes() const;  // [k], weight of the rows of each memory
   // [k], sum of weight * squared distance of these rows, as of the last search of all
   const std::vector<double>& losses() const { return losses_; }
   int empty() const;
@@ -73,19 +73,19 @@ class ExactSteps {
   Team& team_;
   const Control* control_;
   Memories memories_;
-  Matrix centres_;        // the memories one by one, [k][ld]
-  Buffer bias_;           // of closeness, [kp]
-  float factor_ = 2.0f;   // of closeness
+  Matrix centres_;       // the memories one by one, [k][ld]
+  Buffer bias_;          // of closeness, [kp]
+  float factor_ = 2.0f;  // of closeness
   bool spherical_, by_entries_;
   double total_weight_ = 0.0, loss_ = 0.0;
-  double drift_ = 0.0;                  // how far memories may have moved in all
-  std::vector<std::int32_t> labels_;    // of each training row
-  std::vector<float> lower_;            // least distance from all other memories, plus the drift when it was found
-  std::vector<double> losses_;          // [k]
-  std::vector<double> removal_;         // [k], what the loss would gain without a memory; as of the last search of all
-  std::vector<float> half_gap_;         // half the distance of each memory from the nearest other one
-  std::vector<char> changed_;           // memories whose rows changed
-  std::vector<std::int64_t> starts_;    // rows by memory: order_[starts_[m]] ...
+  double drift_ = 0.0;                // how far memories may have moved in all
+  std::vector<std::int32_t> labels_;  // of each training row
+  std::vector<float> lower_;          // least distance from all other memories, plus the drift when it was found
+  std::vector<double> losses_;        // [k]
+  std::vector<double> removal_;       // [k], what the loss would gain without a memory; as of the last search of all
+  std::vector<float> half_gap_;       // half the distance of each memory from the nearest other one
+  std::vector<char> changed_;         // memories whose rows changed
+  std::vector<std::int64_t> starts_;  // rows by memory: order_[starts_[m]] ...
   std::vector<std::int32_t> order_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };

@@ -78,8 +78,9 @@ struct Plan {
   ScheduleSettings schedule;
   int batch_size = 0;
   bool learn_weights = false;
-  bool reseed = true;         // empty clusters begin anew on badly represented rows
-  // The first epoch makes no step, where epochs have several: clusters that are well separated at the start gain little.
+  bool reseed = true;  // empty clusters begin anew on badly represented rows
+  // The first epoch makes no step, where epochs have several: clusters that are well separated at the start gain
+  // little.
   bool measure_first = false;
   bool whole_epochs = false;  // an epoch is all rows, however many
   bool exact = false;         // by exact steps (exact_steps.hpp): the reconstruction loss where beta is large

@@ -215,9 +215,8 @@ std::vector<int> two_level_picks(const Sample& sample, EnergyKind metric, int k,
   }
   std::vector<int> by_rest(n);
   std::iota(by_rest.begin(), by_rest.end(), 0);
-  std::stable_sort(by_rest.begin(), by_rest.end(), [&](int a, int b) {
-    return share[a] / (count[a] + 1.0) > share[b] / (count[b] + 1.0);
-  });
+  std::stable_sort(by_rest.begin(), by_rest.end(),
+                   [&](int a, int b) { return share[a] / (count[a] + 1.0) > share[b] / (count[b] + 1.0); });
   for (int again = 1; left > 0 && again;) {
     again = 0;
     for (const int c : by_rest)
