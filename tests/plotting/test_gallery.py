@@ -10,6 +10,8 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FIGURES = {
     "plot_basins": 3,
+    "plot_codebook": 2,
+    "plot_colours": 1,
     "plot_energy_and_trajectories": 3,
     "plot_memories": 3,
     "plot_missing_values": 3,
