@@ -123,8 +123,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Number of restarts; `selection` chooses among them. All are trained in one call.
 
     batch_size : "auto" or int, default="auto"
-        Rows per gradient step. "auto" takes 128 rows per cluster (64 beyond 16,384 rows), and at
-        least 1,024: every batch has to know all clusters. When one batch holds all rows, training
+        Rows per gradient step. "auto" takes 1,024, and above 12 clusters 128 per cluster (64 beyond
+        16,384 rows): every batch has to know all clusters. When one batch holds all rows, training
         does not depend on their order, and a row of weight 2 is the same as two rows.
 
     max_epochs : int, default=200

@@ -60,9 +60,10 @@ class Recipe:
         ... where the temperature is this far below the gap of the seeding: elsewhere rows belong
         to more memories than that.
 
-    batch_rows, batch_rows_per_cluster, large_batch : int
-        With `batch_size="auto"`, a batch has so many rows, and so many per cluster: the silhouette
-        takes centres and scatters from a batch. Beyond a large batch half as many per cluster do.
+    batch_rows, max_few_clusters, batch_rows_per_cluster, large_batch : int
+        With `batch_size="auto"`, a batch has so many rows; for more than a few clusters so many per
+        cluster: the silhouette takes centres and scatters from a batch. Beyond a large batch half as
+        many per cluster do.
 
     min_batch_rows_per_cluster : int
         With fewer a given batch size is warned of.
@@ -86,6 +87,7 @@ class Recipe:
     min_crowd: int = 32
     min_sharpness: float = 8.0
     batch_rows: int = 1024
+    max_few_clusters: int = 12
     batch_rows_per_cluster: int = 128
     large_batch: int = 16_384
     min_batch_rows_per_cluster: int = 4
@@ -100,6 +102,8 @@ class Recipe:
         """Return how many rows a batch has: as given, or what suits the number of clusters."""
         if not isinstance(given, str):
             return int(given)
+        if n_clusters <= self.max_few_clusters:
+            return self.batch_rows
         rows = self.batch_rows_per_cluster * n_clusters
         return max(self.batch_rows, min(rows, self.large_batch), rows // 2)
 
