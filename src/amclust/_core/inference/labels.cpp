@@ -76,27 +76,46 @@ double Certificates::far(int memory) const {
 
 double Certificates::slack(int memory) const { return kSlack * (reach_ * reach_ + memories_.square_norms[memory]); }
 
-bool Certificates::certify(const NearestTwo& found, int row) const {
+bool Certificates::certify(const NearestTwo& found, int row, const float* coordinates) const {
   const int memory = found.which[row];
   if (found.closeness[row] - found.second[row] >= gap(memory)) return true;
   if (!found.by_lane) return false;
   const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(row) * 2 * kernels().lanes;
-  return certify_crowd(found.by_lane + at, found.closeness[row], memory);
+  return certify_crowd(found.by_lane + at, found.closeness[row], memory, coordinates);
 }
 
-bool Certificates::certify_crowd(const float* by_lane, float closeness, int memory) const {
+bool Certificates::certify_crowd(const float* by_lane, float closeness, int memory, const float* coordinates) const {
   const int lanes = kernels().lanes, rest = memories_.kp / lanes - 1;
-  const double near = near_[memory].load(std::memory_order_relaxed), half = 0.5 * near, room = slack(memory);
-  if (!(half > room)) return false;
-  const auto share = [&](float other) {
-    const double gap = std::max(0.0, static_cast<double>(closeness) - other - room);
-    return std::exp(-static_cast<double>(memories_.beta) * std::min(gap, half));
+  const double near = near_[memory].load(std::memory_order_relaxed), room = slack(memory), far = this->far(memory);
+  const double held = 0.75 * near, beta = memories_.beta;
+  if (!(held > room)) return false;
+  const bool spherical = with_energy(memories_.metric, [](auto energy) { return energy.on_sphere; });
+  double norm = 0.0;
+  for (int j = 0; j < memories_.d && coordinates; ++j) norm += static_cast<double>(coordinates[j]) * coordinates[j];
+  // Distance of the row from a memory of this closeness; in the units of `near`, a square is half as much on the sphere.
+  const auto distance = [&](double value) {
+    return std::sqrt(std::max(0.0, spherical ? 0.5 * (1.0 + norm) - value : norm - value) + room);
   };
-  double sum = -1.0;  // the memory itself is among them
-  for (int l = 0; l < lanes; ++l) sum += share(by_lane[l]) + rest * share(by_lane[lanes + l]);
-  sum *= std::exp(static_cast<double>(top_) - memories_.log_weights[memory]);
-  const double p = 1.0 / (1.0 + sum);
-  return p * near - (1.0 - p) * far(memory) - room >= half;
+  const double own = coordinates ? distance(closeness) : 0.0;
+  const double weight = std::exp(static_cast<double>(top_) - memories_.log_weights[memory]);
+  double sum = 0.0, pulled = 0.0;
+  bool self = false;
+  const auto add = [&](float value, double count, bool known) {
+    const double gap = static_cast<double>(closeness) - value;
+    if (!self && gap <= 0.0) {  // the memory itself is the first of them
+      self = true;
+      return;
+    }
+    const double share = count * weight * std::exp(-beta * std::min(std::max(0.0, gap - room), held));
+    const double both = own + distance(value);
+    sum += share;
+    pulled += share * (known && coordinates ? std::min(far, both * both) : far);
+  };
+  for (int l = 0; l < lanes; ++l) {
+    add(by_lane[l], 1.0, true);
+    if (rest) add(by_lane[lanes + l], rest, false);
+  }
+  return (near - room - pulled) / (1.0 + sum) >= held;
 }
 
 float Certificates::least_gap(int memory, double near) const {
@@ -140,7 +159,7 @@ void Labeller::label(const RowBlock& rows, const Densify& densify, std::int32_t*
   uncertain_.clear();
   for (int i = 0; i < rows.n; ++i) {
     labels[i] = nearest_[i];
-    if (!certificates_.certify(found_, i)) uncertain_.push_back(i);
+    if (!certificates_.certify(found_, i, rows.is_sparse() ? nullptr : rows.dense.row(i))) uncertain_.push_back(i);
   }
   if (uncertain_.empty()) return;
   states_.fit(kRows, memories_.ld);
@@ -149,6 +168,7 @@ void Labeller::label(const RowBlock& rows, const Densify& densify, std::int32_t*
   else
     for (std::size_t i = 0; i < uncertain_.size(); ++i)
       std::copy_n(rows.dense.row(uncertain_[i]), memories_.ld, states_.row(static_cast<int>(i)));
+  for (std::size_t i = 0; i < uncertain_.size(); ++i) closeness_[i] = closeness_[uncertain_[i]];
   carry(labels);
 }
 
@@ -165,10 +185,11 @@ void Labeller::carry(std::int32_t* labels) {
     int left = 0;
     for (int i = 0; i < n; ++i) {
       labels[uncertain_[i]] = nearest_[i];
-      if (certificates_.certify(found_, i)) continue;
+      if (certificates_.certify(found_, i, states_.row(i))) continue;
       if (left < i) {
         std::copy_n(states_.row(i), memories_.ld, states_.row(left));
         std::copy_n(products_.row(i), memories_.kp, products_.row(left));
+        closeness_[left] = closeness_[i];
         uncertain_[left] = uncertain_[i];
       }
       ++left;
@@ -177,17 +198,20 @@ void Labeller::carry(std::int32_t* labels) {
   }
 }
 
-// One step of n states, whose products with the memories are known.
+// One step of n states, whose products with the memories and closeness to the nearest are known.
 void Labeller::step(int n) {
-  const int kp = memories_.kp, ld = memories_.ld;
+  const int k = memories_.k, kp = memories_.kp, ld = memories_.ld;
+  const float* log_weights = memories_.log_weights.data();
+  const float heaviest = *std::max_element(log_weights, log_weights + k);
+  const bool weighted = heaviest != *std::min_element(log_weights, log_weights + k);
   with_energy(memories_.metric, [&](auto energy) {
     const float keep = energy.on_sphere ? 1.0f : 1.0f - memories_.step_size;
     kernels().logits(products_.data(), n, kp, memories_.bias.data(), energy.logit_factor(memories_.beta),
                      products_.data());
     for (int i = 0; i < n; ++i) {
-      float* v = states_.row(i);
+      float *v = states_.row(i), *logits = products_.row(i);
       for (int j = 0; j < ld; ++j) v[j] *= keep;
-      pull(v, products_.row(i));
+      pull(v, logits, weighted ? *std::max_element(logits, logits + k) : heaviest + memories_.beta * closeness_[i]);
       if (!energy.on_sphere) continue;
       double square = 0.0;
       for (int j = 0; j < ld; ++j) square += static_cast<double>(v[j]) * v[j];
@@ -197,19 +221,28 @@ void Labeller::step(int n) {
   });
 }
 
-// Adds the memories to a state, by their memberships; those that would weigh nothing in float32 are passed over.
-void Labeller::pull(float* state, const float* logits) {
-  const int k = memories_.k, ld = memories_.ld;
-  const float top = *std::max_element(logits, logits + k), least = top - 88.0f;
+// Adds the memories to a state, by their memberships; those that are lost in the rounding of float32 are passed over.
+// `top` is about the largest of the logits.
+void Labeller::pull(float* state, const float* logits, float top) {
+  constexpr float kLost = 24.0f;
+  constexpr int kChunk = 16;  // looked at together: most have nothing
+  const int kp = memories_.kp, ld = memories_.ld;
+  const float least = top - kLost;
   shares_.clear();
-  double total = 0.0;
-  for (int m = 0; m < k; ++m) {
-    if (logits[m] < least) continue;
-    shares_.push_back({m, std::exp(logits[m] - top)});
-    total += shares_.back().value;
+  float total = 0.0f;
+  for (int first = 0; first < kp; first += kChunk) {
+    const int last = std::min(kp, first + kChunk);
+    int some = 0;
+    for (int m = first; m < last; ++m) some |= logits[m] >= least;
+    if (!some) continue;
+    for (int m = first; m < last; ++m) {
+      if (logits[m] < least) continue;
+      shares_.push_back({m, std::exp(logits[m] - top)});
+      total += shares_.back().value;
+    }
   }
   for (const Share& share : shares_) {
-    const float pull = memories_.step_size * static_cast<float>(share.value / total);
+    const float pull = memories_.step_size * (share.value / total);
     const float* memory = certificates_.memory_rows().row(share.memory);
     for (int j = 0; j < ld; ++j) state[j] += pull * memory[j];
   }

@@ -8,9 +8,10 @@
 // more keeps it for ever: its label is rho, after any number of steps. The least such g is one number a memory. On the
 // sphere the same holds for products instead of squared distances, with half of `near` and `far`.
 //
-// Among many memories W exp(-beta g) is much too large: most of them are farther than the second nearest. With c the
-// gap of each other memory, but at most h = near / 2, the same argument says that all these gaps stay where
-// p near - (1 - p) far >= h  for p = 1 / (1 + sum of weight * exp(-beta c)).
+// Among many memories that is too careful: most of them are farther than the second nearest, and those near the row are
+// near rho, too. With c the gap of each other memory, but at most h, three quarters of `near`, and D its squared distance
+// from rho, the same argument says that all these gaps stay where  p (near - sum of weight * exp(-beta c) * D) >= h  for
+// p = 1 / (1 + sum of weight * exp(-beta c)). D is at most the square of the two distances from the row together.
 //
 // Rows without that certificate go through the dynamics; most of them have it after a step or two.
 #pragma once
@@ -40,8 +41,8 @@ class Certificates {
   // The gap from which on a memory keeps a state. Those that are not known yet are computed from the distances to all
   // memories, the ones of `which` together.
   void find(const std::int32_t* which, int n, MatrixView<float> scratch);
-  // Whether a row found by nearest_two() keeps its nearest memory.
-  bool certify(const NearestTwo& found, int row) const;
+  // Whether a row [ld] found by nearest_two() keeps its nearest memory; null: its coordinates are not at hand.
+  bool certify(const NearestTwo& found, int row, const float* coordinates) const;
 
  private:
   float gap(int memory) const { return gaps_[memory].load(std::memory_order_relaxed); }
@@ -49,7 +50,7 @@ class Certificates {
   double others(int memory) const;  // weights of the other memories, in units of its own
   double far(int memory) const;
   double slack(int memory) const;  // for rounding
-  bool certify_crowd(const float* by_lane, float closeness, int memory) const;
+  bool certify_crowd(const float* by_lane, float closeness, int memory, const float* coordinates) const;
 
   const Memories& memories_;
   Buffer bias_;
@@ -78,7 +79,7 @@ class Labeller {
  private:
   void carry(std::int32_t* labels);
   void step(int n);
-  void pull(float* state, const float* logits);
+  void pull(float* state, const float* logits, float top);
 
   Certificates& certificates_;
   const Memories& memories_;
