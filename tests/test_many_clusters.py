@@ -52,6 +52,15 @@ def test_as_many_clusters_as_distinct_rows():
         assert adjusted_rand_score(labels, np.repeat(np.arange(6), 3)) == 1
 
 
+def test_copies_of_a_row_lose_no_cluster():
+    rng = np.random.default_rng(0)
+    X = np.vstack([np.zeros((50, 2)), rng.normal(size=(50, 2))])
+    start = np.vstack([X[:2], X.mean(axis=0)])
+    model = make(3, objective="completion", init=start, max_epochs=1, learning_rate=1e-9).fit(X)
+    assert len(np.unique(model.labels_)) == 3
+    assert model.beta_ < 1e4  # no colder than it takes
+
+
 def test_round_clusters_are_found():
     X, classes = make_blobs(6000, centers=40, n_features=8, cluster_std=2.0, random_state=0)
     model = make(40).fit(X)

@@ -68,13 +68,14 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         network recalls of a row is compared with the row. With ``beta="auto"`` beta is large, rows
         are recalled as their nearest memory, and training goes by exact steps (assign, average,
         move memories that are hardly needed to where they are): a better k-means, the choice for
-        codebooks. "auto" is "silhouette" for complete rows and "completion" where values are
-        missing (with a single cluster, "reconstruction").
+        codebooks. (`batch_size`, `learning_rate` and `patience` say nothing about these steps; they
+        end where one gains less than a hundredth of `tol`.) "auto" is "silhouette" for complete rows
+        and "completion" where values are missing (with a single cluster, "reconstruction").
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
         memory. Small: memories attract together. "auto" takes it from the distances between the
-        rows and the initial memories.
+        rows and the initial memories (and makes it larger where a cluster would end up empty).
 
     n_steps : int, default=10
         Steps of the dynamics.
@@ -129,7 +130,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     max_epochs : int, default=200
         Maximal number of epochs of a restart. On more than 16,384 rows an epoch is a part of the
-        data of that size.
+        data of that size, or of two batches.
 
     learning_rate : float, default=0.1
         Initial learning rate of Adam, in units of the columns' root mean square deviation.
@@ -147,7 +148,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Relative change of the loss that counts as an improvement.
 
     early_stopping : bool, default=True
-        Stop a restart when lowering the learning rate has not helped for several times.
+        Stop a restart when lowering the learning rate has not helped for several times; or, where
+        the clusters are well separated at the start already (a loss of the silhouette below -0.5),
+        after two epochs that better nothing.
 
     selection : {"silhouette", "loss"}, default="silhouette"
         How the best restart is chosen: by silhouette (exact up to 10,000 rows, on a fixed sample
@@ -519,8 +522,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Returns
         -------
         memberships : {ndarray, CSR array} of shape (n_samples, n_clusters)
-            Positive numbers that sum to 1 in every row (all 0 for noise); of a sparse matrix, the
-            largest of these.
+            Positive numbers that sum to 1 in every row (all 0 for noise). With `top` the largest of
+            them, as they are: rows then sum to at most 1.
         """
         X = validate_rows(self, X)
         return self.network_.memberships(X, top=top, n_jobs=self.n_jobs)
@@ -760,11 +763,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             )
             raise ValueError(msg)
         given = self.batch_size
-        if (
-            isinstance(given, str)
-            or given >= n_rows
-            or self.objective not in ("auto", "silhouette")
-        ):
+        silhouette = self.objective in ("auto", "silhouette") and n_clusters > 1
+        if isinstance(given, str) or given >= n_rows or not silhouette:
             return
         if given < recipe.min_batch_rows_per_cluster * n_clusters:
             fitting = recipe.batch_size("auto", n_clusters)

@@ -32,6 +32,7 @@ from amclust._training import (
     prepare,
     seed_runs,
     train_plans,
+    without_empty,
 )
 from amclust.backends import TrainingSet, find_backend
 
@@ -262,7 +263,9 @@ class Search:
             float(best["silhouette"]),
             int(best["living_clusters"]),
         )
-        model._keep(conclude(task.data, [run], 0, task.start))
+        found = conclude(task.data, [run], 0, task.start)
+        options = Options.of(model, int(best["n_clusters"]))
+        model._keep(without_empty(task.data, found, options))
         runs = self.state.runs.copy()
         runs[best["run"]] = best
         runs = runs[(runs["config"] == best["config"]) & (runs["n_clusters"] == best["n_clusters"])]

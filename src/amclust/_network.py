@@ -589,7 +589,8 @@ def _largest(values: NDArray[Any], top: int) -> Any:
     n, k = values.shape
     columns = np.sort(np.argpartition(-values, top - 1, axis=1)[:, :top], axis=1)
     kept = np.take_along_axis(values, columns, axis=1)
-    starts = np.arange(0, n * top + 1, top)
+    columns = columns.astype(np.int32)
+    starts = np.arange(0, n * top + 1, top, dtype=np.int32)  # at most MAX_MEMBERSHIPS, or one row
     found = sparse.csr_array((kept.ravel(), columns.ravel(), starts), shape=(n, k))
     found.eliminate_zeros()
     return found

@@ -62,8 +62,8 @@ class Recipe:
 
     batch_rows, max_few_clusters, batch_rows_per_cluster, large_batch : int
         With `batch_size="auto"`, a batch has so many rows; for more than a few clusters so many per
-        cluster: the silhouette takes centres and scatters from a batch. Beyond a large batch half as
-        many per cluster do.
+        cluster: the silhouette takes centres and scatters from a batch. Beyond a large batch half
+        as many per cluster do.
 
     min_batch_rows_per_cluster : int
         With fewer a given batch size is warned of.

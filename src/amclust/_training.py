@@ -31,10 +31,12 @@ from amclust.backends.base import EnergyFunction, EnergySeeding, Progress, Seedi
 
 # What float32 holds, with room for distances (beta in core units).
 MIN_BETA, MAX_BETA = 1e-20, 1e20
+# Rows times memories of a batch.
+MAX_PAIRS = 2**22
 # Seeds are drawn below this.
 MAX_SEED = np.iinfo(np.int32).max
-# Factors of beta, until every memory keeps the rows that are nearest to it.
-COOLING = (1.0, *(4.0,) * 12)
+# By what beta is multiplied, and how often at most, until memories keep the rows nearest to them.
+COOLING, MAX_COOLINGS = 4.0, 12
 # After so many steps the learning rate of `partial_fit` has fallen to 1 / sqrt(2).
 SETTLING_STEPS = 20
 
@@ -378,8 +380,8 @@ def without_empty(data: TrainingSet, found: Fit, options: Options) -> Fit:
     Where the temperature is not given it is lowered if rows are still carried away from memories
     that are nearest to them.
     """
-    network, best = found.network, found.best
-    if network.energy_function is not None or _n_clusters(found.labels) == network.n_clusters:
+    network, best, most = found.network, found.best, _n_clusters(data, found.labels)
+    if network.energy_function is not None or most == network.n_clusters:
         return found
     plan = best.plan.network
     moved = _native.fill_empty(
@@ -391,20 +393,25 @@ def without_empty(data: TrainingSet, found: Fit, options: Options) -> Fit:
         best.seed,
         data.threads,
     )
-    free = isinstance(options.beta, str)
-    for factor in COOLING if free else (1.0,):
-        beta = float(np.clip(network.beta * factor, MIN_BETA, MAX_BETA))
-        network = dataclasses.replace(network, memories=moved, beta=beta)
-        labels = network.core_labels(data.rows, n_jobs=data.threads)
-        if _n_clusters(labels) == network.n_clusters:
+    for power in range(MAX_COOLINGS if isinstance(options.beta, str) else 1):
+        beta = float(np.clip(plan.beta * COOLING**power, MIN_BETA, MAX_BETA))
+        cooler = dataclasses.replace(network, memories=moved, beta=beta)
+        labels = cooler.core_labels(data.rows, n_jobs=data.threads)
+        n_nonempty = _n_clusters(data, labels)
+        if n_nonempty > most:
+            most = n_nonempty
+            run = dataclasses.replace(best, moved=moved, cooled=beta)
+            runs = [*found.runs[: found.chosen], run, *found.runs[found.chosen + 1 :]]
+            found = dataclasses.replace(found, network=cooler, runs=runs, labels=labels)
+        if n_nonempty == network.n_clusters:
             break
-    runs = list(found.runs)
-    runs[found.chosen] = run = dataclasses.replace(best, moved=moved, cooled=network.beta)
-    judge_runs(data, [run])
-    return dataclasses.replace(found, network=network, runs=runs, labels=labels)
+    judge_runs(data, [found.best])
+    return found
 
 
-def _n_clusters(labels: NDArray[np.int32]) -> int:
+def _n_clusters(data: TrainingSet, labels: NDArray[np.int32]) -> int:
+    """Return how many clusters have rows that are trained on."""
+    labels = labels if data.indices is None else labels[data.indices]
     return len(np.unique(labels[labels >= 0]))
 
 
@@ -586,6 +593,9 @@ def make_plan(
     settings.anchor = recipe.anchor / unit
     settings.tie = recipe.tie / max(inside, 1e-12)
     settings.neighbours = recipe.met_memories(n_clusters, beta, start.median_gap)
+    if not settings.neighbours or data.rows.is_sparse or data.rows.has_missing:
+        # Rows meet all memories: a batch holds a few numbers for each pair.
+        plan.batch_size = min(plan.batch_size, max(recipe.batch_rows, MAX_PAIRS // n_clusters))
     schedule = plan.schedule
     schedule.max_epochs = int(options.max_epochs)
     schedule.patience = int(options.patience)

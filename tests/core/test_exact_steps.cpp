@@ -118,6 +118,20 @@ void no_memory_stays_empty() {
   CHECK_EQUAL(steps.empty(), 0);
 }
 
+// Copies of a memory: one of them has all the rows.
+void copies_get_rows() {
+  check::describe("copies");
+  tests::Rows rows = tests::Rows::blobs(100, 2, 4, 0.5, 4);
+  for (int i = 0; i < 50; ++i) rows.values[2 * i] = rows.values[2 * i + 1] = 0.0f;
+  const Dataset data = rows.dataset();
+  Team team(1);
+  const NetworkParameters start = start_at(data, {0, 1, 99, 2});
+  ExactSteps steps(data, {nullptr, nullptr, rows.n}, start, nullptr, team, nullptr);
+  CHECK(steps.empty() >= 2);
+  CHECK(steps.fill_empty(3));
+  CHECK_EQUAL(steps.empty(), 0);
+}
+
 }  // namespace
 
 int main() {
@@ -126,5 +140,6 @@ int main() {
       for (const bool weighted : {false, true}) steps_are_right(metric, k, weighted);
   memories_move();
   no_memory_stays_empty();
+  copies_get_rows();
   return check::finish();
 }

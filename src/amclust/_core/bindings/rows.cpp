@@ -137,6 +137,7 @@ void bind_rows(nb::module_& m) {
       .def_prop_ro("n_rows", [](const HeldRows& h) { return h.data.rows; })
       .def_prop_ro("n_features", [](const HeldRows& h) { return h.data.features; })
       .def_prop_ro("energy", [](const HeldRows& h) { return energy_name(h.data.metric); })
+      .def_prop_ro("is_sparse", [](const HeldRows& h) { return h.data.is_sparse; })
       .def_prop_ro("has_missing", [](const HeldRows& h) { return h.data.has_missing; })
       .def("in_units", &in_units, "energy"_a, "offset"_a, "scale"_a, "has_missing"_a,
            "Return the same rows, read as (x - offset) * scale and placed where the energy has them.");

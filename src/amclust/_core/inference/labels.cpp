@@ -60,7 +60,8 @@ void Certificates::find(const std::int32_t* which, int n, MatrixView<float> scra
     const float own = with_energy(memories_.metric, [&](auto energy) { return energy.closeness(square, square); });
     const double near = nearest[i] == unknown[i] ? static_cast<double>(own) - second[i] : 0.0;
     near_[unknown[i]].store(static_cast<float>(near), std::memory_order_relaxed);
-    gaps_[unknown[i]].store(least_gap(unknown[i], near), std::memory_order_relaxed);
+    // After `near`: whoever sees the gap sees that, too.
+    gaps_[unknown[i]].store(least_gap(unknown[i], near), std::memory_order_release);
   }
 }
 
@@ -92,7 +93,8 @@ bool Certificates::certify_crowd(const float* by_lane, float closeness, int memo
   const bool spherical = with_energy(memories_.metric, [](auto energy) { return energy.on_sphere; });
   double norm = 0.0;
   for (int j = 0; j < memories_.d && coordinates; ++j) norm += static_cast<double>(coordinates[j]) * coordinates[j];
-  // Distance of the row from a memory of this closeness; in the units of `near`, a square is half as much on the sphere.
+  // Distance of the row from a memory of this closeness; in the units of `near`, a square is half as much on the
+  // sphere.
   const auto distance = [&](double value) {
     return std::sqrt(std::max(0.0, spherical ? 0.5 * (1.0 + norm) - value : norm - value) + room);
   };
@@ -130,7 +132,7 @@ float Certificates::least_gap(int memory, double near) const {
   const double c = 1.0 / (beta * (near + far));
   if (!(others > 0.0)) return static_cast<float>(slack);
   if (c >= 0.25) return surplus(0.0) >= 0.0 ? static_cast<float>(slack) : kNever;
-  const double q = 0.5 * (1.0 - std::sqrt(1.0 - 4.0 * c));
+  const double q = 2.0 * c / (1.0 + std::sqrt(1.0 - 4.0 * c));
   double low = 0.0, high = std::max(0.0, (std::log(others) + std::log((1.0 - q) / q)) / beta);
   if (surplus(high) < 0.0) return kNever;
   for (int i = 0; i < 40; ++i) {
@@ -144,6 +146,7 @@ Labeller::Labeller(Certificates& certificates)
     : certificates_(certificates),
       memories_(certificates.memories()),
       products_(kRows, memories_.kp),
+      scratch_(memories_.shape.by_features || memories_.shape.for_sparse ? kRows : 0, memories_.kp),
       closeness_(kRows),
       second_(kRows),
       by_lane_(static_cast<std::size_t>(kRows) * 2 * kernels().lanes),
@@ -181,7 +184,7 @@ void Labeller::carry(std::int32_t* labels) {
     memories_.panel.products(states_.block(0, n), products_);
     kernels().largest_two(products_.data(), n, memories_.kp, certificates_.closeness_bias(),
                           certificates_.closeness_factor(), found_);
-    certificates_.find(nearest_.data(), n, Matrix(kRows, memories_.kp));
+    certificates_.find(nearest_.data(), n, scratch_);
     int left = 0;
     for (int i = 0; i < n; ++i) {
       labels[uncertain_[i]] = nearest_[i];

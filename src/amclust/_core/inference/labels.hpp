@@ -9,9 +9,10 @@
 // sphere the same holds for products instead of squared distances, with half of `near` and `far`.
 //
 // Among many memories that is too careful: most of them are farther than the second nearest, and those near the row are
-// near rho, too. With c the gap of each other memory, but at most h, three quarters of `near`, and D its squared distance
-// from rho, the same argument says that all these gaps stay where  p (near - sum of weight * exp(-beta c) * D) >= h  for
-// p = 1 / (1 + sum of weight * exp(-beta c)). D is at most the square of the two distances from the row together.
+// near rho, too. With c the gap of each other memory, but at most h, three quarters of `near`, and D its squared
+// distance from rho, the same argument says that all these gaps stay where  p (near - sum of weight * exp(-beta c) * D)
+// >= h  for p = 1 / (1 + sum of weight * exp(-beta c)). D is at most the square of the two distances from the row
+// together.
 //
 // Rows without that certificate go through the dynamics; most of them have it after a step or two.
 #pragma once
@@ -45,7 +46,7 @@ class Certificates {
   bool certify(const NearestTwo& found, int row, const float* coordinates) const;
 
  private:
-  float gap(int memory) const { return gaps_[memory].load(std::memory_order_relaxed); }
+  float gap(int memory) const { return gaps_[memory].load(std::memory_order_acquire); }
   float least_gap(int memory, double near) const;
   double others(int memory) const;  // weights of the other memories, in units of its own
   double far(int memory) const;
@@ -83,7 +84,7 @@ class Labeller {
 
   Certificates& certificates_;
   const Memories& memories_;
-  Matrix products_, states_;
+  Matrix products_, scratch_, states_;
   Buffer closeness_, second_, by_lane_;
   std::vector<std::int32_t> nearest_;
   std::vector<int> uncertain_;

@@ -15,6 +15,8 @@
 namespace amclust {
 namespace {
 
+constexpr float kNowhere = -3e38f;
+
 // Each memory and the ones nearest to it, itself first.
 class Neighbourhoods {
  public:
@@ -32,7 +34,10 @@ class Neighbourhoods {
       std::vector<int> order(k);
       for (int i = 0; i < n; ++i) {
         float* value = closeness.row(i);
-        for (int m = 0; m < k; ++m) value[m] = 2.0f * value[m] - memories.square_norms[m];
+        for (int m = 0; m < k; ++m) {
+          value[m] = 2.0f * value[m] - memories.square_norms[m];
+          if (!(value[m] > kNowhere)) value[m] = kNowhere;  // memories that have left what float32 holds
+        }
         value[first + i] = std::numeric_limits<float>::infinity();
         std::iota(order.begin(), order.end(), 0);
         const auto closer = [value](int a, int b) { return value[a] > value[b] || (value[a] == value[b] && a < b); };
@@ -183,7 +188,8 @@ class NearbySilhouette final : public Objective {
   NearbySums& sum_over_groups(const Task& task, const Visit& visit) {
     const int k = task.memories.k, ld = task.memories.ld, count = static_cast<int>(groups_.size());
     const std::size_t size = static_cast<std::size_t>(k) * ld;
-    const int parts = std::max(1, std::min({count, kMaxParts, static_cast<int>(kMaxNumbers / size)}));
+    const int parts =
+        std::max(1, std::min({count, kMaxParts, std::max(kMinParts, static_cast<int>(kMaxNumbers / size))}));
     const auto fill = [&](NearbySums& sums, int part, int member) {
       sums.reset(k, ld);
       const auto begin = static_cast<std::int64_t>(count) * part / parts,
@@ -423,7 +429,7 @@ class NearbySilhouette final : public Objective {
 
   // Rows of a batch are kept where it is this small a part of all, or has this few numbers.
   static constexpr std::int64_t kKeptPart = 8, kKeptNumbers = 1 << 20;
-  static constexpr int kMaxParts = 16;
+  static constexpr int kMinParts = 4, kMaxParts = 16;
   static constexpr std::size_t kMaxNumbers = std::size_t{1} << 22;  // in the sums of all parts
 
   const Dataset& data_;

@@ -17,6 +17,8 @@ constexpr int kBlock = 64;
 constexpr int kParts = 16;
 // Rounding of distances, relative.
 constexpr float kSlack = 1e-4f;
+// The same of squared distances from products, in units of the squared lengths.
+constexpr double kRounding = 1e-6;
 // A split is tried on at most so many rows of a memory, with so many rounds.
 constexpr int kSplitRows = 512, kSplitNumbers = 1 << 22, kSplitRounds = 4, kSplitTries = 2;
 // Moves are tried where the gain is at least this part of the cost (both are estimates, the cost an upper bound), and
@@ -153,7 +155,10 @@ void ExactSteps::search(Worker& worker, Sums& sums) {
       sums.changed[labels_[at]] = sums.changed[now] = 1;
       labels_[at] = now;
     }
-    if (!lower_.empty()) lower_[at] = static_cast<float>(std::sqrt(next) * (1.0 - kSlack) + drift_);
+    if (!lower_.empty()) {
+      const double least = std::max(0.0, next - kRounding * (norm + memories_.square_norms[now]));
+      lower_[at] = static_cast<float>(std::sqrt(least) * (1.0 - kSlack) + drift_);
+    }
     sums.loss += weight(at) * own;
     sums.losses[now] += weight(at) * own;
     sums.removal[now] += weight(at) * std::max(0.0, next - own);
@@ -188,6 +193,7 @@ void ExactSteps::assign_some(Worker& worker, std::int64_t first, int n, bool sea
 // Every row to its nearest memory; `search_all`: whatever the bounds say.
 void ExactSteps::assign(bool search_all) {
   search_all = search_all || lower_.empty();
+  if (search_all) drift_ = 0.0;  // all bounds are found anew
   std::vector<Sums> sums(kParts);
   const std::int64_t blocks = (rows_.size + kBlock - 1) / kBlock;
   team_.run(kParts, [&](int part, int member) {
@@ -294,7 +300,8 @@ double ExactSteps::average() {
                                   {worker.closeness.data(), worker.second.data(), worker.nearest.data(), nullptr});
       for (int i = 0; i < n; ++i) {
         const double own = memories_.square_norms[first + i];
-        const double square = spherical_ ? 2.0 - 2.0 * worker.second[i] : own - worker.second[i] - kSlack * 0.01 * own;
+        const double square =
+            (spherical_ ? 2.0 - 2.0 * worker.second[i] : own - worker.second[i]) - 2.0 * kRounding * own;
         if (worker.nearest[i] == first + i && square > 0.0)
           half_gap_[first + i] = static_cast<float>(0.5 * std::sqrt(square) * (1.0 - kSlack));
       }
@@ -364,8 +371,12 @@ ExactSteps::Split ExactSteps::split(Worker& worker, int memory, std::uint64_t se
         for (int j = 0; j < d; ++j) sums[side][j] += weights[i] * x[j];
       }
       if (!(sizes[0] > 0.0 && sizes[1] > 0.0) || r + 1 == kSplitRounds) break;
-      for (int side = 0; side < 2; ++side)
-        for (int j = 0; j < d; ++j) parts[side][j] = static_cast<float>(sums[side][j] / sizes[side]);
+      for (int side = 0; side < 2; ++side) {
+        double square = 0.0;
+        for (int j = 0; j < d; ++j) square += sums[side][j] * sums[side][j];
+        const double length = spherical_ && square > 0.0 ? std::sqrt(square) : sizes[side];
+        for (int j = 0; j < d; ++j) parts[side][j] = static_cast<float>(sums[side][j] / length);
+      }
     }
     const double gain = scale * (loss - left);
     if (gain <= best.gain) continue;
@@ -391,24 +402,25 @@ std::vector<ExactSteps::Split> ExactSteps::find_splits(std::uint64_t seed, std::
 // Which memories could go where, the best first: a hardly needed one to the second half of a split.
 std::vector<ExactSteps::Move> ExactSteps::find_moves(const std::vector<Split>& splits, bool only_empty) {
   const int k = memories_.k;
-  std::vector<int> needless(k);
-  std::iota(needless.begin(), needless.end(), 0);
-  std::stable_sort(needless.begin(), needless.end(), [&](int a, int b) { return removal_[a] < removal_[b]; });
+  const auto is_empty = [&](int memory) { return starts_[memory + 1] == starts_[memory]; };
+  std::vector<int> needless;
+  for (int m = 0; m < k; ++m)
+    if (!only_empty || is_empty(m)) needless.push_back(m);
+  std::stable_sort(needless.begin(), needless.end(),
+                   [&](int a, int b) { return is_empty(a) != is_empty(b) ? is_empty(a) : removal_[a] < removal_[b]; });
   // Where a memory goes, its rows fall to a neighbour: that one stays for now.
   std::vector<char> stays(k, 0);
-  std::size_t next = 0;
   std::vector<Move> moves;
   for (const Split& split : splits) {
     if (!(split.gain > 0.0) || static_cast<int>(moves.size()) >= std::max(1, k / 4)) break;
     if (stays[split.memory]) continue;
-    while (next < needless.size() && (stays[needless[next]] || needless[next] == split.memory)) ++next;
-    if (next == needless.size()) break;
-    const int memory = needless[next];
-    const bool empty = starts_[memory + 1] == starts_[memory];
-    if (!empty && (only_empty || split.gain < kMoveMargin * removal_[memory])) break;
-    ++next;
+    const auto free = std::find_if(needless.begin(), needless.end(),
+                                   [&](int memory) { return !stays[memory] && memory != split.memory; });
+    if (free == needless.end()) break;
+    const int memory = *free;
+    if (!is_empty(memory) && split.gain < kMoveMargin * removal_[memory]) break;
     stays[split.memory] = stays[memory] = 1;
-    if (!empty) stays[neighbour(memory)] = 1;
+    if (!is_empty(memory)) stays[neighbour(memory)] = 1;
     moves.push_back({memory, &split});
   }
   return moves;

@@ -12,7 +12,8 @@
 
 namespace amclust {
 
-// On more rows than this an epoch is a part of the data; successive epochs go through all of it before any row returns.
+// On more rows than this an epoch is a part of the data; successive epochs go through all of it (up to half a batch)
+// before any row returns.
 constexpr std::int64_t kEpochRows = 16384;
 // It has at least so many batches, where there are more rows.
 constexpr std::int64_t kMinSteps = 2;

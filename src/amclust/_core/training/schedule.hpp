@@ -37,7 +37,7 @@ class Schedule {
     ++plateaus;
     const bool at_floor = rate <= settings_.min_lr;
     rate = std::max(rate * settings_.lr_factor, std::min(settings_.min_lr, rate));
-    const int epochs = plateaus * settings_.patience;
+    const double epochs = static_cast<double>(plateaus) * settings_.patience;
     const bool enough =
         plateaus >= kPlateaus && (settled_ || epochs * steps_per_epoch_ >= kSteps || epochs * rows_per_epoch_ >= kRows);
     return settings_.early_stopping && (at_floor || enough);

@@ -30,6 +30,7 @@ constexpr double kSettled = 1e-4;
 constexpr int kPolishSteps = 2;
 // Rows of the sample: so many a memory, within limits; for very many memories fewer.
 constexpr std::int64_t kMinSample = 4096, kMaxSample = 65536, kSampleRows = 64, kMinSampleRows = 16, kPolishRows = 128;
+constexpr std::int64_t kMaxSampleNumbers = std::int64_t{1} << 22;
 // Scales are measured on so many rows.
 constexpr int kMeasuredRows = 4096;
 // Rows are smoothed over this part of the rows a cluster has on average.
@@ -37,7 +38,8 @@ constexpr double kNeighbourhood = 1.0 / 32.0;
 
 // The rows that stand for all, loaded once for all seedings.
 Sample load_sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
-  const std::int64_t most = std::max({kMinSample, std::min(kMaxSample, kSampleRows * k), kMinSampleRows * k});
+  const std::int64_t wanted = std::min({kMaxSample, kSampleRows * k, kMaxSampleNumbers / data.features});
+  const std::int64_t most = std::max({kMinSample, wanted, kMinSampleRows * k});
   const int n = static_cast<int>(std::min<std::int64_t>(all.size, most)), ld = padded(data.features, kernels().lanes);
   const RandomOrder order(seed, 0, static_cast<std::uint64_t>(all.size));
   std::vector<std::int64_t> which(n);

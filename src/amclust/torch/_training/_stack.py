@@ -109,6 +109,7 @@ def _groups(trainees: list[Trainee]) -> Iterator[list[Trainee]]:
         plan = trainee.plan
         objective, network = plan.objective, plan.network
         key = (
+            plan.measure_first,
             objective.name,
             objective.mask_prob,
             objective.fill.tobytes(),
