@@ -91,3 +91,12 @@ def test_equal_memories_and_rows_at_memories():
     memories = np.array([[0.0, 0], [0, 0], [1, 1], [1, 1.1]])
     labels = native_labels(memories, memories, np.zeros(4, np.float32), "euclidean", 1e6, 0.5, 10)
     assert_array_equal(labels[[0, 1, 2]], [0, 0, 2])
+
+
+@pytest.mark.parametrize("beta", [1e6, 1e9, 1e12, 1e15])
+def test_a_large_beta_leaves_rows_at_their_nearest_memory(beta):
+    X = np.linspace(-2, 2, 1001)[:, None]
+    memories = np.linspace(-2, 2, 101)[:, None]
+    labels = native_labels(X, memories, np.zeros(101, np.float32), "euclidean", beta, 0.5, 10)
+    away = np.abs(X - memories[labels])[:, 0]
+    assert (away <= np.abs(X - memories.T).min(axis=1) + 1e-5).all()

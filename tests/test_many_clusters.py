@@ -149,6 +149,12 @@ def test_reconstruction_is_a_better_k_means(k):
     assert_allclose(model.loss_, model.loss_curve_[-1])
 
 
+def test_restarts_of_exact_steps_are_compared_by_their_loss():
+    X = np.random.default_rng(0).random((800, 2))
+    many = make(10, objective="reconstruction", n_init=6).fit(X)
+    assert many.runs_["chosen"].argmax() == many.runs_["loss"].argmin()
+
+
 def test_inertia_is_weighted_scaled_and_kept(tmp_path):
     X, _ = make_blobs(300, centers=6, n_features=3, random_state=0)
     X = X * [1, 10, 0.1]

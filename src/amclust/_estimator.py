@@ -69,7 +69,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         are recalled as their nearest memory, and training goes by exact steps (assign, average,
         move memories that are hardly needed to where they are): a better k-means, the choice for
         codebooks. (`batch_size`, `learning_rate` and `patience` say nothing about these steps; they
-        end where one gains less than a hundredth of `tol`.) "auto" is "silhouette" for complete
+        end where one gains less than a hundredth of `tol`, of a ten-thousandth up to 32 clusters.
+        With `weights` or a `beta` there are none.) "auto" is "silhouette" for complete
         rows and "completion" where values are missing (with a single cluster, "reconstruction").
 
     beta : "auto" or float, default="auto"
@@ -154,7 +155,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     selection : {"silhouette", "loss"}, default="silhouette"
         How the best restart is chosen: by silhouette (exact up to 10,000 rows, on a fixed sample
-        above) or by training loss. A restart with empty clusters never wins over one without.
+        above) or by training loss. A restart with empty clusters never wins over one without. Exact
+        steps (`objective="reconstruction"`) are always compared by their loss.
 
     record_epochs : None or sequence of int, default=None
         Epochs after which `fit` keeps a copy of the memories, to look at their evolution; 0 is

@@ -56,6 +56,10 @@ class Recipe:
     neighbours, min_crowd : int
         Above `min_crowd` clusters the silhouette is trained with so many memories near each row.
 
+    crowd_rate : float
+        ... and, where a batch holds all rows, with this part of the learning rate: memories are
+        close, and no noise of batches would carry steps that lead too far back.
+
     min_sharpness : float
         ... where the temperature is this far below the gap of the seeding: elsewhere rows belong
         to more memories than that.
@@ -85,6 +89,7 @@ class Recipe:
     max_tree_clusters: int = 512
     neighbours: int = 8
     min_crowd: int = 32
+    crowd_rate: float = 0.3
     min_sharpness: float = 8.0
     batch_rows: int = 1024
     max_few_clusters: int = 12

@@ -369,7 +369,8 @@ def fit(
     starts = seed_runs(data, options, n_clusters, seeds, sample_seed, backend, recipe)
     runs = train_stages(data, starts, seeds, objective, options, backend, recipe, progress, epochs)
     judge_runs(data, runs)
-    chosen = choose_run(runs, options.selection)
+    # What exact steps minimise is what counts.
+    chosen = choose_run(runs, "loss" if runs[0].plan.exact else options.selection)
     found = conclude(data, runs, chosen, starts[chosen])
     return without_empty(data, found, options)
 
@@ -600,6 +601,8 @@ def make_plan(
     schedule.max_epochs = int(options.max_epochs)
     schedule.patience = int(options.patience)
     schedule.learning_rate = float(options.learning_rate)
+    if settings.neighbours and data.n_rows <= plan.batch_size:
+        schedule.learning_rate *= recipe.crowd_rate
     schedule.lr_factor = float(options.lr_factor)
     schedule.min_lr = float(options.min_lr)
     schedule.tol = float(options.tol)

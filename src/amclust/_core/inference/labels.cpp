@@ -12,11 +12,21 @@ namespace {
 constexpr float kUnknown = -1.0f, kNever = std::numeric_limits<float>::infinity();
 // Rounding, in units of the squares that are compared.
 constexpr double kSlack = 4e-6;
+// Logits so far below the largest, and an upper bound of their exponential.
+constexpr double kDeep = 30.0, kNext = 1e-13;
 
 double distance(const float* a, const std::vector<double>& b) {
   double square = 0.0;
   for (std::size_t j = 0; j < b.size(); ++j) square += (a[j] - b[j]) * (a[j] - b[j]);
   return std::sqrt(square);
+}
+
+// The largest of n values, n a multiple of the lanes.
+float largest(const float* values, int n) {
+  float lanes[4] = {values[0], values[0], values[0], values[0]};
+  for (int i = 0; i < n; i += 4)
+    for (int l = 0; l < 4; ++l) lanes[l] = values[i + l] > lanes[l] ? values[i + l] : lanes[l];
+  return std::max(std::max(lanes[0], lanes[1]), std::max(lanes[2], lanes[3]));
 }
 
 }  // namespace
@@ -108,7 +118,9 @@ bool Certificates::certify_crowd(const float* by_lane, float closeness, int memo
       self = true;
       return;
     }
-    const double share = count * weight * std::exp(-beta * std::min(std::max(0.0, gap - room), held));
+    // Below rounding there is no need to know how much.
+    const double depth = std::min(beta * std::min(std::max(0.0, gap - room), held), kDeep);
+    const double share = count * weight * (depth < kDeep ? std::exp(-depth) : kNext);
     const double both = own + distance(value);
     sum += share;
     pulled += share * (known && coordinates ? std::min(far, both * both) : far);
@@ -171,7 +183,6 @@ void Labeller::label(const RowBlock& rows, const Densify& densify, std::int32_t*
   else
     for (std::size_t i = 0; i < uncertain_.size(); ++i)
       std::copy_n(rows.dense.row(uncertain_[i]), memories_.ld, states_.row(static_cast<int>(i)));
-  for (std::size_t i = 0; i < uncertain_.size(); ++i) closeness_[i] = closeness_[uncertain_[i]];
   carry(labels);
 }
 
@@ -192,7 +203,6 @@ void Labeller::carry(std::int32_t* labels) {
       if (left < i) {
         std::copy_n(states_.row(i), memories_.ld, states_.row(left));
         std::copy_n(products_.row(i), memories_.kp, products_.row(left));
-        closeness_[left] = closeness_[i];
         uncertain_[left] = uncertain_[i];
       }
       ++left;
@@ -201,20 +211,17 @@ void Labeller::carry(std::int32_t* labels) {
   }
 }
 
-// One step of n states, whose products with the memories and closeness to the nearest are known.
+// One step of n states, whose products with the memories are known.
 void Labeller::step(int n) {
-  const int k = memories_.k, kp = memories_.kp, ld = memories_.ld;
-  const float* log_weights = memories_.log_weights.data();
-  const float heaviest = *std::max_element(log_weights, log_weights + k);
-  const bool weighted = heaviest != *std::min_element(log_weights, log_weights + k);
+  const int kp = memories_.kp, ld = memories_.ld;
   with_energy(memories_.metric, [&](auto energy) {
     const float keep = energy.on_sphere ? 1.0f : 1.0f - memories_.step_size;
     kernels().logits(products_.data(), n, kp, memories_.bias.data(), energy.logit_factor(memories_.beta),
                      products_.data());
     for (int i = 0; i < n; ++i) {
-      float *v = states_.row(i), *logits = products_.row(i);
+      float* v = states_.row(i);
       for (int j = 0; j < ld; ++j) v[j] *= keep;
-      pull(v, logits, weighted ? *std::max_element(logits, logits + k) : heaviest + memories_.beta * closeness_[i]);
+      pull(v, products_.row(i), largest(products_.row(i), kp));
       if (!energy.on_sphere) continue;
       double square = 0.0;
       for (int j = 0; j < ld; ++j) square += static_cast<double>(v[j]) * v[j];
@@ -225,7 +232,7 @@ void Labeller::step(int n) {
 }
 
 // Adds the memories to a state, by their memberships; those that are lost in the rounding of float32 are passed over.
-// `top` is about the largest of the logits.
+// `top` is the largest of the logits.
 void Labeller::pull(float* state, const float* logits, float top) {
   constexpr float kLost = 24.0f;
   constexpr int kChunk = 16;  // looked at together: most have nothing

@@ -140,8 +140,10 @@ class Trainer {
   Snapshot best_, before_;
 };
 
-// A step that gains less than this part of the tolerance of gradients ends exact training.
-constexpr double kExactTolerance = 1e-2;
+// A step that gains less than this part of the tolerance of gradients ends exact training; few memories go on for long
+// with small gains.
+constexpr double kExactTolerance = 1e-2, kFewExactTolerance = 1e-4;
+constexpr int kFewMemories = 32;
 // How often memories may move to where they are needed more.
 constexpr int kRelocations = 8;
 
@@ -180,7 +182,8 @@ RunRecord train_exactly(const Dataset& data, const TrainingRows& rows, const Pla
   }
   record.k = start.k;
   record.d = start.d;
-  const double tolerance = plan.schedule.early_stopping ? kExactTolerance * plan.schedule.tol : 0.0;
+  const double part = start.k > kFewMemories ? kExactTolerance : kFewExactTolerance;
+  const double tolerance = plan.schedule.early_stopping ? part * plan.schedule.tol : 0.0;
   if (!plan.earlier) {
     std::vector<std::int64_t> parts;
     const std::int64_t least = std::max(kFewRows, kFewRowsPerMemory * start.k);
