@@ -69,9 +69,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         are recalled as their nearest memory, and training goes by exact steps (assign, average,
         move memories that are hardly needed to where they are): a better k-means, the choice for
         codebooks. (`batch_size`, `learning_rate` and `patience` say nothing about these steps; they
-        end where one gains less than a hundredth of `tol`, of a ten-thousandth up to 32 clusters.
-        With `weights` or a `beta` there are none.) "auto" is "silhouette" for complete
-        rows and "completion" where values are missing (with a single cluster, "reconstruction").
+        end where one gains less than a hundredth of `tol`, of few clusters and rows less than a
+        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette" for
+        complete rows and "completion" where values are missing (with a single cluster,
+        "reconstruction").
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest

@@ -48,7 +48,7 @@ class Schedule {
 
  private:
   static constexpr int kPlateaus = 2, kSteps = 60;
-  static constexpr double kUsualRows = 32768.0, kRows = 60.0 * kUsualRows;
+  static constexpr double kUsualRows = 16384.0, kRows = 60.0 * kUsualRows;
   ScheduleSettings settings_;
   ScheduleState state_;
   int steps_per_epoch_;

@@ -141,7 +141,7 @@ class Trainer {
 };
 
 // A step that gains less than this part of the tolerance of gradients ends exact training; few memories go on for long
-// with small gains.
+// with small gains, which is worth it where steps cost little.
 constexpr double kExactTolerance = 1e-2, kFewExactTolerance = 1e-4;
 constexpr int kFewMemories = 32;
 // How often memories may move to where they are needed more.
@@ -182,7 +182,8 @@ RunRecord train_exactly(const Dataset& data, const TrainingRows& rows, const Pla
   }
   record.k = start.k;
   record.d = start.d;
-  const double part = start.k > kFewMemories ? kExactTolerance : kFewExactTolerance;
+  const bool quick = start.k <= kFewMemories && rows.size <= kFewRows;
+  const double part = quick ? kFewExactTolerance : kExactTolerance;
   const double tolerance = plan.schedule.early_stopping ? part * plan.schedule.tol : 0.0;
   if (!plan.earlier) {
     std::vector<std::int64_t> parts;
