@@ -1,5 +1,7 @@
 #include "team.hpp"
 
+#include "subnormals.hpp"
+
 #include <chrono>
 #include <system_error>
 
@@ -48,6 +50,7 @@ Team::~Team() {
 }
 
 void Team::drain(int member) {
+  const NoSubnormals flush;
   try {
     for (int index; (index = next_.fetch_add(1)) < tasks_;) (*task_)(index, member);
   } catch (...) {
@@ -109,6 +112,7 @@ void supervise(Monitor& monitor, const std::function<void(Control&)>& work) {
   bool done = false;
   std::exception_ptr error;
   std::thread worker([&] {
+    const NoSubnormals flush;
     try {
       work(control);
     } catch (...) {
