@@ -41,7 +41,7 @@ void pack(const float* memories, int d, int kp, float* packed) {
 
 void packed_products(const float* rows, int ld, int n, int d, const float* packed, int kp, float* out) {
   for_panels(packed, d, kp, [&](auto vectors, int c, const float* panel) {
-    for_blocks<6, 2>(n, [&](auto count, int i) {
+    for_blocks<kRegisterRows<vectors>, 4>(n, [&](auto count, int i) {
       Vec acc[decltype(count)::value][decltype(vectors)::value];
       panel_products<count, vectors>(row_of(rows, i, ld), ld, d, panel, acc);
       for (int r = 0; r < count; ++r)

@@ -61,23 +61,23 @@ inline void outer_block(const float* rows, int ld, int n, const float* coef, int
     for (int v = 0; v < NV; ++v) store(row_of(out, j, kp) + v * W, acc[j][v]);
 }
 
-// Walks through [rows][kp] in register blocks of six rows by two vectors, or what remains of them:
+// Walks through [rows][kp] in register blocks of up to two vectors, or what remains of them:
 // block(row count, vector count, row, column).
-template <int... Rows, class Block>
+template <class Block>
 inline void for_register_blocks(int rows, int kp, const Block& block) {
   for_blocks<2, 1>(kp / W, [&](auto vectors, int v) {
-    for_blocks<Rows...>(rows, [&](auto count, int i) { block(count, vectors, i, v * W); });
+    for_blocks<kRegisterRows<vectors>, 4>(rows, [&](auto count, int i) { block(count, vectors, i, v * W); });
   });
 }
 
 void products(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out) {
-  for_register_blocks<6, 2>(n, kp, [&](auto count, auto vectors, int i, int c) {
+  for_register_blocks(n, kp, [&](auto count, auto vectors, int i, int c) {
     product_block<count, vectors>(row_of(rows, i, ld), ld, d, memories + c, kp, row_of(out, i, kp) + c);
   });
 }
 
 void distances(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out) {
-  for_register_blocks<6, 2>(n, kp, [&](auto count, auto vectors, int i, int c) {
+  for_register_blocks(n, kp, [&](auto count, auto vectors, int i, int c) {
     distance_block<count, vectors>(row_of(rows, i, ld), ld, d, memories + c, kp, row_of(out, i, kp) + c);
   });
 }
@@ -97,7 +97,7 @@ void least(const float* values, int k, int width, std::int32_t* out) {
 }
 
 void outer(const float* rows, int ld, int n, int d, const float* coef, int kp, float* out) {
-  for_register_blocks<6, 1>(d, kp, [&](auto count, auto vectors, int j, int c) {
+  for_register_blocks(d, kp, [&](auto count, auto vectors, int j, int c) {
     outer_block<count, vectors>(rows + j, ld, n, coef + c, kp, row_of(out, j, kp) + c);
   });
 }

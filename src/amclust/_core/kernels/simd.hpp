@@ -19,6 +19,11 @@ namespace {
 
 constexpr int W = AMCLUST_LANES;
 
+// Rows of a register block by so many vectors: enough sums under way at once, and none that does not fit (16 registers,
+// 32 with AVX-512).
+template <int Vectors>
+constexpr int kRegisterRows = W == 16 || Vectors == 1 ? 12 : 6;
+
 typedef float Vec __attribute__((vector_size(W * 4)));
 typedef std::int32_t IVec __attribute__((vector_size(W * 4)));
 
@@ -61,7 +66,8 @@ inline DoubleVec select(LongVec mask, DoubleVec yes, DoubleVec no) {
   return (DoubleVec)((mask & (LongVec)yes) | (~mask & (LongVec)no));
 }
 
-inline Vec splat(float x) { return Vec{} + x; }
+// (x - 0 is x, and compiles to nothing; x + 0 is not, where x is -0.)
+inline Vec splat(float x) { return x - Vec{}; }
 
 inline Vec select(IVec mask, Vec yes, Vec no) { return (Vec)((mask & (IVec)yes) | (~mask & (IVec)no)); }
 

@@ -29,19 +29,22 @@ Matrix smooth(MatrixView<const float> rows, int d, int neighbours) {
   const int n = rows.rows;
   const Matrix distances = distances_between(rows, d);
   Matrix out(n, static_cast<int>(rows.stride));
-  std::vector<int> order(n);
+  std::vector<int> nearest;
   for (int i = 0; i < n; ++i) {
     const float* far = distances.row(i);
-    std::iota(order.begin(), order.end(), 0);
-    const auto nearer = [&](int a, int b) {
-      if (a == i || b == i) return a == i && b != i;
-      return far[a] != far[b] ? far[a] < far[b] : a < b;
-    };
-    std::nth_element(order.begin(), order.begin() + neighbours, order.end(), nearer);
-    std::sort(order.begin(), order.begin() + neighbours + 1);
+    nearest.clear();
+    for (int b = 0; b < n; ++b) {
+      const bool full = static_cast<int>(nearest.size()) == neighbours;
+      if (b == i || (full && !(far[b] < far[nearest.back()]))) continue;
+      if (full) nearest.pop_back();
+      nearest.insert(std::upper_bound(nearest.begin(), nearest.end(), b, [&](int x, int y) { return far[x] < far[y]; }),
+                     b);
+    }
+    nearest.push_back(i);
+    std::sort(nearest.begin(), nearest.end());
     float* mean = out.row(i);
-    for (int c = 0; c <= neighbours; ++c) {
-      const float* x = rows.row(order[c]);
+    for (const int b : nearest) {
+      const float* x = rows.row(b);
       for (int j = 0; j < d; ++j) mean[j] += x[j];
     }
     for (int j = 0; j < d; ++j) mean[j] /= static_cast<float>(neighbours + 1);
@@ -49,13 +52,27 @@ Matrix smooth(MatrixView<const float> rows, int d, int neighbours) {
   return out;
 }
 
+// The least of n values, n a multiple of the lanes.
+float lowest_of(const float* values, int n) {
+  constexpr int kLanes = 4;
+  float lanes[kLanes] = {values[0], values[0], values[0], values[0]};
+  for (int i = 0; i < n; i += kLanes)
+    for (int l = 0; l < kLanes; ++l) lanes[l] = values[i + l] < lanes[l] ? values[i + l] : lanes[l];
+  return std::min(std::min(lanes[0], lanes[1]), std::min(lanes[2], lanes[3]));
+}
+
 // All n - 1 mergers by the nearest-neighbour chain, cheapest first.
 std::vector<Merger> mergers_of(MatrixView<const float> rows, int d, const std::vector<double>& weights) {
-  const int n = rows.rows;
+  // No merger costs as much as one that cannot be, however far apart rows are.
+  constexpr float kNone = std::numeric_limits<float>::infinity(), kMost = std::numeric_limits<float>::max();
+  const int n = rows.rows, width = padded(n, kernels().lanes);
   Matrix costs = distances_between(rows, d);
   std::vector<double> size = weights;
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) costs(i, j) = merge_cost(costs(i, j), size[i], size[j]);
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) costs(i, j) = std::min(merge_cost(costs(i, j), size[i], size[j]), kMost);
+    std::fill(costs.row(i) + n, costs.row(i) + width, kNone);
+    costs(i, i) = kNone;
+  }
 
   std::vector<int> living(n), chain;
   std::iota(living.begin(), living.end(), 0);
@@ -64,29 +81,24 @@ std::vector<Merger> mergers_of(MatrixView<const float> rows, int d, const std::v
   while (living.size() > 1) {
     if (chain.empty()) chain.push_back(living.front());
     for (;;) {
-      const int a = chain.back();
-      const float* cost = costs.row(a);
+      const float* cost = costs.row(chain.back());
+      const float lowest = lowest_of(cost, width);
       // The one before in the chain wins a tie, so that the chain ends.
-      int best = chain.size() > 1 ? chain[chain.size() - 2] : -1;
-      float lowest = best >= 0 ? cost[best] : std::numeric_limits<float>::infinity();
-      for (int b : living)
-        if (b != a && (best < 0 || cost[b] < lowest)) {
-          best = b;
-          lowest = cost[b];
-        }
-      if (chain.size() > 1 && best == chain[chain.size() - 2]) break;
-      chain.push_back(best);
+      if (chain.size() > 1 && cost[chain[chain.size() - 2]] == lowest) break;
+      chain.push_back(static_cast<int>(std::find(cost, cost + n, lowest) - cost));
     }
     const int a = chain.back(), b = chain[chain.size() - 2];
     chain.resize(chain.size() - 2);
     const double together = size[a] + size[b], cost = costs(a, b);
     out.push_back({static_cast<float>(cost), a, b});
     living.erase(std::lower_bound(living.begin(), living.end(), a));
+    costs(b, a) = kNone;
     for (int c : living) {
       if (c == b) continue;
       const double raised = ((size[a] + size[c]) * costs(a, c) + (size[b] + size[c]) * costs(b, c) - size[c] * cost) /
                             (together + size[c]);
-      costs(b, c) = costs(c, b) = static_cast<float>(std::max(raised, cost));
+      costs(b, c) = costs(c, b) = static_cast<float>(std::min<double>(std::max(raised, cost), kMost));
+      costs(c, a) = kNone;
     }
     size[b] = together;
   }
