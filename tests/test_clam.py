@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from amclust import ClAM, _native
+from amclust._recipe import Recipe
 from amclust._training import TrainedRun, choose_run
 
 
@@ -193,6 +194,35 @@ def test_empty_clusters_are_never_chosen_while_a_full_run_exists(selection):
     collapsed = [trained(2, 0.99, 0.0), trained(1, np.nan, -5.0)]
     for runs in ([full, *collapsed], [*collapsed, full], [collapsed[0], full, collapsed[1]]):
         assert runs[choose_run(runs, selection)] is full
+
+
+def test_of_many_rows_the_most_promising_starts_are_trained():
+    X, _ = blobs(1_000, d=3, k=8, std=3.0)
+    model = make(8, n_init=10).fit(X)
+    runs = model.runs_
+    trained = runs["n_iter"] > 0
+    assert np.count_nonzero(trained) == 4
+    assert trained[runs["chosen"]].all()
+    assert np.isfinite(runs["silhouette"]).all()
+    assert_array_equal(np.isnan(runs["loss"]), ~trained)
+
+    class TrainAll(ClAM):
+        recipe = Recipe(trained_share=1.0)
+
+    everything = TrainAll(n_clusters=8, n_init=10, random_state=0).fit(X).runs_
+    assert (everything["n_iter"] > 0).all()
+    # A restart does not hang on which others are trained.
+    for column in ("seed", "loss", "silhouette", "n_iter"):
+        assert_array_equal(runs[column][trained], everything[column][trained])
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "parameters"),
+    [(999, {}), (1_000, {"selection": "loss"}), (1_000, {"objective": "completion"})],
+)
+def test_otherwise_all_starts_are_trained(n_rows, parameters):
+    X, _ = blobs(n_rows)
+    assert (make(n_init=6, **parameters).fit(X).runs_["n_iter"] > 0).all()
 
 
 def test_among_full_runs_the_best_is_chosen():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal
 
 
@@ -72,6 +73,10 @@ class Recipe:
     min_batch_rows_per_cluster : int
         With fewer a given batch size is warned of.
 
+    trained_share, min_trained, min_ranked_rows : float, int, int
+        Of several restarts on at least so many rows, this part is trained (and at least so many):
+        those that start with the best silhouettes.
+
     stages : tuple of Stage
         The trainings of a restart.
     """
@@ -96,7 +101,16 @@ class Recipe:
     batch_rows_per_cluster: int = 128
     large_batch: int = 16_384
     min_batch_rows_per_cluster: int = 4
+    trained_share: float = 0.4
+    min_trained: int = 4
+    min_ranked_rows: int = 1000
     stages: tuple[Stage, ...] = (Stage(),)
+
+    def n_trained(self, n_runs: int, n_rows: int) -> int:
+        """Return how many of some restarts are trained."""
+        if n_rows < self.min_ranked_rows:
+            return n_runs
+        return min(n_runs, max(self.min_trained, ceil(self.trained_share * n_runs)))
 
     def met_memories(self, n_clusters: int, beta: float, median_gap: float) -> int:
         """Return how many memories a row meets in training; 0: all of them."""

@@ -15,6 +15,7 @@ from amclust import _native
 from amclust._geometry import Geometry
 from amclust._network import Network, Want
 from amclust._objectives import Objective, choose_objective, find_objective
+from amclust._progress import reporter
 from amclust._recipe import Recipe, Stage
 from amclust._rows import Rows, Weights
 from amclust._silhouettes import judged_rows, silhouettes
@@ -159,6 +160,11 @@ class TrainedRun:
         return self.plan.network.beta if self.cooled is None else self.cooled
 
     @property
+    def is_trained(self) -> bool:
+        """Whether it went beyond its start."""
+        return self.record.n_epochs > 0
+
+    @property
     def objective(self) -> Objective:
         """What was minimised."""
         return find_objective(self.plan.objective.name)
@@ -264,7 +270,7 @@ class Fit:
             table[index] = (
                 run.seed,
                 run.beta / unit,
-                run.record.loss,
+                run.record.loss if run.is_trained else np.nan,
                 run.silhouette,
                 run.n_nonempty,
                 run.record.n_epochs,
@@ -361,18 +367,66 @@ def fit(
     sample_seed: int,
     backend: Backend,
     recipe: Recipe,
-    progress: Progress | None = None,
+    verbose: int = 0,
 ) -> Fit:
     """Train restarts from new memories and choose the best."""
     epochs = check_epochs(options.record_epochs, options.max_epochs)
     objective = _objective(data, options, n_clusters)
     starts = seed_runs(data, options, n_clusters, seeds, sample_seed, backend, recipe)
-    runs = train_stages(data, starts, seeds, objective, options, backend, recipe, progress, epochs)
-    judge_runs(data, runs)
+    runs, promising = rank_starts(data, starts, seeds, objective, options, backend, recipe)
+    progress = reporter(verbose, len(promising), options.max_epochs)
+    trained = train_stages(
+        data,
+        [starts[run] for run in promising],
+        seeds[promising],
+        objective,
+        options,
+        backend,
+        recipe,
+        progress,
+        epochs,
+    )
+    judge_runs(data, trained)
     # What exact steps minimise is what counts.
-    chosen = choose_run(runs, "loss" if runs[0].plan.exact else options.selection)
-    found = conclude(data, runs, chosen, starts[chosen])
+    best = choose_run(trained, "loss" if trained[0].plan.exact else options.selection)
+    runs |= dict(zip(promising, trained, strict=True))
+    chosen = promising[best]
+    found = conclude(data, [runs[run] for run in range(len(starts))], chosen, starts[chosen])
     return without_empty(data, found, options)
+
+
+def rank_starts(
+    data: TrainingSet,
+    starts: list[Start],
+    seeds: NDArray[np.int64],
+    objective: Objective,
+    options: Options,
+    backend: Backend,
+    recipe: Recipe,
+) -> tuple[dict[int, TrainedRun], list[int]]:
+    """Return the restarts as they start, judged, and which of them to train.
+
+    On many rows the silhouette of a start tells how good the silhouette will be that training
+    makes of it; on few, small changes make large differences, and all are trained.
+    """
+    everything = list(range(len(starts)))
+    n_trained = recipe.n_trained(len(starts), data.n_rows)
+    seeded = isinstance(options.init, str)
+    ranked_by_silhouette = objective.beta_by_gap and options.selection == "silhouette"
+    if n_trained == len(starts) or not (seeded and ranked_by_silhouette):
+        return {}, everything
+    plans = [
+        _stage_plan(data, start, int(seed), objective, options, recipe, recipe.stages[0])
+        for start, seed in zip(starts, seeds, strict=True)
+    ]
+    for plan in plans:
+        plan.pause_at = 0
+    runs = train_plans(data, plans, seeds, backend, None)
+    judge_runs(data, runs)
+    n_nonempty = np.array([run.n_nonempty for run in runs])
+    silhouettes_of_starts = np.array([run.silhouette for run in runs])
+    order = order_runs(-n_nonempty, silhouettes_of_starts, np.zeros(len(runs)), "silhouette")
+    return dict(zip(everything, runs, strict=True)), sorted(order[:n_trained].tolist())
 
 
 def without_empty(data: TrainingSet, found: Fit, options: Options) -> Fit:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace amclust {
 namespace {
@@ -56,7 +57,7 @@ class Distances {
     const int size = count * kQueries;
     if (!missing_) {
       kernel.distances(rows_.row(other), ld_, count, d_, columns.value.data(), kQueries, out);
-      for (int i = 0; i < size; ++i) out[i] = std::sqrt(out[i]);
+      kernel.roots(out, size);
       return;
     }
     const auto multiply = [&](const Matrix& rows, const Matrix& with, float* result) {
@@ -110,6 +111,9 @@ std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* wh
   const Distances distances(data, which, n);
   const int panels = (n + kQueries - 1) / kQueries;
   const MatrixView<const std::int32_t> label_of{labels, labelings, n};
+  std::vector<double> sizes(static_cast<std::size_t>(labelings) * k, 0.0);  // cluster by cluster
+  for (int r = 0; r < labelings; ++r)
+    for (int i = 0; i < n; ++i) sizes[r * k + label_of(r, i)] += weights ? weights[i] : 1.0;
   std::vector<double> sum_values(static_cast<std::size_t>(panels) * labelings, 0.0);
   const MatrixView<double> sums{sum_values.data(), panels, labelings};
   team.run(panels, [&](int panel, int) {
@@ -120,19 +124,19 @@ std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* wh
     Matrix block(kOthers, kQueries), meet(kOthers, kQueries);
     Buffer temp(kBlock);
     Matrix totals(labelings * k, kQueries), met(labelings * k, kQueries);  // cluster by cluster
-    std::fill_n(meet.data(), kBlock, 1.0f);
+    if (!data.has_missing)                                                 // every row meets all of a cluster
+      for (int cluster = 0; cluster < labelings * k; ++cluster)
+        std::fill_n(met.row(cluster), kQueries, static_cast<float>(sizes[cluster]));
     for (int other = 0; other < n; other += kOthers) {
       const int count = std::min(kOthers, n - other);
       distances.between(columns, other, count, block.data(), temp, meet.data());
-      for (int i = 0; i < count; ++i) {
-        const float weight = weights ? weights[other + i] : 1.0f;
-        const float *distance = block.row(i), *here = meet.row(i);
-        for (int r = 0; r < labelings; ++r) {
-          const int cluster = r * k + label_of(r, other + i);
-          float *total = totals.row(cluster), *weight_met = met.row(cluster);
-          for (int c = 0; c < kQueries; ++c) total[c] += weight * distance[c];
-          for (int c = 0; c < kQueries; ++c) weight_met[c] += weight * here[c];
-        }
+      for (int r = 0; r < labelings; ++r) {
+        const auto add = [&](const Matrix& values, Matrix& out) {
+          kernels().add_to_rows(values.data(), weights ? weights + other : nullptr, label_of.row(r) + other, count,
+                                kQueries, out.row(r * k));
+        };
+        add(block, totals);
+        if (data.has_missing) add(meet, met);
       }
     }
     for (int r = 0; r < labelings; ++r)
@@ -147,15 +151,11 @@ std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* wh
 
   std::vector<double> out(labelings, 0.0);
   for (int r = 0; r < labelings; ++r) {
-    double total = 0.0, weight = 0.0;
-    std::vector<bool> living(k, false);
+    double total = 0.0;
     for (int panel = 0; panel < panels; ++panel) total += sums(panel, r);
-    for (int i = 0; i < n; ++i) {
-      const double one = weights ? weights[i] : 1.0;
-      weight += one;
-      if (one > 0.0) living[label_of(r, i)] = true;
-    }
-    const bool two = std::count(living.begin(), living.end(), true) > 1;
+    const auto begin = sizes.begin() + static_cast<std::ptrdiff_t>(r) * k;
+    const double weight = std::accumulate(begin, begin + k, 0.0);
+    const bool two = std::count_if(begin, begin + k, [](double size) { return size > 0.0; }) > 1;
     out[r] = two ? total / weight : std::numeric_limits<double>::quiet_NaN();
   }
   return out;

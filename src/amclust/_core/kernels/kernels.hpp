@@ -141,6 +141,12 @@ struct Kernels {
                        const float* coef, int kp, float* out);
   // out[n][kp] = squared Euclidean distances, from differences (no cancellation)
   void (*distances)(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out);
+  // values[n] = their square roots; n is a multiple of the lanes
+  void (*roots)(float* values, int n);
+  // out[which[i]][width] += weights[i] * values[i][width], in the order of i (weights null: 1); width is a multiple of
+  // the lanes
+  void (*add_to_rows)(const float* values, const float* weights, const std::int32_t* which, int n, int width,
+                      float* out);
   // out[width] = which of the k values of a column of values [k][width] is least, the first of equals; width is a
   // multiple of the lanes
   void (*least)(const float* values, int k, int width, std::int32_t* out);

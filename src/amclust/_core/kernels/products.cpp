@@ -82,6 +82,19 @@ void distances(const float* rows, int ld, int n, int d, const float* memories, i
   });
 }
 
+void roots(float* values, int n) {
+  for (int i = 0; i < n; i += W) store(values + i, vsqrt(load(values + i)));
+}
+
+void add_to_rows(const float* values, const float* weights, const std::int32_t* which, int n, int width, float* out) {
+  for (int i = 0; i < n; ++i) {
+    const Vec weight = splat(weights ? weights[i] : 1.0f);
+    const float* value = row_of(values, i, width);
+    float* to = row_of(out, which[i], width);
+    for (int c = 0; c < width; c += W) store(to + c, load(to + c) + weight * load(value + c));
+  }
+}
+
 void least(const float* values, int k, int width, std::int32_t* out) {
   for (int c = 0; c < width; c += W) {
     Vec lowest = load(values + c);
@@ -248,6 +261,8 @@ void amclust::AMCLUST_ISA::fill_products(Kernels& table) {
   table.outer_dots = outer_dots;
   table.outer = outer;
   table.distances = distances;
+  table.roots = roots;
+  table.add_to_rows = add_to_rows;
   table.least = least;
   table.norms = norms;
   table.affine = affine;

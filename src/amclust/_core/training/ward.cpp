@@ -14,13 +14,25 @@ struct Merger {
   int a, b;    // a row of each side
 };
 
-// Squared distances between all rows, [n][n padded].
+// Squared distances between all rows, [n][n padded]: those of every two tiles of rows once, written twice.
 Matrix distances_between(MatrixView<const float> rows, int d) {
-  const int n = rows.rows, width = padded(n, kernels().lanes);
-  Matrix columns(d, width), out(n, width);
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < d; ++j) columns(j, i) = rows(i, j);
-  kernels().distances(rows.data, static_cast<int>(rows.stride), n, d, columns.data(), width, out.data());
+  constexpr int kTile = 64;  // a multiple of every lane count
+  const int n = rows.rows;
+  Matrix columns(d, kTile), tile(kTile, kTile), out(n, padded(n, kernels().lanes));
+  for (int first = 0; first < n; first += kTile) {
+    const int count = std::min(kTile, n - first);
+    for (int i = 0; i < count; ++i)
+      for (int j = 0; j < d; ++j) columns(j, i) = rows(first + i, j);
+    for (int other = 0; other <= first; other += kTile) {
+      const int others = std::min(kTile, n - other);
+      kernels().distances(rows.row(other), static_cast<int>(rows.stride), others, d, columns.data(), kTile,
+                          tile.data());
+      for (int b = 0; b < others; ++b) {
+        std::copy_n(tile.row(b), count, out.row(other + b) + first);
+        for (int a = 0; a < count; ++a) out(first + a, other + b) = tile(b, a);
+      }
+    }
+  }
   return out;
 }
 
