@@ -884,7 +884,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             count = sum(run.record.improving for run in trained)
             warnings.warn(
                 f"{count} of {len(trained)} restarts, the chosen one among them, were still "
-                f"improving at max_epochs={self.max_epochs}. Consider a larger max_epochs or learning_rate.",
+                f"improving at max_epochs={self.max_epochs}. Consider a larger max_epochs or "
+                "learning_rate.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
