@@ -4,9 +4,11 @@
 
 namespace amclust {
 
-BatchParts::BatchParts(int batch_size) : batch_size_(batch_size) {
-  constexpr int kMaxParts = 16;
-  rows_ = std::max(kBlockRows, padded((batch_size + kMaxParts - 1) / kMaxParts, kBlockRows));
+BatchParts::BatchParts(int batch_size, double density) : batch_size_(batch_size) {
+  constexpr int kMinParts = 2, kMaxParts = 16;
+  // The sums of a part are cleared and added up, which costs as much as two dense rows.
+  const int parts = static_cast<int>(std::clamp<double>(0.5 * density * batch_size, kMinParts, kMaxParts));
+  rows_ = std::max(kBlockRows, padded((batch_size + parts - 1) / parts, kBlockRows));
   count_ = (batch_size + rows_ - 1) / rows_;
 }
 

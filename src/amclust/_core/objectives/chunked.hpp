@@ -16,10 +16,11 @@ struct BlockOfRows {
   int first, n;
 };
 
-// How a batch is cut into parts: a function of its size alone.
+// How a batch is cut into parts: a function of its size and of the data alone.
 class BatchParts {
  public:
-  explicit BatchParts(int batch_size);
+  // density: how much of a row is there, 1 for dense rows.
+  explicit BatchParts(int batch_size, double density = 1.0);
   int count() const { return count_; }
   // visit(BlockOfRows) for the blocks of one part, in order.
   template <class Visit>

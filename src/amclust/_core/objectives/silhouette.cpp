@@ -53,7 +53,7 @@ class Silhouette final : public Objective {
   }
 
   Evaluation evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) override {
-    const Task task{batch, memories, team, BatchParts(batch.size), {settings_, batch.total_weight}};
+    const Task task{batch, memories, team, BatchParts(batch.size, density()), {settings_, batch.total_weight}};
     resize(task);
     Evaluation out = load_rows(task);
     finish_statistics(task);
@@ -76,6 +76,8 @@ class Silhouette final : public Objective {
       return with_energy(memories.metric, [&](auto energy) { return energy.logit_factor(memories.beta); });
     }
   };
+
+  double density() const { return data_.gives_entries() ? data_.mean_entries() / data_.features : 1.0; }
 
   void resize(const Task& task) {
     const Memories& memories = task.memories;

@@ -112,6 +112,13 @@ void Dataset::load_entries(const std::int64_t* which, int n, SparseEntries& out,
   }
 }
 
+double Dataset::mean_entries() const {
+  if (!is_sparse || !rows) return features;
+  const auto stored = sparse.wide_indices ? static_cast<const std::int64_t*>(sparse.indptr)[rows]
+                                          : static_cast<const std::int32_t*>(sparse.indptr)[rows];
+  return static_cast<double>(stored) / static_cast<double>(rows);
+}
+
 template <class Value>
 void Dataset::load_dense_row(std::int64_t row, float* out) const {
   const Value* x = static_cast<const Value*>(dense.data) + row * dense.stride;
@@ -215,10 +222,7 @@ class PartialStatistics {
 
   void add(std::int64_t row, double row_weight) {
     if (data_.is_sparse) {
-      buffer_.resize(d_);
-      data_.raw(row, buffer_.data());
-      take(buffer_.data(), row, row_weight, doubles_);
-      flush();  // the buffer is about to be reused
+      take_stored(row, row_weight);
     } else if (data_.dense.is_double) {
       take(static_cast<const double*>(data_.dense.data) + row * data_.dense.stride, row, row_weight, doubles_);
     } else {
@@ -229,6 +233,7 @@ class PartialStatistics {
 
   void finish() {
     flush();
+    if (data_.is_sparse) add_zeros();
     for (double& w : weight) w += finite_weight_;
   }
 
@@ -273,30 +278,70 @@ class PartialStatistics {
     double amount = 0.0;
     for (int j = 0; j < d_; ++j) {
       const double x = static_cast<double>(row_values[j]);
-      if (std::isnan(x)) {
-        ++missing;
-        continue;
-      }
-      if (std::isinf(x) && infinite_row < 0) {
-        infinite_row = row;
-        infinite_column = j;
-      }
+      if (!take_entry(j, x, row, row_weight)) continue;
       ++observed;
       amount += x * x;
-      const double moved = x - shift_[j];
       weight[j] += row_weight;
-      sum[j] += row_weight * moved;
-      square[j] += row_weight * moved * moved;
-      low[j] = std::min(low[j], x);
-      high[j] = std::max(high[j], x);
     }
     if (observed == 0 && empty_row < 0) empty_row = row;
     if (amount < kNothing && zero_row < 0) zero_row = row;
   }
 
+  // False: the value is missing.
+  bool take_entry(int j, double x, std::int64_t row, double row_weight) {
+    if (std::isnan(x)) {
+      ++missing;
+      return false;
+    }
+    if (std::isinf(x) && infinite_row < 0) {
+      infinite_row = row;
+      infinite_column = j;
+    }
+    const double moved = x - shift_[j];
+    sum[j] += row_weight * moved;
+    square[j] += row_weight * moved * moved;
+    low[j] = std::min(low[j], x);
+    high[j] = std::max(high[j], x);
+    return true;
+  }
+
+  // A sparse row by its stored entries; the zeros between them wait for add_zeros().
+  void take_stored(std::int64_t row, double row_weight) {
+    stored_.resize(d_, 0.0);
+    stored_rows_.resize(d_, 0);
+    int unknown = 0;
+    double amount = 0.0;
+    visit_stored(data_, row, [&](int j, double x) {
+      stored_[j] += row_weight;
+      ++stored_rows_[j];
+      if (take_entry(j, x, row, row_weight)) {
+        amount += x * x;
+      } else {
+        ++unknown;
+        weight[j] -= row_weight;  // finish() adds all rows
+      }
+    });
+    finite_weight_ += row_weight;
+    ++rows_;
+    if (unknown == d_ && empty_row < 0) empty_row = row;
+    if (amount < kNothing && zero_row < 0) zero_row = row;
+  }
+
+  void add_zeros() {
+    if (!rows_) return;
+    for (int j = 0; j < d_; ++j) {
+      if (stored_rows_[j] == rows_) continue;
+      const double zeros = finite_weight_ - stored_[j];
+      sum[j] -= zeros * shift_[j];
+      square[j] += zeros * shift_[j] * shift_[j];
+      low[j] = std::min(low[j], 0.0);
+      high[j] = std::max(high[j], 0.0);
+    }
+  }
+
   void flush() {
     const ColumnSums sums{shift_.data(), sum.data(), square.data(), low.data(), high.data()};
-    if (data_.is_sparse || data_.dense.is_double)
+    if (data_.dense.is_double)
       kernels().add_double(doubles_, weights_, waiting_, d_, sums);
     else
       kernels().add_float(floats_, weights_, waiting_, d_, sums);
@@ -306,7 +351,10 @@ class PartialStatistics {
   const Dataset& data_;
   int d_;
   const std::vector<double>& shift_;
-  std::vector<double> buffer_;
+  // Of sparse rows: how many there are, and of how many, of which weight, a column is stored.
+  std::int64_t rows_ = 0;
+  std::vector<double> stored_;
+  std::vector<std::int64_t> stored_rows_;
   const float* floats_[kAtOnce];
   const double* doubles_[kAtOnce];
   double weights_[kAtOnce];
