@@ -30,7 +30,7 @@ struct Table {
     return sum;
   }
   Labels cut(int neighbours, int k) const {
-    return amclust::cut_ward_tree({rows.data(), n, ld}, d, weights, neighbours, k);
+    return amclust::cut_ward_tree(amclust::squares_between({rows.data(), n, ld}, d), weights, neighbours, k);
   }
 };
 

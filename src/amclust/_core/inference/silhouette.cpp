@@ -1,11 +1,13 @@
 #include "inference/silhouette.hpp"
 
 #include "matrix.hpp"
+#include "rows/sparse_panel.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 namespace amclust {
 namespace {
@@ -14,11 +16,15 @@ constexpr int kQueries = 16;  // a multiple of every lane count
 constexpr int kOthers = 64;
 
 // Distances between blocks of rows. With missing values, rows are stored as value, square and presence, all zero where
-// missing, and a distance is three products over a count.
+// missing, and a distance is three products over a count. Sparse rows meet by their entries.
 class Distances {
  public:
   Distances(const Dataset& data, const std::int64_t* which, int n)
-      : d_(data.features), ld_(padded(d_, kernels().lanes)), missing_(data.has_missing) {
+      : d_(data.features), ld_(padded(d_, kernels().lanes)), missing_(data.has_missing), sparse_(data.gives_entries()) {
+    if (sparse_) {
+      load_entries(data, which, n);
+      return;
+    }
     rows_.resize(n, ld_);
     if (!missing_) {
       data.load(which, n, nullptr, rows_.data(), ld_, nullptr);
@@ -37,24 +43,44 @@ class Distances {
       }
   }
 
-  // A block of rows as columns, to be held against others.
+  // A block of rows as columns, to be held against others; kept by a thread.
   struct Columns {
     Matrix value, square, present;
+    std::optional<SparsePanel> entries;
+    float norm[kQueries];
   };
-  Columns columns(int first, int count) const {
-    Columns out;
+  void set(Columns& out, int first, int count) const {
+    if (sparse_) {
+      if (!out.entries) out.entries.emplace(d_, kQueries);
+      out.entries->clear();
+      for (int c = 0; c < count; ++c) {
+        out.entries->set(c, entries_[(first + c) / kOthers].block(), (first + c) % kOthers);
+        out.norm[c] = norms_[first + c];
+      }
+      return;
+    }
     transpose(rows_, first, count, out.value);
     if (missing_) {
       transpose(square_, first, count, out.square);
       transpose(present_, first, count, out.present);
     }
-    return out;
   }
 
-  // out [count][kQueries]; presence likewise gets 0 where two rows have no feature in common.
+  // out [count][kQueries] of kOthers rows, or fewer at the end; presence likewise gets 0 where two rows have no feature
+  // in common.
   void between(const Columns& columns, int other, int count, float* out, Buffer& temp, float* meet) const {
     const Kernels& kernel = kernels();
     const int size = count * kQueries;
+    if (sparse_) {
+      columns.entries->products(entries_[other / kOthers].block(), out);
+      for (int i = 0; i < count; ++i)
+        for (int c = 0; c < kQueries; ++c) {
+          float& value = out[i * kQueries + c];
+          value = std::max(0.0f, norms_[other + i] + columns.norm[c] - 2.0f * value);
+        }
+      kernel.roots(out, size);
+      return;
+    }
     if (!missing_) {
       kernel.distances(rows_.row(other), ld_, count, d_, columns.value.data(), kQueries, out);
       kernel.roots(out, size);
@@ -76,14 +102,31 @@ class Distances {
   }
 
  private:
+  void load_entries(const Dataset& data, const std::int64_t* which, int n) {
+    norms_.resize(n);
+    for (int first = 0; first < n; first += kOthers) {
+      const int count = std::min(kOthers, n - first);
+      data.load_entries(which + first, count, entries_.emplace_back(), norms_.data() + first);
+      // Differences of rows do not hang on where the origin is: norms are of the entries alone.
+      const RowBlock block = entries_.back().block();
+      for (int i = 0; i < count; ++i) {
+        double square = 0.0;
+        for (std::int32_t e = block.starts[i]; e < block.starts[i + 1]; ++e)
+          square += static_cast<double>(block.values[e]) * block.values[e];
+        norms_[first + i] = static_cast<float>(square);
+      }
+    }
+  }
   void transpose(const Matrix& from, int first, int count, Matrix& to) const {
     to.resize(d_, kQueries);
     for (int c = 0; c < count; ++c)
       for (int j = 0; j < d_; ++j) to(j, c) = from(first + c, j);
   }
   int d_, ld_;
-  bool missing_;
+  bool missing_, sparse_;
   Matrix rows_, square_, present_;
+  std::vector<SparseEntries> entries_;  // kOthers rows each
+  std::vector<float> norms_;
 };
 
 // From the summed distances of one row to every cluster and the weight of the rows it met there.
@@ -116,10 +159,12 @@ std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* wh
     for (int i = 0; i < n; ++i) sizes[r * k + label_of(r, i)] += weights ? weights[i] : 1.0;
   std::vector<double> sum_values(static_cast<std::size_t>(panels) * labelings, 0.0);
   const MatrixView<double> sums{sum_values.data(), panels, labelings};
-  team.run(panels, [&](int panel, int) {
+  std::vector<Distances::Columns> columns_of(team.size());
+  team.run(panels, [&](int panel, int member) {
     if (control.stopped()) return;
     const int first = panel * kQueries, queries = std::min(kQueries, n - first);
-    const Distances::Columns columns = distances.columns(first, queries);
+    Distances::Columns& columns = columns_of[member];
+    distances.set(columns, first, queries);
     constexpr int kBlock = kOthers * kQueries;
     Matrix block(kOthers, kQueries), meet(kOthers, kQueries);
     Buffer temp(kBlock);

@@ -1,9 +1,9 @@
 #include "training/kmeans.hpp"
 
 #include "kernels/kernels.hpp"
+#include "training/picks.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -67,63 +67,16 @@ class PickDistances {
   Buffer chosen_, values_;
 };
 
-// Index at which the running sum of weight * value passes the target.
-int pick(const std::vector<double>& weights, const float* values, double target) {
-  int last = 0;
-  for (int i = 0; i < static_cast<int>(weights.size()); ++i) {
-    const double mass = weights[i] * (values ? values[i] : 1.0);
-    if (mass <= 0.0) continue;
-    last = i;
-    if ((target -= mass) < 0.0) break;
-  }
-  return last;
-}
-
-double total(const std::vector<double>& weights, const float* values) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < weights.size(); ++i) sum += weights[i] * (values ? values[i] : 1.0);
-  return sum;
-}
-
 }  // namespace
 
 std::vector<int> plus_plus_picks(const Sample& sample, int k, Random& random) {
-  const int trials = 2 + static_cast<int>(std::log(static_cast<double>(k)));
-  PickDistances distances(sample, trials);
-  std::vector<int> picks{pick(sample.weights, nullptr, random.uniform() * total(sample.weights, nullptr))};
-  std::vector<float> nearest(sample.n);
-  std::vector<double> potentials(trials);
-  std::vector<int> candidates(trials);
-  distances.compute(picks);
-  for (int i = 0; i < sample.n; ++i) nearest[i] = distances.at(i, 0);
-  while (static_cast<int>(picks.size()) < k) {
-    const double potential = total(sample.weights, nearest.data());
-    if (!(potential > 0.0)) break;
-    for (int& candidate : candidates) candidate = pick(sample.weights, nearest.data(), random.uniform() * potential);
-    distances.compute(candidates);
-    std::fill(potentials.begin(), potentials.end(), 0.0);
-    for (int i = 0; i < sample.n; ++i)
-      for (int c = 0; c < trials; ++c) potentials[c] += sample.weights[i] * std::min(nearest[i], distances.at(i, c));
-    const int winner = static_cast<int>(std::min_element(potentials.begin(), potentials.end()) - potentials.begin());
-    for (int i = 0; i < sample.n; ++i) nearest[i] = std::min(nearest[i], distances.at(i, winner));
-    picks.push_back(candidates[winner]);
-  }
-  return picks;
+  PickDistances distances(sample, plus_plus_trials(k));
+  return plus_plus_picks(distances, sample.weights, k, random);
 }
 
 std::vector<int> distinct_picks(const Sample& sample, int k, Random& random) {
-  std::vector<double> weights = sample.weights;
   PickDistances distances(sample, 1);
-  std::vector<int> picks;
-  while (static_cast<int>(picks.size()) < k) {
-    const double left = total(weights, nullptr);
-    if (!(left > 0.0)) break;
-    picks.push_back(pick(weights, nullptr, random.uniform() * left));
-    distances.compute({picks.back()});
-    for (int i = 0; i < sample.n; ++i)
-      if (distances.at(i, 0) <= 0.0f) weights[i] = 0.0;
-  }
-  return picks;
+  return distinct_picks(distances, sample.weights, k, random);
 }
 
 Lloyd::Lloyd(const Sample& sample, const std::vector<float>& centres)

@@ -1,9 +1,12 @@
 #include "training/seeding.hpp"
 
+#include "energies/registry.hpp"
 #include "matrix.hpp"
 #include "training/exact_steps.hpp"
 #include "training/kmeans.hpp"
 #include "training/order.hpp"
+#include "training/picks.hpp"
+#include "training/sparse_sample.hpp"
 #include "training/ward.hpp"
 
 #include <algorithm>
@@ -36,23 +39,35 @@ constexpr int kMeasuredRows = 4096;
 // Rows are smoothed over this part of the rows a cluster has on average.
 constexpr double kNeighbourhood = 1.0 / 32.0;
 
-// The rows that stand for all, loaded once for all seedings.
-Sample load_sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
-  const std::int64_t wanted = std::min({kMaxSample, kSampleRows * k, kMaxSampleNumbers / data.features});
-  const std::int64_t most = std::max({kMinSample, wanted, kMinSampleRows * k});
-  const int n = static_cast<int>(std::min<std::int64_t>(all.size, most)), ld = padded(data.features, kernels().lanes);
+// The rows that stand for all, and their weights.
+struct Chosen {
+  std::vector<std::int64_t> rows;
+  std::vector<double> weights;
+};
+
+Chosen choose_sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed) {
+  const double numbers = data.gives_entries() ? std::max(1.0, data.mean_entries()) : data.features;
+  const std::int64_t wanted =
+      std::min({kMaxSample, kSampleRows * k, static_cast<std::int64_t>(kMaxSampleNumbers / numbers)});
+  const std::int64_t n = std::min(all.size, std::max({kMinSample, wanted, kMinSampleRows * k}));
   const RandomOrder order(seed, 0, static_cast<std::uint64_t>(all.size));
-  std::vector<std::int64_t> which(n);
-  std::vector<double> weights(n, 1.0);
-  for (int i = 0; i < n; ++i) {
+  Chosen out{std::vector<std::int64_t>(n), std::vector<double>(n, 1.0)};
+  for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t at = n == all.size ? i : static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
-    which[i] = all.rows ? all.rows[at] : at;
-    if (all.weights) weights[i] = all.weights[at];
+    out.rows[i] = all.rows ? all.rows[at] : at;
+    if (all.weights) out.weights[i] = all.weights[at];
   }
+  return out;
+}
+
+// Loaded once for all seedings.
+Sample load_sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
+  Chosen chosen = choose_sample(data, all, k, seed);
+  const int n = static_cast<int>(chosen.rows.size()), ld = padded(data.features, kernels().lanes);
   Buffer rows(static_cast<std::size_t>(n) * ld);
   std::vector<std::uint8_t> missing(data.has_missing ? static_cast<std::size_t>(n) * data.features : 0);
-  data.load(which.data(), n, fill, rows.data(), ld, missing.data());
-  return Sample(std::move(rows), n, data.features, std::move(weights));
+  data.load(chosen.rows.data(), n, fill, rows.data(), ld, missing.data());
+  return Sample(std::move(rows), n, data.features, std::move(chosen.weights));
 }
 
 // Weighted means of the rows of each cluster.
@@ -80,30 +95,39 @@ class Centres {
   std::vector<double> sums_, sizes_;
 };
 
-// The centres of the clusters of a Ward tree of some of the sample's rows; empty where these have no k distinct ones.
-std::vector<float> ward_centres(const Sample& sample, int k, std::uint64_t seed) {
+// The rows of a sample that a tree is made of, ascending.
+std::vector<int> tree_rows(const std::vector<double>& weights, int k, std::uint64_t seed) {
   std::vector<int> picks;
-  const RandomOrder order(seed, ~std::uint32_t{0}, static_cast<std::uint64_t>(sample.n));
-  const int max_picks =
-      std::max(std::min(kTreeRows, static_cast<int>(kTreePart * sample.n)), std::min(sample.n, 2 * k));
-  for (int i = 0; i < sample.n && static_cast<int>(picks.size()) < max_picks; ++i) {
+  const int n = static_cast<int>(weights.size());
+  const RandomOrder order(seed, ~std::uint32_t{0}, static_cast<std::uint64_t>(n));
+  const int max_picks = std::max(std::min(kTreeRows, static_cast<int>(kTreePart * n)), std::min(n, 2 * k));
+  for (int i = 0; i < n && static_cast<int>(picks.size()) < max_picks; ++i) {
     const int row = static_cast<int>(order[static_cast<std::uint64_t>(i)]);
-    if (sample.weights[row] > 0.0) picks.push_back(row);
+    if (weights[row] > 0.0) picks.push_back(row);
   }
   std::sort(picks.begin(), picks.end());
+  return picks;
+}
+
+// Their clusters; empty where they have no k distinct ones.
+std::vector<int> tree_labels(Matrix squares, const std::vector<double>& weights, const std::vector<int>& picks, int k) {
+  std::vector<double> of_picks;
+  for (const int row : picks) of_picks.push_back(weights[row]);
+  const int neighbours = static_cast<int>(std::lround(kNeighbourhood * static_cast<double>(picks.size()) / k));
+  return cut_ward_tree(std::move(squares), of_picks, neighbours, k);
+}
+
+// The centres of the clusters of a Ward tree of some of the sample's rows; empty where these have no k distinct ones.
+std::vector<float> ward_centres(const Sample& sample, int k, std::uint64_t seed) {
+  const std::vector<int> picks = tree_rows(sample.weights, k, seed);
   const int n = static_cast<int>(picks.size()), d = sample.d;
   Matrix rows(n, sample.ld);
-  std::vector<double> weights(n);
-  for (int i = 0; i < n; ++i) {
-    std::copy_n(sample.row(picks[i]), d, rows.row(i));
-    weights[i] = sample.weights[picks[i]];
-  }
-  const int neighbours = static_cast<int>(std::lround(kNeighbourhood * n / k));
-  const std::vector<int> labels = cut_ward_tree(rows.view(), d, weights, neighbours, k);
+  for (int i = 0; i < n; ++i) std::copy_n(sample.row(picks[i]), d, rows.row(i));
+  const std::vector<int> labels = tree_labels(squares_between(rows.view(), d), sample.weights, picks, k);
   if (labels.empty()) return {};
 
   Centres centres(k, d);
-  for (int i = 0; i < n; ++i) centres.add(labels[i], sample.row(picks[i]), weights[i]);
+  for (int i = 0; i < n; ++i) centres.add(labels[i], sample.row(picks[i]), sample.weights[picks[i]]);
   std::vector<float> out(static_cast<std::size_t>(k) * d);
   centres.get({out.data(), k, d});
   return out;
@@ -142,7 +166,8 @@ class SampleSteps {
 void settle(const Sample& sample, const Dataset& data, int rounds, std::uint64_t seed, std::vector<float>& memories,
             Team& team, const Control& control) {
   const int k = static_cast<int>(memories.size()) / sample.d;
-  if (k <= kFewMemories || (data.has_missing && k <= kOneLevel)) {
+  const bool spherical = with_energy(data.metric, [](auto energy) { return energy.on_sphere; });
+  if ((k <= kFewMemories && !spherical) || (data.has_missing && k <= kOneLevel)) {
     Lloyd lloyd(sample, memories);
     lloyd.settle(rounds, Lloyd::Empty::keep);
     memories = lloyd.centres_by_row();
@@ -150,18 +175,18 @@ void settle(const Sample& sample, const Dataset& data, int rounds, std::uint64_t
   }
   SampleSteps steps(sample, data.metric, memories, team, control);
   steps->settle(rounds, kSettled);
-  const std::uint32_t relocations = data.has_missing ? 0 : kRelocations;
+  const std::uint32_t relocations = data.has_missing || k <= kFewMemories ? 0 : kRelocations;
   for (std::uint32_t round = 0; round < relocations && steps->relocate(seed, round); ++round)
     steps->settle(kTreeSettlingRounds, kSettled);
   memories = steps->memories_by_row();
 }
 
 // Memories of a sample are the means of few rows each: some exact steps on more rows bring them to their places.
-void polish(const Dataset& data, const TrainingRows& all, const Sample& sample, const float* fill, std::uint64_t seed,
+void polish(const Dataset& data, const TrainingRows& all, std::int64_t sampled, const float* fill, std::uint64_t seed,
             std::vector<float>& memories, Team& team, const Control& control) {
-  const int d = sample.d, k = static_cast<int>(memories.size()) / d;
+  const int d = data.features, k = static_cast<int>(memories.size()) / d;
   const std::int64_t n = std::min(all.size, std::max(kMaxSample, kPolishRows * k));
-  if (k <= kFewMemories || data.has_missing || 2 * n < 3 * static_cast<std::int64_t>(sample.n)) return;
+  if (k <= kFewMemories || data.has_missing || 2 * n < 3 * sampled) return;
   const RandomOrder order(seed, ~std::uint32_t{2}, static_cast<std::uint64_t>(all.size));
   std::vector<std::int64_t> which(n);
   std::vector<float> weights(all.weights ? n : 0);
@@ -298,13 +323,135 @@ void scales_of(const Sample& sample, int k, Seeding& seeding) {
   seeding.total_square = std::max(squares, 0.0) / weight;
 }
 
+// The same of sparse rows, against memories in the columns of the data.
+void scales_of(const Dataset& data, const std::vector<std::int64_t>& which, const std::vector<double>& weights, int k,
+               Seeding& seeding) {
+  constexpr int kRows = 64;
+  const int n = static_cast<int>(std::min<std::size_t>(which.size(), kMeasuredRows)), d = data.features;
+  NetworkParameters network;
+  network.k = k;
+  network.d = d;
+  network.memories = seeding.memories;
+  network.log_weights.assign(k, 0.0f);
+  network.energy = data.metric;
+  Memories memories = network.prepared(n);
+  memories.shape.take_sparse(data.origin());
+  memories.refresh(false);
+  const bool spherical = with_energy(data.metric, [](auto energy) { return energy.on_sphere; });
+  Matrix products(kRows, memories.kp);
+  SparseEntries entries;
+  std::vector<std::int64_t> rows(kRows);
+  std::vector<float> gaps(n), norms(kRows);
+  std::vector<double> centre(d, 0.0);
+  double sum = 0.0, total = 0.0, squares = 0.0;
+  for (int at = 0; at < n; at += kRows) {
+    const int count = std::min(kRows, n - at);
+    const auto place = [&](int i) { return which.size() * static_cast<std::size_t>(at + i) / n; };
+    for (int i = 0; i < count; ++i) rows[i] = which[place(i)];
+    data.load_entries(rows.data(), count, entries, norms.data());
+    const RowBlock block = entries.block();
+    memories.panel.products(block, products);
+    for (int i = 0; i < count; ++i) {
+      const double weight = weights[place(i)];
+      float first = std::numeric_limits<float>::max(), second = first;
+      for (int m = 0; m < k; ++m) {
+        const float norm = spherical ? 1.0f : memories.square_norms[m];
+        const float square = std::max(0.0f, norms[i] + norm - 2.0f * products(i, m));
+        second = std::min(second, std::max(first, square));
+        first = std::min(first, square);
+      }
+      gaps[at + i] = k > 1 ? second - first : first;
+      sum += weight * first;
+      total += weight;
+      squares += weight * norms[i];
+      for (std::int32_t e = block.starts[i]; e < block.starts[i + 1]; ++e)
+        centre[block.columns[e]] += weight * block.values[e];
+    }
+  }
+  std::nth_element(gaps.begin(), gaps.begin() + n / 2, gaps.end());
+  seeding.mean_square = sum / total;
+  seeding.median_gap = gaps[n / 2];
+  for (int j = 0; j < d; ++j) {
+    const double mean = centre[j] / total + (data.origin() ? data.origin()[j] : 0.0f);
+    squares -= total * mean * mean;
+  }
+  seeding.total_square = std::max(squares, 0.0) / total;
+}
+
+SparseSample load_sparse_sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed) {
+  Chosen chosen = choose_sample(data, all, k, seed);
+  return SparseSample(data, std::move(chosen.rows), std::move(chosen.weights));
+}
+
+// One seeding of sparse rows.
+Seeding seed_sparse(const Dataset& data, const TrainingRows& rows, const SparseSample& sample, int k,
+                    SeedingMethod method, std::uint64_t seed, const float* fill, Team& team, const Control& control) {
+  Seeding seeding;
+  int rounds = kSettlingRounds;
+  std::vector<float> centres;
+  if (method == SeedingMethod::ward) {
+    const std::vector<int> picks = tree_rows(sample.weights, k, seed);
+    const std::vector<int> labels = tree_labels(sample.squares_between(picks), sample.weights, picks, k);
+    if (!labels.empty()) {
+      centres = sample.means(picks, labels, k);
+      rounds = kTreeSettlingRounds;
+    }
+  }
+  if (centres.empty()) {
+    const bool random_rows = method == SeedingMethod::random;
+    SparseSample::Distances distances(sample, random_rows ? 1 : plus_plus_trials(k));
+    Random random(seed, Purpose::seeding);
+    const std::vector<int> picks = random_rows ? distinct_picks(distances, sample.weights, k, random)
+                                               : plus_plus_picks(distances, sample.weights, k, random);
+    seeding.distinct = static_cast<int>(picks.size());
+    if (seeding.distinct < k) return seeding;
+    std::vector<int> numbers(k);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    if (random_rows) rounds = 0;
+    centres = sample.means(picks, numbers, k);
+  }
+  seeding.distinct = k;
+  NetworkParameters start;
+  start.k = k;
+  start.d = sample.rows().features;
+  start.memories = centres;
+  start.log_weights.assign(k, 0.0f);
+  start.energy = data.metric;
+  ExactSteps steps(sample.rows(), sample.training_rows(), start, nullptr, team, &control);
+  steps.settle(rounds, kSettled);
+  const std::uint32_t relocations = rounds && k > kFewMemories ? kRelocations : 0;
+  for (std::uint32_t round = 0; round < relocations && steps.relocate(seed, round); ++round)
+    steps.settle(kTreeSettlingRounds, kSettled);
+  seeding.memories = sample.lift(steps.labels(), steps.memories_by_row(), k);
+  if (rounds) polish(data, rows, sample.n(), fill, seed, seeding.memories, team, control);
+  scales_of(data, sample.which, sample.weights, k, seeding);
+  return seeding;
+}
+
+// seed_one(index, team) for every restart: one with all threads, or many with one each.
+template <class SeedOne>
+void seed_all(std::size_t count, Team& team, const SeedOne& seed_one) {
+  if (count == 1) return seed_one(0, team);
+  team.run(static_cast<int>(count), [&](int index, int) {
+    Team alone(1);
+    seed_one(index, alone);
+  });
+}
+
 }  // namespace
 
 std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows, int k,
                                    const std::vector<SeedingMethod>& methods, const std::vector<std::uint64_t>& seeds,
                                    std::uint64_t sample_seed, const float* fill, Team& team, const Control& control) {
-  const Sample sample = load_sample(data, rows, k, sample_seed, fill);
   std::vector<Seeding> out(seeds.size());
+  if (data.gives_entries()) {
+    const SparseSample sample = load_sparse_sample(data, rows, k, sample_seed);
+    seed_all(seeds.size(), team, [&](int index, Team& helpers) {
+      out[index] = seed_sparse(data, rows, sample, k, methods[index], seeds[index], fill, helpers, control);
+    });
+    return out;
+  }
+  const Sample sample = load_sample(data, rows, k, sample_seed, fill);
   const auto seed_one = [&](int index, Team& helpers) {
     Seeding& seeding = out[index];
     if (methods[index] == SeedingMethod::ward) {
@@ -312,7 +459,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
       if (!seeding.memories.empty()) {
         seeding.distinct = k;
         settle(sample, data, kTreeSettlingRounds, seeds[index], seeding.memories, helpers, control);
-        polish(data, rows, sample, fill, seeds[index], seeding.memories, helpers, control);
+        polish(data, rows, sample.n, fill, seeds[index], seeding.memories, helpers, control);
         scales_of(sample, k, seeding);
         return;
       }
@@ -327,26 +474,22 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
     for (int p : picks) seeding.memories.insert(seeding.memories.end(), sample.row(p), sample.row(p) + sample.d);
     if (!random_rows) {
       settle(sample, data, kSettlingRounds, seeds[index], seeding.memories, helpers, control);
-      polish(data, rows, sample, fill, seeds[index], seeding.memories, helpers, control);
+      polish(data, rows, sample.n, fill, seeds[index], seeding.memories, helpers, control);
     }
     scales_of(sample, k, seeding);
   };
-  if (seeds.size() == 1) {
-    seed_one(0, team);
-    return out;
-  }
-  team.run(static_cast<int>(seeds.size()), [&](int index, int) {
-    Team alone(1);
-    seed_one(index, alone);
-  });
+  seed_all(seeds.size(), team, seed_one);
   return out;
 }
 
 void measure_scales(const Dataset& data, const TrainingRows& rows, int k, std::uint64_t sample_seed, const float* fill,
                     Seeding& seeding) {
-  const Sample sample = load_sample(data, rows, k, sample_seed, fill);
   seeding.distinct = k;
-  scales_of(sample, k, seeding);
+  if (data.gives_entries()) {
+    const Chosen chosen = choose_sample(data, rows, k, sample_seed);
+    return scales_of(data, chosen.rows, chosen.weights, k, seeding);
+  }
+  scales_of(load_sample(data, rows, k, sample_seed, fill), k, seeding);
 }
 
 }  // namespace amclust

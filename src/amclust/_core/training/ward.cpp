@@ -14,54 +14,43 @@ struct Merger {
   int a, b;    // a row of each side
 };
 
-// Squared distances between all rows, [n][n padded]: those of every two tiles of rows once, written twice.
-Matrix distances_between(MatrixView<const float> rows, int d) {
-  constexpr int kTile = 64;  // a multiple of every lane count
-  const int n = rows.rows;
-  Matrix columns(d, kTile), tile(kTile, kTile), out(n, padded(n, kernels().lanes));
-  for (int first = 0; first < n; first += kTile) {
-    const int count = std::min(kTile, n - first);
-    for (int i = 0; i < count; ++i)
-      for (int j = 0; j < d; ++j) columns(j, i) = rows(first + i, j);
-    for (int other = 0; other <= first; other += kTile) {
-      const int others = std::min(kTile, n - other);
-      kernels().distances(rows.row(other), static_cast<int>(rows.stride), others, d, columns.data(), kTile,
-                          tile.data());
-      for (int b = 0; b < others; ++b) {
-        std::copy_n(tile.row(b), count, out.row(other + b) + first);
-        for (int a = 0; a < count; ++a) out(first + a, other + b) = tile(b, a);
-      }
-    }
+// The nearest of n rows to row i, and itself, ascending.
+std::vector<int> neighbourhood(const float* squares, int n, int i, int neighbours) {
+  std::vector<int> nearest;
+  for (int b = 0; b < n; ++b) {
+    const bool full = static_cast<int>(nearest.size()) == neighbours;
+    if (b == i || (full && !(squares[b] < squares[nearest.back()]))) continue;
+    if (full) nearest.pop_back();
+    nearest.insert(
+        std::upper_bound(nearest.begin(), nearest.end(), b, [&](int x, int y) { return squares[x] < squares[y]; }), b);
   }
-  return out;
+  nearest.push_back(i);
+  std::sort(nearest.begin(), nearest.end());
+  return nearest;
 }
 
-// Every row becomes the mean of itself and its nearest rows.
-Matrix smooth(MatrixView<const float> rows, int d, int neighbours) {
-  const int n = rows.rows;
-  const Matrix distances = distances_between(rows, d);
-  Matrix out(n, static_cast<int>(rows.stride));
-  std::vector<int> nearest;
+// Every row becomes the mean of itself and its nearest rows: what that makes of the squared distances. Of two means it
+// is the mean over pairs of the rows they are of, less half of the same inside of each.
+void smooth(Matrix& squares, int neighbours) {
+  const int n = squares.rows();
+  const float part = 1.0f / static_cast<float>(neighbours + 1);
+  std::vector<std::vector<int>> near(n);
+  for (int i = 0; i < n; ++i) near[i] = neighbourhood(squares.row(i), n, i, neighbours);
+  Matrix halfway(n, static_cast<int>(squares.stride()));  // means to single rows
   for (int i = 0; i < n; ++i) {
-    const float* far = distances.row(i);
-    nearest.clear();
-    for (int b = 0; b < n; ++b) {
-      const bool full = static_cast<int>(nearest.size()) == neighbours;
-      if (b == i || (full && !(far[b] < far[nearest.back()]))) continue;
-      if (full) nearest.pop_back();
-      nearest.insert(std::upper_bound(nearest.begin(), nearest.end(), b, [&](int x, int y) { return far[x] < far[y]; }),
-                     b);
-    }
-    nearest.push_back(i);
-    std::sort(nearest.begin(), nearest.end());
-    float* mean = out.row(i);
-    for (const int b : nearest) {
-      const float* x = rows.row(b);
-      for (int j = 0; j < d; ++j) mean[j] += x[j];
-    }
-    for (int j = 0; j < d; ++j) mean[j] /= static_cast<float>(neighbours + 1);
+    float* to = halfway.row(i);
+    for (const int b : near[i])
+      for (int j = 0; j < n; ++j) to[j] += part * squares(b, j);
   }
-  return out;
+  std::vector<float> inside(n, 0.0f);
+  for (int i = 0; i < n; ++i)
+    for (const int b : near[i]) inside[i] += 0.5f * part * halfway(i, b);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      float mean = 0.0f;
+      for (const int b : near[j]) mean += halfway(i, b);
+      squares(i, j) = i == j ? 0.0f : std::max(0.0f, part * mean - inside[i] - inside[j]);
+    }
 }
 
 // The least of n values, n a multiple of the lanes.
@@ -73,12 +62,11 @@ float lowest_of(const float* values, int n) {
   return std::min(std::min(lanes[0], lanes[1]), std::min(lanes[2], lanes[3]));
 }
 
-// All n - 1 mergers by the nearest-neighbour chain, cheapest first.
-std::vector<Merger> mergers_of(MatrixView<const float> rows, int d, const std::vector<double>& weights) {
+// All n - 1 mergers by the nearest-neighbour chain, cheapest first; squared distances in, of which costs are made.
+std::vector<Merger> mergers_of(Matrix& costs, const std::vector<double>& weights) {
   // No merger costs as much as one that cannot be, however far apart rows are.
   constexpr float kNone = std::numeric_limits<float>::infinity(), kMost = std::numeric_limits<float>::max();
-  const int n = rows.rows, width = padded(n, kernels().lanes);
-  Matrix costs = distances_between(rows, d);
+  const int n = costs.rows(), width = static_cast<int>(costs.stride());
   std::vector<double> size = weights;
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) costs(i, j) = std::min(merge_cost(costs(i, j), size[i], size[j]), kMost);
@@ -176,16 +164,33 @@ std::pair<int, int> MergeCosts::cheapest(const float* centres, int ld, int k, co
   return {best, partner_[best]};
 }
 
-std::vector<int> cut_ward_tree(MatrixView<const float> rows, int d, const std::vector<double>& weights, int neighbours,
-                               int k) {
+Matrix squares_between(MatrixView<const float> rows, int d) {
+  constexpr int kTile = 64;  // a multiple of every lane count
   const int n = rows.rows;
-  if (n < k) return {};
-  Matrix smoothed;
-  if (neighbours > 0) {
-    smoothed = smooth(rows, d, neighbours);
-    rows = smoothed.view();
+  Matrix columns(d, kTile), tile(kTile, kTile), out(n, padded(n, kernels().lanes));
+  for (int first = 0; first < n; first += kTile) {
+    const int count = std::min(kTile, n - first);
+    for (int i = 0; i < count; ++i)
+      for (int j = 0; j < d; ++j) columns(j, i) = rows(first + i, j);
+    // Those of every two tiles once, written twice.
+    for (int other = 0; other <= first; other += kTile) {
+      const int others = std::min(kTile, n - other);
+      kernels().distances(rows.row(other), static_cast<int>(rows.stride), others, d, columns.data(), kTile,
+                          tile.data());
+      for (int b = 0; b < others; ++b) {
+        std::copy_n(tile.row(b), count, out.row(other + b) + first);
+        for (int a = 0; a < count; ++a) out(first + a, other + b) = tile(b, a);
+      }
+    }
   }
-  const std::vector<Merger> mergers = mergers_of(rows, d, weights);
+  return out;
+}
+
+std::vector<int> cut_ward_tree(Matrix squares, const std::vector<double>& weights, int neighbours, int k) {
+  const int n = squares.rows();
+  if (n < k) return {};
+  if (neighbours > 0) smooth(squares, neighbours);
+  const std::vector<Merger> mergers = mergers_of(squares, weights);
   if (k > 1 && !(mergers[n - k].cost > 0.0f)) return {};
 
   std::vector<int> parent(n);

@@ -32,12 +32,14 @@ class MergeCosts {
   std::vector<int> partner_;  // the cheapest to merge with, the first of equals
 };
 
-// Cuts the tree of the rows [n][ld] with these weights (all positive) into k clusters and returns the cluster of every
-// row, or nothing where there are fewer than k distinct rows. Takes O(n^2) memory.
+// Squared distances between the rows [n][ld], [n][n padded].
+Matrix squares_between(MatrixView<const float> rows, int d);
+
+// Cuts the tree of n rows with these squared distances from each other, [n][n padded], and these weights (all positive)
+// into k clusters and returns the cluster of every row, or nothing where there are fewer than k distinct rows.
 //
 // Rows are first replaced by the mean of themselves and their `neighbours` nearest rows: the tree then follows where
 // the rows are dense, and single rows between two clusters mislead it less.
-std::vector<int> cut_ward_tree(MatrixView<const float> rows, int d, const std::vector<double>& weights, int neighbours,
-                               int k);
+std::vector<int> cut_ward_tree(Matrix squares, const std::vector<double>& weights, int neighbours, int k);
 
 }  // namespace amclust
