@@ -44,10 +44,13 @@ Sample load_sample(const Dataset& data, const TrainingRows& all, int k, std::uin
   const RandomOrder order(seed, 0, static_cast<std::uint64_t>(all.size));
   std::vector<std::int64_t> which(n);
   std::vector<double> weights(n, 1.0);
+  if (n == all.size)
+    std::iota(which.begin(), which.end(), std::int64_t{0});
+  else
+    order.get(0, n, which.data());
   for (int i = 0; i < n; ++i) {
-    const std::int64_t at = n == all.size ? i : static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
-    which[i] = all.rows ? all.rows[at] : at;
-    if (all.weights) weights[i] = all.weights[at];
+    if (all.weights) weights[i] = all.weights[which[i]];
+    if (all.rows) which[i] = all.rows[which[i]];
   }
   Buffer rows(static_cast<std::size_t>(n) * ld);
   std::vector<std::uint8_t> missing(data.has_missing ? static_cast<std::size_t>(n) * data.features : 0);
@@ -165,10 +168,13 @@ void polish(const Dataset& data, const TrainingRows& all, const Sample& sample, 
   const RandomOrder order(seed, ~std::uint32_t{2}, static_cast<std::uint64_t>(all.size));
   std::vector<std::int64_t> which(n);
   std::vector<float> weights(all.weights ? n : 0);
+  if (n == all.size)
+    std::iota(which.begin(), which.end(), std::int64_t{0});
+  else
+    order.get(0, n, which.data());
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t at = n == all.size ? i : static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
-    which[i] = all.rows ? all.rows[at] : at;
-    if (all.weights) weights[i] = all.weights[at];
+    if (all.weights) weights[i] = all.weights[which[i]];
+    if (all.rows) which[i] = all.rows[which[i]];
   }
   NetworkParameters start;
   start.k = k;
