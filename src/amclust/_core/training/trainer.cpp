@@ -210,7 +210,7 @@ RunRecord train_exactly(const Dataset& data, const TrainingRows& rows, const Pla
       record.converged = true;
   }
   if (epoch() == plan.schedule.max_epochs || record.converged) steps.fill_empty(plan.objective.seed);
-  record.loss = unit * steps.loss();
+  record.loss = unit * steps.measure_loss();
   record.best_epoch = std::max(0, epoch() - 1);
   record.best_living = start.k - steps.empty();
   record.improving = !record.converged && gained > plan.schedule.tol * steps.loss();
