@@ -227,7 +227,7 @@ void ExactSteps::search(Worker& worker, bool search_all, Part& part) {
     const double own =
         by_entries_ ? square(worker.closeness[i]) : square_distance(rows.dense.row(i), centres_.row(now), memories_.d);
     if (labels_[at] != now) {
-      part.changes.push_back({static_cast<std::int32_t>(at), labels_[at]});
+      if (summed_) part.changes.push_back({static_cast<std::int32_t>(at), labels_[at]});
       labels_[at] = now;
     }
     if (!lower_.empty()) {
@@ -290,20 +290,20 @@ void ExactSteps::assign(bool search_all) {
   update_sums(parts);
 }
 
-// Sums follow the rows that changed their memory, where these are few and no value of a row hangs on the memories.
+// Sums follow the rows that changed their memory, where these are few and no value of a row hangs on the memories;
+// otherwise the next average makes them anew.
 void ExactSteps::update_sums(const std::vector<Part>& parts) {
   std::int64_t changes = 0;
-  for (const Part& part : parts) {
-    changes += static_cast<std::int64_t>(part.changes.size());
-    for (const Change& change : part.changes) changed_[change.from] = changed_[labels_[change.at]] = 1;
-  }
+  for (const Part& part : parts) changes += static_cast<std::int64_t>(part.changes.size());
   summed_ = summed_ && !data_.has_missing && kChangedPart * changes <= rows_.size;
+  if (!summed_) std::fill(changed_.begin(), changed_.end(), 1);
   if (!summed_ || !changes) return;
   RowsByMemory rows(memories_.k);
   for (const Part& part : parts)
     for (const Change& change : part.changes) {
       rows.count(change.from);
       rows.count(labels_[change.at]);
+      changed_[change.from] = changed_[labels_[change.at]] = 1;
     }
   rows.reserve();
   for (const Part& part : parts)
@@ -312,6 +312,7 @@ void ExactSteps::update_sums(const std::vector<Part>& parts) {
       rows.add(labels_[change.at], change.at);
     }
   summed_ = add_rows(rows);
+  if (!summed_) std::fill(changed_.begin(), changed_.end(), 1);
 }
 
 void ExactSteps::sum_all() {
@@ -356,7 +357,7 @@ bool ExactSteps::add_rows(const RowsByMemory& rows) {
   return std::find(lost.begin(), lost.end(), 1) == lost.end();
 }
 
-// The mean of a memory's rows takes its place; returns weight * squared distance of the move.
+// The mean of a memory's rows takes its place.
 ExactSteps::Gain ExactSteps::average_one(Worker& worker, int memory) {
   const int d = memories_.d;
   const double total = sizes_[memory], *sum = sums_.data() + static_cast<std::ptrdiff_t>(memory) * d;
@@ -386,7 +387,7 @@ double ExactSteps::average() {
   const Matrix before = centres();
   std::vector<Gain> gains(memories_.k);
   team_.run(memories_.k, [&](int memory, int member) {
-    if ((changed_[memory] || data_.has_missing) && !stopped()) gains[memory] = average_one(*workers_[member], memory);
+    if (changed_[memory] && !stopped()) gains[memory] = average_one(*workers_[member], memory);
   });
   refresh();
   std::fill(changed_.begin(), changed_.end(), 0);
