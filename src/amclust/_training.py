@@ -467,7 +467,7 @@ def without_empty(data: TrainingSet, found: Fit, options: Options) -> Fit:
 def _n_clusters(data: TrainingSet, labels: NDArray[np.int32]) -> int:
     """Return how many clusters have rows that are trained on."""
     labels = labels if data.indices is None else labels[data.indices]
-    return len(np.unique(labels[labels >= 0]))
+    return int(np.count_nonzero(np.bincount(labels[labels >= 0])))
 
 
 def fit_on(

@@ -1,5 +1,5 @@
 // Exact steps: the assignment is the nearest memory whatever the bounds say, the loss never rises, memories move to
-// where they are needed, none stays without rows, and threads change no bit.
+// where they are needed, none stays without rows, the loss is that of all rows, and threads change no bit.
 #include "blobs.hpp"
 #include "check.hpp"
 #include "training/exact_steps.hpp"
@@ -66,8 +66,8 @@ void steps_are_right(EnergyKind metric, int k, bool weighted) {
   std::vector<float> weights(rows.n, 1.0f);
   tests::Source source(5);
   for (float& weight : weights) weight = static_cast<float>(source.uniform(0.1, 3.0));
-  std::vector<float> found[2];
-  for (const int threads : {1, 3}) {
+  std::vector<std::vector<float>> found;
+  for (const int threads : {1, 2, 3}) {
     Team team(threads);
     ExactSteps steps(data, {nullptr, weighted ? weights.data() : nullptr, rows.n}, start_at(data, first(k)), nullptr,
                      team, nullptr);
@@ -82,12 +82,53 @@ void steps_are_right(EnergyKind metric, int k, bool weighted) {
     for (std::uint32_t round = 0; round < 4; ++round) {
       steps.relocate(1, round);
       const double loss = check_assignment(data, steps, weighted ? weights.data() : nullptr);
+      CHECK_NEAR(steps.loss(), loss, 1e-4 * loss + 1e-6);
       CHECK(loss <= before * (1.0 + 1e-4));
       before = loss;
     }
-    found[threads > 1] = steps.memories_by_row();
+    CHECK_NEAR(steps.measure_loss(), before, 1e-6 * before + 1e-6);
+    found.push_back(steps.memories_by_row());
   }
-  CHECK(found[0] == found[1]);
+  CHECK(found[0] == found[1] && found[0] == found[2]);
+}
+
+// Few rows change their memory in a step, and some outweigh all others: memories are the means of their rows all the
+// same, and the loss that steps and moves add up is that of all rows.
+void sums_follow_the_rows() {
+  check::describe("sums");
+  const tests::Rows rows = tests::Rows::blobs(6000, 3, 7, 2.0, 21);
+  const Dataset data = rows.dataset();
+  const int d = data.features, k = 12;
+  std::vector<float> weights(rows.n, 1.0f);
+  for (int i = 0; i < rows.n; i += 500) weights[i] = 1e9f;
+  std::vector<std::vector<float>> found;
+  for (const int threads : {1, 2, 3}) {
+    Team team(threads);
+    ExactSteps steps(data, {nullptr, weights.data(), rows.n}, start_at(data, first(k)), nullptr, team, nullptr);
+    for (int i = 0; i < 30; ++i) {
+      const std::vector<std::int32_t> labels = steps.labels();
+      steps.step(0.0);
+      std::vector<double> sums(static_cast<std::size_t>(k) * d, 0.0), sizes(k, 0.0);
+      for (std::int64_t at = 0; at < rows.n; ++at) {
+        sizes[labels[at]] += weights[at];
+        for (int j = 0; j < d; ++j) sums[labels[at] * d + j] += double{weights[at]} * rows.values[at * d + j];
+      }
+      const std::vector<float> memories = steps.memories_by_row();
+      for (int m = 0; m < k; ++m)
+        for (int j = 0; j < d && sizes[m] > 0.0; ++j) CHECK_NEAR(memories[m * d + j], sums[m * d + j] / sizes[m], 1e-5);
+      const double loss = check_assignment(data, steps, weights.data());
+      CHECK_NEAR(steps.loss(), loss, 1e-4 * loss);
+    }
+    for (std::uint32_t round = 0; round < 3; ++round) {
+      steps.relocate(1, round);
+      const double loss = check_assignment(data, steps, weights.data());
+      CHECK_NEAR(steps.loss(), loss, 1e-4 * loss);
+    }
+    const double loss = check_assignment(data, steps, weights.data());
+    CHECK_NEAR(steps.measure_loss(), loss, 1e-5 * loss);
+    found.push_back(steps.memories_by_row());
+  }
+  CHECK(found[0] == found[1] && found[0] == found[2]);
 }
 
 // All memories start in one of two far blobs: half of them have to move.
@@ -138,6 +179,7 @@ int main() {
   for (const EnergyKind metric : {kEuclidean, kCosine})
     for (const int k : {2, 9, 40})
       for (const bool weighted : {false, true}) steps_are_right(metric, k, weighted);
+  sums_follow_the_rows();
   memories_move();
   no_memory_stays_empty();
   copies_get_rows();

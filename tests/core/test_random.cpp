@@ -112,7 +112,11 @@ void passes_visit_every_row_once_in_their_own_order() {
     check::describe("pass over ", n);
     const PassOrder order(11, 3, n), same(11, 3, n), next(11, 4, n), other(12, 3, n);
     std::vector<bool> seen(n, false);
-    std::int64_t once = 0, equal = 0, pass = 0, seed = 0;
+    std::int64_t once = 0, equal = 0, pass = 0, seed = 0, together = 0;
+    std::vector<std::int64_t> later(n - n / 3);
+    order.get(n / 3, static_cast<std::int64_t>(later.size()), later.data());
+    for (std::int64_t i = n / 3; i < n; ++i) together += later[i - n / 3] == order[i];
+    CHECK_EQUAL(together, n - n / 3);
     for (std::int64_t i = 0; i < n; ++i) {
       once += !seen[order[i]];
       seen[order[i]] = true;

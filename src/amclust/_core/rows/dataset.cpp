@@ -40,6 +40,9 @@ void visit_stored(const Dataset& data, std::int64_t row, Visit&& visit) {
                           : visit_sparse<float, std::int32_t>(data, row, visit);
 }
 
+// Rows with fewer values are not worth the call of a kernel.
+constexpr int kShort = 8;
+
 // In units of a column's spread.
 constexpr float kMaxOrigin = 16.0f;
 
@@ -122,6 +125,15 @@ double Dataset::mean_entries() const {
 template <class Value>
 void Dataset::load_dense_row(std::int64_t row, float* out) const {
   const Value* x = static_cast<const Value*>(dense.data) + row * dense.stride;
+  if (features < kShort) {
+    for (int j = 0; j < features; ++j) {
+      if constexpr (sizeof(Value) == sizeof(double))
+        out[j] = static_cast<float>((x[j] - offset_[j]) * scale_[j]);
+      else
+        out[j] = (x[j] - narrow_offset_[j]) * scale_[j];
+    }
+    return;
+  }
   if constexpr (sizeof(Value) == sizeof(double))
     kernels().affine_double(x, offset_.data(), scale_.data(), features, out);
   else

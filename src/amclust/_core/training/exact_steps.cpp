@@ -8,11 +8,14 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace amclust {
 namespace {
 
 constexpr int kBlock = 64;
+// Rows wait for a search until a block is full, and then those of the last block too.
+constexpr int kWaiting = 2 * kBlock;
 // Sums are over fixed parts of the rows, so that they do not depend on the number of threads.
 constexpr int kParts = 16;
 // Rounding of distances, relative.
@@ -25,8 +28,15 @@ constexpr int kSplitRows = 512, kSplitNumbers = 1 << 22, kSplitRounds = 4, kSpli
 // stay where the loss has fallen by this part after a few steps; otherwise this much fewer are tried.
 constexpr double kMoveMargin = 0.6, kMoveGain = 1e-4;
 constexpr int kMoveSteps = 3, kFewerMoves = 4;
+// Sums follow the rows that change memory where these are at most this part of all rows.
+constexpr std::int64_t kChangedPart = 4;
+// They are made anew where so little is left of what was in them that rounding would show.
+constexpr double kLeast = 1e-6;
+constexpr float kFar = std::numeric_limits<float>::infinity();
+// Bias of memories that are nobody's nearest.
+constexpr float kNobody = -1e30f;
 
-double square_distance(const float* a, const float* b, int n) {
+inline double square_distance(const float* a, const float* b, int n) {
   float lanes[8] = {};
   int j = 0;
   for (; j + 8 <= n; j += 8)
@@ -41,30 +51,42 @@ double square_distance(const float* a, const float* b, int n) {
 
 // What a thread needs.
 struct ExactSteps::Worker {
-  Matrix rows, products;  // [kBlock][ld], [kBlock][kp]
+  Matrix rows, products;  // [kWaiting][ld], [kWaiting][kp]
   Buffer norms, closeness, second;
+  std::vector<double> own;  // squared distance of each loaded row from the memory it had
   std::vector<std::int32_t> nearest;
   SparseEntries entries;
   MissingMarks missing;
   Filler filler;
-  std::vector<std::int64_t> places;  // training rows to be searched, at most kBlock
+  std::vector<std::int64_t> places;  // training rows that wait for a search
+  int waiting = 0;
   std::vector<std::int64_t> which;
-  std::vector<double> sum;
+  std::vector<double> mean;
   Matrix split;  // [kSplitRows][ld]
 
   Worker(const Dataset& data, const Memories& memories)
-      : norms(kBlock), closeness(kBlock), second(kBlock), nearest(kBlock), which(kBlock), sum(memories.d) {
-    if (!memories.shape.for_sparse) rows.resize(kBlock, memories.ld);
-    products.resize(kBlock, memories.shape.for_sparse || memories.shape.by_features ? memories.kp : 0);
-    if (data.has_missing) missing.fit(kBlock, memories.d);
+      : norms(kWaiting),
+        closeness(kWaiting),
+        second(kWaiting),
+        own(kWaiting),
+        nearest(kWaiting),
+        places(kWaiting),
+        which(kWaiting),
+        mean(memories.d) {
+    if (!memories.shape.for_sparse) rows.resize(kWaiting, memories.ld);
+    products.resize(kWaiting, memories.shape.for_sparse || memories.shape.by_features ? memories.kp : 0);
+    if (data.has_missing) missing.fit(kWaiting, memories.d);
   }
 };
 
-// Over one part of the rows.
-struct ExactSteps::Sums {
-  double loss = 0.0;
+// Of one part of the rows.
+struct ExactSteps::Part {
+  double loss = 0.0;                    // of the rows that were searched, less what was known of it
   std::vector<double> losses, removal;  // by memory, where all rows are searched
-  std::vector<char> changed;
+  std::vector<Change> changes;
+};
+struct ExactSteps::Change {
+  std::int32_t at, from;
 };
 
 // A memory in two, and a memory that could take the second part.
@@ -76,6 +98,29 @@ struct ExactSteps::Split {
 struct ExactSteps::Move {
   int memory;
   const Split* split;
+};
+
+// Rows sorted by memory: counted first, then added.
+struct ExactSteps::RowsByMemory {
+  std::vector<std::int64_t> starts;  // those of memory m: order[starts[m]] ...
+  std::vector<std::int32_t> order;
+
+  explicit RowsByMemory(int k) : starts(static_cast<std::size_t>(k) + 1, 0) {}
+  void count(int memory) { ++starts[static_cast<std::size_t>(memory) + 1]; }
+  void reserve() {
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    next_.assign(starts.begin(), starts.end() - 1);
+    order.resize(static_cast<std::size_t>(starts.back()));
+  }
+  void add(int memory, std::int32_t row) { order[static_cast<std::size_t>(next_[memory]++)] = row; }
+
+ private:
+  std::vector<std::int64_t> next_;
+};
+
+struct ExactSteps::Gain {
+  double moved = 0.0;  // weight * squared distance of a move
+  double loss = 0.0;   // by how much the loss changes
 };
 
 ExactSteps::ExactSteps(const Dataset& data, const TrainingRows& rows, const NetworkParameters& start, const float* fill,
@@ -92,9 +137,14 @@ ExactSteps::ExactSteps(const Dataset& data, const TrainingRows& rows, const Netw
       by_entries_(data.gives_entries()),
       labels_(rows.size, 0),
       lower_(by_entries_ || data.has_missing ? 0 : rows.size),
+      upper_(lower_.size()),
+      travelled_(memories_.k, 0.0),
+      sums_(static_cast<std::size_t>(memories_.k) * memories_.d),
+      sizes_(memories_.k, 0.0),
       losses_(memories_.k, 0.0),
       removal_(memories_.k, 0.0),
       half_gap_(memories_.k, 0.0f),
+      jumped_(memories_.k, 0),
       changed_(memories_.k, 1) {
   if (by_entries_) memories_.shape.take_sparse(data.origin());
   for (int i = 0; i < team.size(); ++i) workers_.push_back(std::make_unique<Worker>(data, memories_));
@@ -112,7 +162,7 @@ void ExactSteps::refresh() {
   with_energy(memories_.metric, [&](auto energy) {
     factor_ = energy.closeness(1.0f, 0.0f);
     for (int m = 0; m < memories_.kp; ++m)
-      bias_[m] = m < memories_.k ? energy.closeness(0.0f, memories_.square_norms[m]) : -1e30f;
+      bias_[m] = m < memories_.k ? energy.closeness(0.0f, memories_.square_norms[m]) : kNobody;
   });
 }
 
@@ -133,11 +183,36 @@ void ExactSteps::load_dense(Worker& worker, const std::int64_t* places, int n, M
   if (data_.has_missing) worker.filler.fill(memories_, out, worker.missing.view(), true);
 }
 
+// Of the n loaded rows, those that stay with their memory, as its distance shows, leave; returns how many are left.
+int ExactSteps::keep_sure(Worker& worker, int n, Part& part) {
+  int unsure = 0;
+  for (int i = 0; i < n; ++i) {
+    const std::int64_t at = worker.places[i];
+    const int own = labels_[at];
+    const double square = square_distance(worker.rows.row(i), centres_.row(own), memories_.d);
+    const double away = std::sqrt(square) * (1.0 + kSlack);
+    if (away < std::max(static_cast<double>(half_gap_[own]), lower_[at] - drift_)) {
+      upper_[at] = static_cast<float>(away - travelled_[own]);
+      if (jumped_[own]) part.loss += weight(at) * square;
+      continue;
+    }
+    if (i > unsure) std::copy_n(worker.rows.row(i), memories_.ld, worker.rows.row(unsure));
+    worker.own[unsure] = jumped_[own] ? 0.0 : square;
+    worker.places[unsure++] = at;
+  }
+  return unsure;
+}
+
 // Searches the nearest two memories of the waiting rows.
-void ExactSteps::search(Worker& worker, Sums& sums) {
-  const int n = static_cast<int>(worker.places.size());
+void ExactSteps::search(Worker& worker, bool search_all, Part& part) {
+  int n = std::exchange(worker.waiting, 0);
   if (!n) return;
-  const RowBlock rows = load(worker, worker.places.data(), n);
+  RowBlock rows = load(worker, worker.places.data(), n);
+  if (!search_all) {
+    n = keep_sure(worker, n, part);
+    if (!n) return;
+    rows = worker.rows.block(0, n);
+  }
   if (!by_entries_) kernels().norms(rows.dense.data, memories_.ld, n, worker.norms.data());
   memories_.panel.nearest_two(rows, bias_.data(), factor_, worker.products,
                               {worker.closeness.data(), worker.second.data(), worker.nearest.data(), nullptr});
@@ -150,164 +225,238 @@ void ExactSteps::search(Worker& worker, Sums& sums) {
     };
     const double next = square(worker.second[i]);
     const double own =
-        by_entries_ ? square(worker.closeness[i]) : square_distance(rows.dense.row(i), centres_.row(now), memories_.ld);
+        by_entries_ ? square(worker.closeness[i]) : square_distance(rows.dense.row(i), centres_.row(now), memories_.d);
     if (labels_[at] != now) {
-      sums.changed[labels_[at]] = sums.changed[now] = 1;
+      if (summed_) part.changes.push_back({static_cast<std::int32_t>(at), labels_[at]});
       labels_[at] = now;
     }
     if (!lower_.empty()) {
       const double least = std::max(0.0, next - kRounding * (norm + memories_.square_norms[now]));
       lower_[at] = static_cast<float>(std::sqrt(least) * (1.0 - kSlack) + drift_);
+      upper_[at] = static_cast<float>(std::sqrt(own) * (1.0 + kSlack) - travelled_[now]);
     }
-    sums.loss += weight(at) * own;
-    sums.losses[now] += weight(at) * own;
-    sums.removal[now] += weight(at) * std::max(0.0, next - own);
+    part.loss += weight(at) * (search_all ? own : own - worker.own[i]);
+    if (!search_all) continue;
+    part.losses[now] += weight(at) * own;
+    part.removal[now] += weight(at) * std::max(0.0, next - own);
   }
-  worker.places.clear();
-}
-
-void ExactSteps::assign_some(Worker& worker, std::int64_t first, int n, bool search_all, Sums& sums) {
-  if (search_all) {
-    worker.places.resize(n);
-    std::iota(worker.places.begin(), worker.places.end(), first);
-    return search(worker, sums);
-  }
-  std::int64_t places[kBlock];
-  std::iota(places, places + n, first);
-  const RowBlock rows = load(worker, places, n);
-  std::vector<std::int64_t> unsure;
-  for (int i = 0; i < n; ++i) {
-    const std::int64_t at = first + i;
-    const int own = labels_[at];
-    const double square = square_distance(rows.dense.row(i), centres_.row(own), memories_.ld);
-    const double away = std::sqrt(square) * (1.0 + kSlack);
-    if (away < std::max(static_cast<double>(half_gap_[own]), lower_[at] - drift_))
-      sums.loss += weight(at) * square;
-    else
-      unsure.push_back(at);
-  }
-  worker.places = std::move(unsure);
-  search(worker, sums);
 }
 
 // Every row to its nearest memory; `search_all`: whatever the bounds say.
 void ExactSteps::assign(bool search_all) {
   search_all = search_all || lower_.empty();
-  if (search_all) drift_ = 0.0;  // all bounds are found anew
-  std::vector<Sums> sums(kParts);
-  const std::int64_t blocks = (rows_.size + kBlock - 1) / kBlock;
-  team_.run(kParts, [&](int part, int member) {
-    Sums& mine = sums[part];
-    mine.losses.assign(memories_.k, 0.0);
-    mine.removal.assign(memories_.k, 0.0);
-    mine.changed.assign(memories_.k, 0);
-    for (std::int64_t b = blocks * part / kParts; b < blocks * (part + 1) / kParts && !stopped(); ++b) {
-      const std::int64_t first = b * kBlock;
-      assign_some(*workers_[member], first, static_cast<int>(std::min<std::int64_t>(kBlock, rows_.size - first)),
-                  search_all, mine);
-    }
-  });
-  loss_ = 0.0;
-  if (search_all) {
-    std::fill(removal_.begin(), removal_.end(), 0.0);
+  if (search_all) {  // all bounds and losses are found anew
+    drift_ = loss_ = 0.0;
+    std::fill(travelled_.begin(), travelled_.end(), 0.0);
     std::fill(losses_.begin(), losses_.end(), 0.0);
+    std::fill(removal_.begin(), removal_.end(), 0.0);
   }
-  for (const Sums& part : sums) {
-    loss_ += part.loss;
-    for (int m = 0; m < memories_.k; ++m) {
-      changed_[m] = changed_[m] || part.changed[m];
-      if (!search_all) continue;
-      removal_[m] += part.removal[m];
-      losses_[m] += part.losses[m];
-    }
-  }
-}
-
-void ExactSteps::sort_by_memory() {
-  starts_.assign(static_cast<std::size_t>(memories_.k) + 1, 0);
-  for (const std::int32_t label : labels_) ++starts_[static_cast<std::size_t>(label) + 1];
-  std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
-  order_.resize(labels_.size());
-  std::vector<std::int64_t> next(starts_.begin(), starts_.end() - 1);
-  for (std::size_t at = 0; at < labels_.size(); ++at)
-    order_[static_cast<std::size_t>(next[labels_[at]]++)] = static_cast<std::int32_t>(at);
-}
-
-// The mean of a memory's rows takes its place; returns weight * squared distance of the move.
-double ExactSteps::average_one(Worker& worker, int memory) {
-  const int d = memories_.d;
-  std::vector<double>& sum = worker.sum;
-  std::fill(sum.begin(), sum.end(), 0.0);
-  double total = 0.0;
-  std::int64_t places[kBlock];
-  for (std::int64_t first = starts_[memory]; first < starts_[memory + 1]; first += kBlock) {
-    const int n = static_cast<int>(std::min<std::int64_t>(kBlock, starts_[memory + 1] - first));
-    std::copy_n(order_.data() + first, n, places);
-    const RowBlock rows = load(worker, places, n);
-    for (int i = 0; i < n; ++i) {
-      const double w = weight(places[i]);
-      total += w;
-      if (rows.is_sparse()) {
-        for (std::int32_t e = rows.starts[i]; e < rows.starts[i + 1]; ++e) sum[rows.columns[e]] += w * rows.values[e];
-        continue;
+  // How far memories have come, and what rounding may have added to bounds meanwhile.
+  std::vector<float> reach(memories_.k);
+  for (int m = 0; m < memories_.k; ++m)
+    reach[m] = static_cast<float>(travelled_[m] + kRounding * (travelled_[m] + drift_));
+  const auto drift = static_cast<float>(drift_);
+  const auto is_sure = [&](std::int64_t at) {
+    const int own = labels_[at];
+    return upper_[at] + reach[own] < std::max(half_gap_[own], lower_[at] - drift);
+  };
+  std::vector<Part> parts(kParts);
+  team_.run(kParts, [&](int index, int member) {
+    Part& part = parts[index];
+    Worker& worker = *workers_[member];
+    worker.waiting = 0;
+    part.losses.assign(search_all ? memories_.k : 0, 0.0);
+    part.removal.assign(search_all ? memories_.k : 0, 0.0);
+    const std::int64_t last = rows_.size * (index + 1) / kParts;
+    for (std::int64_t first = rows_.size * index / kParts; first < last && !stopped(); first += kBlock) {
+      for (std::int64_t at = first; at < std::min(first + kBlock, last); ++at) {
+        worker.places[worker.waiting] = at;
+        worker.waiting += search_all || !is_sure(at);
       }
-      const float* x = rows.dense.row(i);
-      for (int j = 0; j < d; ++j) sum[j] += w * x[j];
+      if (worker.waiting >= kBlock) search(worker, search_all, part);
+    }
+    search(worker, search_all, part);
+  });
+  for (const Part& part : parts) {
+    loss_ += part.loss;
+    for (std::size_t m = 0; m < part.losses.size(); ++m) {
+      losses_[m] += part.losses[m];
+      removal_[m] += part.removal[m];
     }
   }
-  if (!(total > 0.0)) return 0.0;
+  loss_ = std::max(0.0, loss_);
+  measured_ = search_all;
+  std::fill(jumped_.begin(), jumped_.end(), 0);
+  update_sums(parts);
+}
+
+// Sums follow the rows that changed their memory, where these are few and no value of a row hangs on the memories;
+// otherwise the next average makes them anew.
+void ExactSteps::update_sums(const std::vector<Part>& parts) {
+  std::int64_t changes = 0;
+  for (const Part& part : parts) changes += static_cast<std::int64_t>(part.changes.size());
+  summed_ = summed_ && !data_.has_missing && kChangedPart * changes <= rows_.size;
+  if (!summed_) std::fill(changed_.begin(), changed_.end(), 1);
+  if (!summed_ || !changes) return;
+  RowsByMemory rows(memories_.k);
+  for (const Part& part : parts)
+    for (const Change& change : part.changes) {
+      rows.count(change.from);
+      rows.count(labels_[change.at]);
+      changed_[change.from] = changed_[labels_[change.at]] = 1;
+    }
+  rows.reserve();
+  for (const Part& part : parts)
+    for (const Change& change : part.changes) {
+      rows.add(change.from, ~change.at);
+      rows.add(labels_[change.at], change.at);
+    }
+  summed_ = add_rows(rows);
+  if (!summed_) std::fill(changed_.begin(), changed_.end(), 1);
+}
+
+void ExactSteps::sum_all() {
+  std::fill(sums_.begin(), sums_.end(), 0.0);
+  std::fill(sizes_.begin(), sizes_.end(), 0.0);
+  RowsByMemory rows(memories_.k);
+  for (const std::int32_t label : labels_) rows.count(label);
+  rows.reserve();
+  for (std::size_t at = 0; at < labels_.size(); ++at) rows.add(labels_[at], static_cast<std::int32_t>(at));
+  summed_ = add_rows(rows);
+}
+
+// Adds rows to the sums of their memories, and takes those away that are given as ~row; false where rounding may be
+// much of what is left.
+bool ExactSteps::add_rows(const RowsByMemory& rows) {
+  std::vector<char> lost(memories_.k, 0);
+  team_.run(memories_.k, [&](int memory, int member) {
+    if (stopped()) return;
+    double gone = 0.0;
+    std::int64_t places[kBlock];
+    for (std::int64_t first = rows.starts[memory]; first < rows.starts[memory + 1]; first += kBlock) {
+      const int n = static_cast<int>(std::min<std::int64_t>(kBlock, rows.starts[memory + 1] - first));
+      const std::int32_t* signed_rows = rows.order.data() + first;
+      for (int i = 0; i < n; ++i) places[i] = signed_rows[i] < 0 ? ~signed_rows[i] : signed_rows[i];
+      const RowBlock block = load(*workers_[member], places, n);
+      double* sum = sums_.data() + static_cast<std::ptrdiff_t>(memory) * memories_.d;
+      for (int i = 0; i < n; ++i) {
+        const double w = signed_rows[i] < 0 ? -static_cast<double>(weight(places[i])) : weight(places[i]);
+        sizes_[memory] += w;
+        gone -= std::min(w, 0.0);
+        if (block.is_sparse()) {
+          for (std::int32_t e = block.starts[i]; e < block.starts[i + 1]; ++e)
+            sum[block.columns[e]] += w * block.values[e];
+          continue;
+        }
+        const float* x = block.dense.row(i);
+        for (int j = 0; j < memories_.d; ++j) sum[j] += w * x[j];
+      }
+    }
+    lost[memory] = sizes_[memory] < kLeast * gone;
+  });
+  return std::find(lost.begin(), lost.end(), 1) == lost.end();
+}
+
+// The mean of a memory's rows takes its place.
+ExactSteps::Gain ExactSteps::average_one(Worker& worker, int memory) {
+  const int d = memories_.d;
+  const double total = sizes_[memory], *sum = sums_.data() + static_cast<std::ptrdiff_t>(memory) * d;
+  if (!(total > 0.0)) return {};
   const float* origin = by_entries_ ? data_.origin() : nullptr;
-  double square = 0.0, moved = 0.0;
+  double square = 0.0;
   for (int j = 0; j < d; ++j) {
-    sum[j] = sum[j] / total + (origin ? origin[j] : 0.0);
-    square += sum[j] * sum[j];
+    worker.mean[j] = sum[j] / total + (origin ? origin[j] : 0.0);
+    square += worker.mean[j] * worker.mean[j];
   }
   const double unit = spherical_ ? (square > 0.0 ? 1.0 / std::sqrt(square) : 0.0) : 1.0;
-  if (!(unit > 0.0)) return 0.0;
+  if (!(unit > 0.0)) return {};
   const MatrixView<float> to = memories_.coordinates();
+  double moved = 0.0, loss = 0.0;
   for (int j = 0; j < d; ++j) {
-    const double value = sum[j] * unit;
-    moved += (value - centres_(memory, j)) * (value - centres_(memory, j));
+    const double mean = worker.mean[j], before = centres_(memory, j), value = mean * unit;
     to(j, memory) = static_cast<float>(value);
+    moved += (value - before) * (value - before);
+    loss += (value - before) * (value + before - 2.0 * mean);
   }
-  return total * moved;
+  return {total * moved, total * loss};
 }
 
 // Every memory whose rows changed to their mean; returns by how much the loss falls.
 double ExactSteps::average() {
-  sort_by_memory();
-  Matrix before(memories_.k, memories_.ld);
-  std::copy_n(centres_.data(), static_cast<std::size_t>(memories_.k) * memories_.ld, before.data());
-  std::vector<double> gained(memories_.k, 0.0);
+  if (!summed_) sum_all();
+  const Matrix before = centres();
+  std::vector<Gain> gains(memories_.k);
   team_.run(memories_.k, [&](int memory, int member) {
-    if ((changed_[memory] || data_.has_missing) && !stopped()) gained[memory] = average_one(*workers_[member], memory);
+    if (changed_[memory] && !stopped()) gains[memory] = average_one(*workers_[member], memory);
   });
   refresh();
-  double farthest = 0.0;
-  for (int m = 0; m < memories_.k; ++m)
-    if (changed_[m] || data_.has_missing)
-      farthest = std::max(farthest, square_distance(before.row(m), centres_.row(m), memories_.ld));
-  drift_ += std::sqrt(farthest) * (1.0 + kSlack);
   std::fill(changed_.begin(), changed_.end(), 0);
+  move_bounds(before);
+  double moved = 0.0;
+  for (const Gain& gain : gains) {
+    moved += gain.moved;
+    loss_ += gain.loss;
+  }
+  return moved;
+}
+
+Matrix ExactSteps::centres() const {
+  Matrix out(memories_.k, memories_.ld);
+  std::copy_n(centres_.data(), static_cast<std::size_t>(memories_.k) * memories_.ld, out.data());
+  return out;
+}
+
+// Bounds follow the memories: most have moved a little, and those that have jumped may be anywhere.
+void ExactSteps::move_bounds(const Matrix& before) {
+  if (lower_.empty()) return;
+  double farthest = 0.0;
+  for (int m = 0; m < memories_.k; ++m) {
+    if (jumped_[m]) continue;
+    const double moved = std::sqrt(square_distance(before.row(m), centres_.row(m), memories_.ld)) * (1.0 + kSlack);
+    travelled_[m] += moved;
+    farthest = std::max(farthest, moved);
+  }
+  drift_ += farthest;
   // How far the nearest other memory is, where that costs little beside the rows.
   std::fill(half_gap_.begin(), half_gap_.end(), 0.0f);
-  if (!lower_.empty() && memories_.k > 1 && std::int64_t{8} * memories_.k <= rows_.size) {
-    const int blocks = (memories_.k + kBlock - 1) / kBlock;
-    team_.run(blocks, [&](int block, int member) {
-      Worker& worker = *workers_[member];
-      const int first = block * kBlock, n = std::min(kBlock, memories_.k - first);
-      memories_.panel.nearest_two(centres_.block(first, n), bias_.data(), factor_, worker.products,
-                                  {worker.closeness.data(), worker.second.data(), worker.nearest.data(), nullptr});
-      for (int i = 0; i < n; ++i) {
-        const double own = memories_.square_norms[first + i];
-        const double square =
-            (spherical_ ? 2.0 - 2.0 * worker.second[i] : own - worker.second[i]) - 2.0 * kRounding * own;
-        if (worker.nearest[i] == first + i && square > 0.0)
-          half_gap_[first + i] = static_cast<float>(0.5 * std::sqrt(square) * (1.0 - kSlack));
-      }
-    });
+  if (memories_.k > 1 && std::int64_t{8} * memories_.k <= rows_.size) {
+    half_gap_ = gaps(bias_.data(), true);
+    for (float& gap : half_gap_) gap *= 0.5f;
   }
-  return std::accumulate(gained.begin(), gained.end(), 0.0);
+  if (std::find(jumped_.begin(), jumped_.end(), 1) == jumped_.end()) return;
+  Buffer bias;
+  bias.copy_from(bias_);
+  for (int m = 0; m < memories_.k; ++m)
+    if (!jumped_[m]) bias[m] = kNobody;
+  const std::vector<float> to_jumped = gaps(bias.data(), false);
+  team_.run(kParts, [&](int part, int) {
+    for (std::int64_t at = rows_.size * part / kParts; at < rows_.size * (part + 1) / kParts; ++at) {
+      const int own = labels_[at];
+      const double away = to_jumped[own] - (upper_[at] + travelled_[own] + kRounding * (travelled_[own] + drift_));
+      lower_[at] = jumped_[own] ? 0.0f : std::min(lower_[at], static_cast<float>(away + drift_));
+      if (jumped_[own]) upper_[at] = kFar;
+    }
+  });
+}
+
+// At least how far the nearest memory is from each; `others`: the nearest but itself.
+std::vector<float> ExactSteps::gaps(const float* bias, bool others) {
+  std::vector<float> out(memories_.k, 0.0f);
+  const int blocks = (memories_.k + kBlock - 1) / kBlock;
+  team_.run(blocks, [&](int block, int member) {
+    Worker& worker = *workers_[member];
+    const int first = block * kBlock, n = std::min(kBlock, memories_.k - first);
+    memories_.panel.nearest_two(centres_.block(first, n), bias, factor_, worker.products,
+                                {worker.closeness.data(), worker.second.data(), worker.nearest.data(), nullptr});
+    for (int i = 0; i < n; ++i) {
+      if (others && worker.nearest[i] != first + i) continue;
+      const float closeness = others ? worker.second[i] : worker.closeness[i];
+      const double own = memories_.square_norms[first + i], other = memories_.square_norms[worker.nearest[i]];
+      const double square = (spherical_ ? 2.0 - 2.0 * closeness : own - closeness) - kRounding * (own + other);
+      if (square > 0.0) out[first + i] = static_cast<float>(std::sqrt(square) * (1.0 - kSlack));
+    }
+  });
+  return out;
 }
 
 bool ExactSteps::step(double tolerance) {
@@ -316,25 +465,32 @@ bool ExactSteps::step(double tolerance) {
   return gained <= tolerance * loss_;
 }
 
+double ExactSteps::measure_loss() {
+  if (!measured_ && !stopped()) assign(true);
+  return loss_;
+}
+
 void ExactSteps::settle(int steps, double tolerance) {
   for (int i = 0; i < steps && !stopped(); ++i)
     if (step(tolerance)) break;
 }
 
-ExactSteps::Split ExactSteps::split(Worker& worker, int memory, std::uint64_t seed, std::uint32_t round) const {
+// At most so many rows of a memory decide on its split.
+int ExactSteps::split_rows() const { return std::max(2, std::min(kSplitRows, kSplitNumbers / memories_.ld)); }
+
+ExactSteps::Split ExactSteps::split(Worker& worker, int memory, const std::int32_t* rows, int n, double size,
+                                    std::uint64_t seed, std::uint32_t round) const {
   Split best;
   best.memory = memory;
-  const std::int64_t size = starts_[memory + 1] - starts_[memory];
-  const int ld = memories_.ld, d = memories_.d, most = std::max(2, std::min(kSplitRows, kSplitNumbers / ld));
-  const int n = static_cast<int>(std::min<std::int64_t>(size, most));
   if (n < 2) return best;
-  worker.split.fit(most, ld);
+  const int ld = memories_.ld, d = memories_.d;
+  worker.split.fit(split_rows(), ld);
   std::vector<double> weights(n), square(n);
-  double scale = 0.0, sampled = 0.0, loss = 0.0;
+  double sampled = 0.0, loss = 0.0;
   for (int at = 0; at < n; at += kBlock) {
     const int count = std::min(kBlock, n - at);
     std::int64_t places[kBlock];
-    for (int i = 0; i < count; ++i) places[i] = order_[static_cast<std::size_t>(starts_[memory] + size * (at + i) / n)];
+    std::copy_n(rows + at, count, places);
     load_dense(worker, places, count, worker.split.block(at, count));
     for (int i = 0; i < count; ++i) {
       weights[at + i] = weight(places[i]);
@@ -343,9 +499,8 @@ ExactSteps::Split ExactSteps::split(Worker& worker, int memory, std::uint64_t se
       loss += weights[at + i] * square[at + i];
     }
   }
-  for (std::int64_t i = starts_[memory]; i < starts_[memory + 1]; ++i) scale += weight(order_[i]);
   if (!(loss > 0.0)) return best;
-  scale /= sampled;
+  const double scale = size / sampled;
   Random random(seed, Purpose::reseed, round, static_cast<std::uint32_t>(memory));
   for (int attempt = 0; attempt < kSplitTries; ++attempt) {
     double target = random.uniform() * loss;
@@ -389,11 +544,27 @@ ExactSteps::Split ExactSteps::split(Worker& worker, int memory, std::uint64_t se
 
 // What splitting each memory would gain, the most first.
 std::vector<ExactSteps::Split> ExactSteps::find_splits(std::uint64_t seed, std::uint32_t round) {
-  sort_by_memory();
+  // Of each memory, at most so many rows at equal steps.
+  const std::vector<std::int64_t> all = counts();
+  const std::int64_t most = split_rows();
+  RowsByMemory some(memories_.k);
+  for (int m = 0; m < memories_.k; ++m) some.starts[m + 1] = std::min(all[m], most);
+  some.reserve();
+  std::vector<std::int64_t> seen(memories_.k, 0), taken(memories_.k, 0);
+  for (std::size_t at = 0; at < labels_.size(); ++at) {
+    const int m = labels_[at];
+    if (seen[m]++ != all[m] * taken[m] / std::min(all[m], most)) continue;
+    ++taken[m];
+    some.add(m, static_cast<std::int32_t>(at));
+  }
+  const std::vector<double> size = sizes();
   std::vector<Split> splits(memories_.k);
   team_.run(memories_.k, [&](int memory, int member) {
     splits[memory].memory = memory;
-    if (!stopped()) splits[memory] = split(*workers_[member], memory, seed, round);
+    const std::int64_t first = some.starts[memory];
+    if (!stopped())
+      splits[memory] = split(*workers_[member], memory, some.order.data() + first,
+                             static_cast<int>(some.starts[memory + 1] - first), size[memory], seed, round);
   });
   std::stable_sort(splits.begin(), splits.end(), [](const Split& a, const Split& b) { return a.gain > b.gain; });
   return splits;
@@ -402,7 +573,8 @@ std::vector<ExactSteps::Split> ExactSteps::find_splits(std::uint64_t seed, std::
 // Which memories could go where, the best first: a hardly needed one to the second half of a split.
 std::vector<ExactSteps::Move> ExactSteps::find_moves(const std::vector<Split>& splits, bool only_empty) {
   const int k = memories_.k;
-  const auto is_empty = [&](int memory) { return starts_[memory + 1] == starts_[memory]; };
+  const std::vector<std::int64_t> count = counts();
+  const auto is_empty = [&](int memory) { return count[memory] == 0; };
   std::vector<int> needless;
   for (int m = 0; m < k; ++m)
     if (!only_empty || is_empty(m)) needless.push_back(m);
@@ -431,21 +603,33 @@ int ExactSteps::neighbour(int memory) {
   std::int32_t nearest = 0;
   Worker& worker = *workers_[0];
   const float own = bias_[memory];
-  bias_[memory] = -1e30f;
+  bias_[memory] = kNobody;
   memories_.panel.nearest_two(centres_.block(memory, 1), bias_.data(), factor_, worker.products,
                               {&closeness, &second, &nearest, nullptr});
   bias_[memory] = own;
   return nearest;
 }
 
+// Memories have other values, those of the moves far from before: every row goes to its nearest.
+void ExactSteps::jump(const std::vector<Move>& moves) {
+  const Matrix before = centres();
+  for (const Move& move : moves) jumped_[move.split->memory] = jumped_[move.memory] = 1;
+  std::fill(changed_.begin(), changed_.end(), 1);
+  refresh();
+  move_bounds(before);
+  // What the rows of those that jump lose is found anew.
+  for (int m = 0; m < memories_.k; ++m)
+    if (jumped_[m]) loss_ -= losses_[m];
+  assign(false);
+}
+
+// Needs the losses by memory of a search of all rows, the memories being where they were then.
 void ExactSteps::make_moves(const std::vector<Move>& moves) {
   for (const Move& move : moves) {
     memories_.set_one(move.split->memory, move.split->first.data());
     memories_.set_one(move.memory, move.split->second.data());
-    changed_[move.split->memory] = changed_[move.memory] = 1;
   }
-  refresh();
-  assign(true);
+  jump(moves);
 }
 
 bool ExactSteps::relocate(std::uint64_t seed, std::uint32_t round) {
@@ -462,11 +646,11 @@ bool ExactSteps::relocate(std::uint64_t seed, std::uint32_t round) {
     settle(kMoveSteps, 0.0);
     if (loss_ < (1.0 - kMoveGain) * before) return true;
     memories_.values.copy_from(saved);
-    std::fill(changed_.begin(), changed_.end(), 1);
-    refresh();
+    jump(moves);
+    loss_ = before;
+    measured_ = true;
     moves.resize(moves.size() / kFewerMoves);
   }
-  if (!stopped()) assign(true);
   return false;
 }
 
@@ -494,10 +678,15 @@ std::vector<double> ExactSteps::sizes() const {
   return out;
 }
 
+std::vector<std::int64_t> ExactSteps::counts() const {
+  std::vector<std::int64_t> out(memories_.k, 0);
+  for (const std::int32_t label : labels_) ++out[label];
+  return out;
+}
+
 int ExactSteps::empty() const {
-  std::vector<char> has(memories_.k, 0);
-  for (const std::int32_t label : labels_) has[label] = 1;
-  return static_cast<int>(std::count(has.begin(), has.end(), 0));
+  const std::vector<std::int64_t> count = counts();
+  return static_cast<int>(std::count(count.begin(), count.end(), 0));
 }
 
 }  // namespace amclust

@@ -32,7 +32,10 @@ class ExactSteps {
   // The same for memories without rows, whatever it gains. True where all have rows.
   bool fill_empty(std::uint64_t seed);
 
-  double loss() const { return loss_; }  // sum of weight * squared distance, as of the last assignment
+  // Sum of weight * squared distance, as of the last assignment; steps and moves add up what they change it by.
+  double loss() const { return loss_; }
+  // The same from all rows.
+  double measure_loss();
   double total_weight() const { return total_weight_; }
   const Memories& memories() const { return memories_; }
   std::vector<float> memories_by_row() const;  // [k][d]
@@ -44,6 +47,10 @@ class ExactSteps {
 
  private:
   struct Worker;
+  struct Part;
+  struct Change;
+  struct RowsByMemory;
+  struct Gain;
   struct Split;
   struct Move;
 
@@ -52,18 +59,26 @@ class ExactSteps {
   bool stopped() const { return control_ && control_->stopped(); }
 
   void refresh();
-  struct Sums;
+  Matrix centres() const;
   void assign(bool search_all);
-  void assign_some(Worker& worker, std::int64_t first, int n, bool search_all, Sums& sums);
-  void search(Worker& worker, Sums& sums);
+  void search(Worker& worker, bool search_all, Part& part);
+  int keep_sure(Worker& worker, int n, Part& part);
+  void update_sums(const std::vector<Part>& parts);
+  void sum_all();
+  bool add_rows(const RowsByMemory& rows);
   double average();
-  void sort_by_memory();
-  double average_one(Worker& worker, int memory);
+  Gain average_one(Worker& worker, int memory);
+  void move_bounds(const Matrix& before);
+  std::vector<float> gaps(const float* bias, bool others);
+  std::vector<std::int64_t> counts() const;  // [k], rows of each memory
   std::vector<Move> find_moves(const std::vector<Split>& splits, bool only_empty);
   void make_moves(const std::vector<Move>& moves);
+  void jump(const std::vector<Move>& moves);
   int neighbour(int memory);  // the nearest other memory
   std::vector<Split> find_splits(std::uint64_t seed, std::uint32_t round);
-  Split split(Worker& worker, int memory, std::uint64_t seed, std::uint32_t round) const;
+  int split_rows() const;
+  Split split(Worker& worker, int memory, const std::int32_t* rows, int n, double size, std::uint64_t seed,
+              std::uint32_t round) const;
   RowBlock load(Worker& worker, const std::int64_t* places, int n) const;
   void load_dense(Worker& worker, const std::int64_t* places, int n, MatrixView<float> out) const;
 
@@ -78,15 +93,21 @@ class ExactSteps {
   float factor_ = 2.0f;  // of closeness
   bool spherical_, by_entries_;
   double total_weight_ = 0.0, loss_ = 0.0;
-  double drift_ = 0.0;                // how far memories may have moved in all
+  double drift_ = 0.0;                // how far any memory may have moved in all
   std::vector<std::int32_t> labels_;  // of each training row
-  std::vector<float> lower_;          // least distance from all other memories, plus the drift when it was found
-  std::vector<double> losses_;        // [k]
-  std::vector<double> removal_;       // [k], what the loss would gain without a memory; as of the last search of all
-  std::vector<float> half_gap_;       // half the distance of each memory from the nearest other one
-  std::vector<char> changed_;         // memories whose rows changed
-  std::vector<std::int64_t> starts_;  // rows by memory: order_[starts_[m]] ...
-  std::vector<std::int32_t> order_;
+  // Bounds of each training row; none where rows are sparse or have missing values.
+  std::vector<float> lower_;       // least distance from all other memories, plus the drift when it was found
+  std::vector<float> upper_;       // distance from its memory, less what that had travelled when it was found
+  std::vector<double> travelled_;  // [k], how far each memory has moved
+  // Weighted sums [k][d] and weights [k] of the rows of each memory.
+  std::vector<double> sums_, sizes_;
+  bool summed_ = false;
+  bool measured_ = false;        // the loss is that of a search of all rows
+  std::vector<double> losses_;   // [k]
+  std::vector<double> removal_;  // [k], what the loss would gain without a memory; as of the last search of all
+  std::vector<float> half_gap_;  // half the distance of each memory from the nearest other one
+  std::vector<char> jumped_;     // memories that are far from where bounds know them
+  std::vector<char> changed_;    // memories whose rows changed
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

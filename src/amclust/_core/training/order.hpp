@@ -3,6 +3,7 @@
 
 #include "random.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -25,6 +26,31 @@ class RandomOrder {
     do index = shuffle(index);
     while (index >= n_);
     return index;
+  }
+  // Of so many indices from `first` on. Those that are not inside yet go on together: no step waits for another.
+  void get(std::int64_t first, std::int64_t count, std::int64_t* out) const {
+    constexpr std::int64_t kAtOnce = 256;
+    std::uint64_t states[kAtOnce];
+    std::int32_t places[kAtOnce];
+    for (std::int64_t from = 0; from < count; from += kAtOnce) {
+      auto outside = static_cast<int>(std::min(kAtOnce, count - from));
+      for (int i = 0; i < outside; ++i) {
+        states[i] = static_cast<std::uint64_t>(first + from + i);
+        places[i] = i;
+      }
+      while (outside) {
+        int left = 0;
+        for (int i = 0; i < outside; ++i) {
+          const std::uint64_t x = shuffle(states[i]);
+          const std::int32_t place = places[i];
+          out[from + place] = static_cast<std::int64_t>(x);
+          states[left] = x;
+          places[left] = place;
+          left += x >= n_;
+        }
+        outside = left;
+      }
+    }
   }
 
  private:
@@ -64,6 +90,13 @@ class PassOrder {
   std::int64_t operator[](std::int64_t at) const {
     if (shuffled_.empty()) return static_cast<std::int64_t>(order_[static_cast<std::uint64_t>(at)]);
     return shuffled_[at];
+  }
+  // Of so many indices from `first` on.
+  void get(std::int64_t first, std::int64_t count, std::int64_t* out) const {
+    if (shuffled_.empty())
+      order_.get(first, count, out);
+    else
+      std::copy_n(shuffled_.begin() + first, count, out);
   }
 
  private:

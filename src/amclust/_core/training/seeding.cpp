@@ -52,10 +52,13 @@ Chosen choose_sample(const Dataset& data, const TrainingRows& all, int k, std::u
   const std::int64_t n = std::min(all.size, std::max({kMinSample, wanted, kMinSampleRows * k}));
   const RandomOrder order(seed, 0, static_cast<std::uint64_t>(all.size));
   Chosen out{std::vector<std::int64_t>(n), std::vector<double>(n, 1.0)};
+  if (n == all.size)
+    std::iota(out.rows.begin(), out.rows.end(), std::int64_t{0});
+  else
+    order.get(0, n, out.rows.data());
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t at = n == all.size ? i : static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
-    out.rows[i] = all.rows ? all.rows[at] : at;
-    if (all.weights) out.weights[i] = all.weights[at];
+    if (all.weights) out.weights[i] = all.weights[out.rows[i]];
+    if (all.rows) out.rows[i] = all.rows[out.rows[i]];
   }
   return out;
 }
@@ -190,10 +193,13 @@ void polish(const Dataset& data, const TrainingRows& all, std::int64_t sampled, 
   const RandomOrder order(seed, ~std::uint32_t{2}, static_cast<std::uint64_t>(all.size));
   std::vector<std::int64_t> which(n);
   std::vector<float> weights(all.weights ? n : 0);
+  if (n == all.size)
+    std::iota(which.begin(), which.end(), std::int64_t{0});
+  else
+    order.get(0, n, which.data());
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t at = n == all.size ? i : static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
-    which[i] = all.rows ? all.rows[at] : at;
-    if (all.weights) weights[i] = all.weights[at];
+    if (all.weights) weights[i] = all.weights[which[i]];
+    if (all.rows) which[i] = all.rows[which[i]];
   }
   NetworkParameters start;
   start.k = k;

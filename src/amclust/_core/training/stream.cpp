@@ -1,6 +1,7 @@
 #include "training/stream.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace amclust {
 
@@ -35,11 +36,13 @@ Batch BatchStream::next(std::uint32_t epoch) {
     shuffle();
   }
   const int n = static_cast<int>(std::min<std::int64_t>(batch_, rows_.size - state_.at));
+  if (whole())
+    std::iota(ids_.begin(), ids_.end(), std::int64_t{0});
+  else
+    order_->get(state_.at, n, ids_.data());
   for (int i = 0; i < n; ++i) {
-    const std::int64_t position = whole() ? i : (*order_)[state_.at + i];
-    ids_[i] = position;
-    index_[i] = rows_.rows ? rows_.rows[position] : position;
-    if (rows_.weights) weights_[i] = rows_.weights[position];
+    index_[i] = rows_.rows ? rows_.rows[ids_[i]] : ids_[i];
+    if (rows_.weights) weights_[i] = rows_.weights[ids_[i]];
   }
   state_.at += n;
   return {index_.data(), ids_.data(), rows_.weights ? weights_.data() : nullptr, n, mean_weight_ * n, epoch};

@@ -157,10 +157,10 @@ void settle_on_part(const Dataset& data, const TrainingRows& rows, std::int64_t 
   const RandomOrder order(plan.objective.seed, 0, static_cast<std::uint64_t>(rows.size));
   std::vector<std::int64_t> which(size);
   std::vector<float> weights(rows.weights ? size : 0);
+  order.get(0, size, which.data());
   for (std::int64_t i = 0; i < size; ++i) {
-    const auto at = static_cast<std::int64_t>(order[static_cast<std::uint64_t>(i)]);
-    which[i] = rows.rows ? rows.rows[at] : at;
-    if (rows.weights) weights[i] = rows.weights[at];
+    if (rows.weights) weights[i] = rows.weights[which[i]];
+    if (rows.rows) which[i] = rows.rows[which[i]];
   }
   ExactSteps steps(data, {which.data(), rows.weights ? weights.data() : nullptr, size}, start,
                    plan.objective.fill.data(), team, &control);
@@ -210,7 +210,7 @@ RunRecord train_exactly(const Dataset& data, const TrainingRows& rows, const Pla
       record.converged = true;
   }
   if (epoch() == plan.schedule.max_epochs || record.converged) steps.fill_empty(plan.objective.seed);
-  record.loss = unit * steps.loss();
+  record.loss = unit * steps.measure_loss();
   record.best_epoch = std::max(0, epoch() - 1);
   record.best_living = start.k - steps.empty();
   record.improving = !record.converged && gained > plan.schedule.tol * steps.loss();
