@@ -59,7 +59,7 @@ struct LargestTwo {
     const IVec larger = value > first;
     second = vmax(second, vmin(value, first));
     first = vmax(value, first);
-    vector = (larger & number) | (~larger & vector);
+    vector = larger ? IVec{} + number : vector;
   }
 };
 
