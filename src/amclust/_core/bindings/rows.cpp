@@ -159,7 +159,7 @@ void bind_rows(nb::module_& m) {
   m.def("csr_rows", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_features"_a);
   m.def("statistics", &statistics, "rows"_a, "indices"_a.none(), "weights"_a.none(), "threads"_a);
   m.def("are_plain", &are_plain, "rows"_a, "zeros"_a, "threads"_a,
-        "Whether rows are dense, with all their values, none of them huge, and not only zeros.");
+        "Whether rows are dense, with all their values, none of them huge, and not only zeros unless they may be.");
   m.def("distinct_rows", &distinct, "rows"_a, "indices"_a.none(), "weights"_a.none());
   m.def("load_rows", &load_rows, "rows"_a, "indices"_a.none());
 }

@@ -103,69 +103,80 @@ bool Certificates::certify(const NearestTwo& found, int row, Few& few) const {
   return certify(few, 0.5) || certify(few, 0.75);
 }
 
-Certificates::Few::Few(int ld) : rows(kernels().lanes, ld), products(kernels().lanes, kernels().lanes) {}
+Certificates::Few::Few(int ld)
+    : memories(kernels().lanes),
+      gaps(kernels().lanes),
+      apart(kernels().lanes),
+      kept(kernels().lanes),
+      share(kernels().lanes),
+      rows(kernels().lanes, ld),
+      products(kernels().lanes, kernels().lanes) {}
 
 void Certificates::gather(const NearestTwo& found, int row, Few& few) const {
   const int lanes = kernels().lanes, nearest = found.which[row];
-  const float* largest = found.by_lane + static_cast<std::ptrdiff_t>(row) * 2 * lanes;
+  const float* first = found.by_lane + static_cast<std::ptrdiff_t>(row) * 2 * lanes;
   const std::int32_t* which = found.lane_which + static_cast<std::ptrdiff_t>(row) * lanes;
   const float closeness = found.closeness[row];
-  // What is second in its lane is not known by name, and whatever is not closer need not be.
-  float beyond = *std::max_element(largest + lanes, largest + 2 * lanes);
+  // What is second in its lane is not known by name; so whatever is not closer than that need not be.
+  float beyond = largest(first + lanes, lanes);
   const float least = std::max(beyond, closeness - (kLost + top_ - memories_.log_weights[nearest]) / memories_.beta);
-  few.memories.assign(1, nearest);
-  few.gaps.assign(1, 0.0);
+  few.n = 1;
+  few.memories[0] = nearest;
   for (int l = 0; l < lanes; ++l) {
     if (which[l] == nearest) continue;
-    if (largest[l] > least) {
-      few.memories.push_back(which[l]);
-      few.gaps.push_back(static_cast<double>(closeness) - largest[l]);
+    if (first[l] > least) {
+      few.memories[few.n] = which[l];
+      few.gaps[few.n++] = static_cast<double>(closeness) - first[l];
     } else {
-      beyond = std::max(beyond, largest[l]);
+      beyond = std::max(beyond, first[l]);
     }
   }
   few.outside = static_cast<double>(closeness) - beyond;
-  const int n = static_cast<int>(few.memories.size());
-  if (n == 1) return;
-  for (int i = 0; i < n; ++i) std::copy_n(rows_.row(few.memories[i]), memories_.ld, few.rows.row(i));
-  kernels().dots(few.rows.data(), memories_.ld, n, few.rows.data(), n, static_cast<int>(few.products.stride()),
-                 few.products.data());
+  if (few.n == 2) {  // the usual case, and mostly known
+    for (const Neighbour& one : around_[nearest].neighbours)
+      if (one.memory == few.memories[1]) {
+        few.apart[1] = one.distance;
+        return;
+      }
+  }
+  if (few.n == 1) return;
+  for (int i = 0; i < few.n; ++i) std::copy_n(rows_.row(few.memories[i]), memories_.ld, few.rows.row(i));
+  kernels().dots(few.rows.data(), memories_.ld, few.n, few.rows.data(), few.n, lanes, few.products.data());
+  for (int i = 1; i < few.n; ++i) few.apart[i] = between(few, 0, i);
+}
+
+double Certificates::between(const Few& few, int a, int b) const {
+  const double squares = memories_.square_norms[few.memories[a]] + memories_.square_norms[few.memories[b]];
+  return factor_ * (0.5 * squares - few.products(a, b));
 }
 
 // `held`: the part of distances at which gaps are cut.
 bool Certificates::certify(Few& few, double held) const {
-  const int n = static_cast<int>(few.memories.size()), nearest = few.memories[0];
+  const int nearest = few.memories[0];
   const Surroundings& around = around_[nearest];
   const double beta = memories_.beta;
-  const auto distance = [&](int a, int b) {
-    const double squares = memories_.square_norms[few.memories[a]] + memories_.square_norms[few.memories[b]];
-    return factor_ * (0.5 * squares - few.products(a, b));
-  };
-  // The least gap that is kept, for rounding a little less than there is.
-  few.shares.assign(n, 0.0);
-  few.kept.assign(n, 0.0);
-  double total = 1.0;
-  for (int i = 1; i < n; ++i) {
-    few.kept[i] = std::min(few.gaps[i] - around.slack, held * distance(0, i));
-    if (!(few.kept[i] > 0.0)) return false;
-    const double weight = memories_.log_weights[few.memories[i]] - memories_.log_weights[nearest];
-    few.shares[i] = std::exp(weight - beta * few.kept[i]);
-    total += few.shares[i];
-  }
-  const auto* next = std::find_if(around.neighbours, around.neighbours + kNeighbours - 1, [&](const Neighbour& one) {
-    return std::find(few.memories.begin(), few.memories.end(), one.memory) == few.memories.end();
-  });
+  const auto first = few.memories.begin(), last = first + few.n;
+  const auto* next = std::find_if(around.neighbours, around.neighbours + kNeighbours - 1,
+                                  [&](const Neighbour& one) { return std::find(first, last, one.memory) == last; });
   const double kept = std::min(few.outside - around.slack, held * next->distance);
   if (!(kept > 0.0)) return false;
-  const double share = around.others * std::exp(-beta * kept), pull = share * around.far + around.slack;
-  total += share;
-  double all = pull;
-  for (int i = 1; i < n; ++i) all += few.shares[i] * distance(0, i);
-  if (next->distance - all < total * kept) return false;
-  for (int i = 1; i < n; ++i) {
-    double sum = pull;
-    for (int j = 1; j < n; ++j) sum += few.shares[j] * std::max(0.0, distance(j, 0) - (i == j ? 0.0 : distance(j, i)));
-    if (distance(0, i) - sum < total * few.kept[i]) return false;
+  const double others = around.others * std::exp(-beta * kept);
+  double total = 1.0 + others, pulled = 0.0;
+  for (int i = 1; i < few.n; ++i) {
+    few.kept[i] = std::min(few.gaps[i] - around.slack, held * few.apart[i]);
+    if (!(few.kept[i] > 0.0)) return false;
+    const double weight = memories_.log_weights[few.memories[i]] - memories_.log_weights[nearest];
+    few.share[i] = std::exp(weight - beta * few.kept[i]);
+    total += few.share[i];
+    pulled += few.share[i] * few.apart[i];
+  }
+  const double lost = others * around.far + around.slack;
+  if (next->distance - pulled - lost < total * kept) return false;
+  for (int i = 1; i < few.n; ++i) {
+    double sum = lost + few.share[i] * few.apart[i];
+    for (int j = 1; j < few.n; ++j)
+      if (j != i) sum += few.share[j] * std::max(0.0, few.apart[j] - between(few, j, i));
+    if (few.apart[i] - sum < total * few.kept[i]) return false;
   }
   return true;
 }

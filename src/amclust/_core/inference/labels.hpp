@@ -51,10 +51,11 @@ class Certificates {
   struct Few {
     explicit Few(int ld);
 
-    std::vector<std::int32_t> memories;
-    std::vector<double> gaps, kept, shares;  // of each
-    Matrix rows, products;                   // of each, and with each other
-    double outside = 0.0;                    // the least gap of all others
+    int n = 0;
+    std::vector<std::int32_t> memories;            // [lanes], as all that follows
+    std::vector<double> gaps, apart, kept, share;  // squared distances from the first, gaps kept, weights beside it
+    Matrix rows, products;                         // of each, and with each other
+    double outside = 0.0;                          // the least gap of all others
   };
   // Whether a row found by nearest_two() keeps its nearest memory, of which find() has heard.
   bool certify(const NearestTwo& found, int row, Few& few) const;
@@ -75,6 +76,7 @@ class Certificates {
   Surroundings look_around(int memory, const float* closeness) const;
   float least_gap(const Surroundings& around) const;
   void gather(const NearestTwo& found, int row, Few& few) const;
+  double between(const Few& few, int a, int b) const;
   bool certify(Few& few, double held) const;
 
   const Memories& memories_;
