@@ -459,7 +459,8 @@ class Network:
             The same rows, for `infer`.
         """
         geometry, threads = self.geometry, n_threads(n_jobs)
-        if _native.are_plain(rows.read(), threads):  # nothing to refuse, and quickly seen
+        # Nothing to refuse, and quickly seen.
+        if _native.are_plain(rows.read(), not geometry.spherical, threads):
             return geometry.read(rows, has_missing=False)
         stats = check_rows(rows, geometry.metric, geometry.feature_names, threads)
         return geometry.read(rows, has_missing=stats.missing > 0)

@@ -97,11 +97,11 @@ ColumnStatistics statistics(const HeldRows& held, const Indices& indices, const 
   return stats;
 }
 
-bool are_plain(const HeldRows& held, int threads) {
+bool are_plain(const HeldRows& held, bool zeros, int threads) {
   bool plain = false;
   supervised([&](Control&) {
     Team team(team_size(threads, held.data.rows * held.data.features));
-    plain = rows_are_plain(held.data, team);
+    plain = rows_are_plain(held.data, zeros, team);
   });
   return plain;
 }
@@ -158,8 +158,8 @@ void bind_rows(nb::module_& m) {
   m.def("dense_rows", &dense_rows, "rows"_a);
   m.def("csr_rows", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_features"_a);
   m.def("statistics", &statistics, "rows"_a, "indices"_a.none(), "weights"_a.none(), "threads"_a);
-  m.def("are_plain", &are_plain, "rows"_a, "threads"_a,
-        "Whether rows are dense, with all their values, none of them huge, and not only zeros.");
+  m.def("are_plain", &are_plain, "rows"_a, "zeros"_a, "threads"_a,
+        "Whether rows are dense, with all their values, none of them huge, and not only zeros unless they may be.");
   m.def("distinct_rows", &distinct, "rows"_a, "indices"_a.none(), "weights"_a.none());
   m.def("load_rows", &load_rows, "rows"_a, "indices"_a.none());
 }

@@ -88,7 +88,7 @@ class BlockInference {
     data_.load(which, n, fill_, rows.data, ld, missing_.data(), out_.row_scale ? out_.row_scale + first : nullptr);
     if (data_.has_missing) filler_.fill(memories_, rows, missing_.view(), out_.fill_from_observed);
     if (out_.filled) copy(rows, d, out_.filled, first);
-    kernels().norms(rows.data, ld, n, norm_.data());
+    if (asks_all_) kernels().norms(rows.data, ld, n, norm_.data());
     return rows;
   }
 

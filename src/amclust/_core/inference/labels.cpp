@@ -12,8 +12,8 @@ namespace {
 constexpr float kUnknown = -1.0f, kNever = std::numeric_limits<float>::infinity();
 // Rounding, in units of the squares that are compared.
 constexpr double kSlack = 4e-6;
-// Logits so far below the largest, and an upper bound of their exponential.
-constexpr double kDeep = 30.0, kNext = 1e-13;
+// Memberships whose logits are so far below the largest are lost in the rounding of float32.
+constexpr float kLost = 24.0f;
 
 double distance(const float* a, const std::vector<double>& b) {
   double square = 0.0;
@@ -32,7 +32,7 @@ float largest(const float* values, int n) {
 }  // namespace
 
 Certificates::Certificates(const Memories& memories)
-    : memories_(memories), bias_(memories.kp), rows_(memories.k, memories.ld), gaps_(memories.k), near_(memories.k) {
+    : memories_(memories), bias_(memories.kp), rows_(memories.k, memories.ld), around_(memories.k), gaps_(memories.k) {
   const int k = memories.k, d = memories.d;
   with_energy(memories.metric, [&](auto energy) {
     factor_ = energy.closeness(1.0f, 0.0f);
@@ -51,90 +51,139 @@ Certificates::Certificates(const Memories& memories)
   }
 }
 
-void Certificates::find(const std::int32_t* which, int n, MatrixView<float> scratch) {
+void Certificates::find(const std::int32_t* which, int n) {
   std::vector<int> unknown;
   for (int i = 0; i < n; ++i)
-    if (gap(which[i]) == kUnknown) unknown.push_back(which[i]);
+    if (gaps_[which[i]].load(std::memory_order_acquire) == kUnknown) unknown.push_back(which[i]);
+  if (unknown.empty()) return;
   std::sort(unknown.begin(), unknown.end());
   unknown.erase(std::unique(unknown.begin(), unknown.end()), unknown.end());
   const int count = static_cast<int>(unknown.size());
-  if (!count) return;
-  Matrix rows(count, memories_.ld);
+  Matrix rows(count, memories_.ld), products(count, memories_.kp);
   for (int i = 0; i < count; ++i) std::copy_n(rows_.row(unknown[i]), memories_.ld, rows.row(i));
-  std::vector<float> closeness(count), second(count);
-  std::vector<std::int32_t> nearest(count);
-  memories_.panel.nearest_two(rows, bias_.data(), factor_, scratch,
-                              {closeness.data(), second.data(), nearest.data(), nullptr});
+  kernels().products(rows.data(), memories_.ld, count, memories_.d, memories_.values.data(), memories_.kp,
+                     products.data());
+  kernels().logits(products.data(), count, memories_.kp, bias_.data(), factor_, products.data());
   for (int i = 0; i < count; ++i) {
-    const float square = memories_.square_norms[unknown[i]];
-    const float own = with_energy(memories_.metric, [&](auto energy) { return energy.closeness(square, square); });
-    const double near = nearest[i] == unknown[i] ? static_cast<double>(own) - second[i] : 0.0;
-    near_[unknown[i]].store(static_cast<float>(near), std::memory_order_relaxed);
-    // After `near`: whoever sees the gap sees that, too.
-    gaps_[unknown[i]].store(least_gap(unknown[i], near), std::memory_order_release);
+    const Surroundings around = look_around(unknown[i], products.row(i));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (gaps_[unknown[i]].load(std::memory_order_relaxed) != kUnknown) continue;
+    around_[unknown[i]] = around;
+    // Last: whoever sees the gap sees the rest, too.
+    gaps_[unknown[i]].store(least_gap(around), std::memory_order_release);
   }
 }
 
-double Certificates::others(int memory) const {
-  const double own = memories_.log_weights[memory];
-  return std::max(0.0, total_weight_ * std::exp(top_ - own) - 1.0);
-}
-
-double Certificates::far(int memory) const {
+// From the closeness of all memories at this one.
+Certificates::Surroundings Certificates::look_around(int memory, const float* closeness) const {
+  const float square = memories_.square_norms[memory];
+  const float own = with_energy(memories_.metric, [&](auto energy) { return energy.closeness(square, square); });
   const bool spherical = with_energy(memories_.metric, [](auto energy) { return energy.on_sphere; });
-  return (spherical ? 0.5 : 1.0) * std::pow(from_mean_[memory] + reach_, 2);
+  Surroundings around;
+  std::fill_n(around.neighbours, kNeighbours, Neighbour{-1, std::numeric_limits<double>::infinity()});
+  for (int m = 0; m < memories_.k; ++m) {
+    const double distance = static_cast<double>(own) - closeness[m];
+    if (m == memory || !(distance < around.neighbours[kNeighbours - 1].distance)) continue;
+    int at = kNeighbours - 1;
+    for (; at > 0 && distance < around.neighbours[at - 1].distance; --at)
+      around.neighbours[at] = around.neighbours[at - 1];
+    around.neighbours[at] = {m, distance};
+  }
+  around.far = (spherical ? 0.5 : 1.0) * std::pow(from_mean_[memory] + reach_, 2);
+  around.others =
+      std::max(0.0, total_weight_ * std::exp(static_cast<double>(top_) - memories_.log_weights[memory]) - 1.0);
+  around.slack = kSlack * (reach_ * reach_ + square);
+  return around;
 }
 
-double Certificates::slack(int memory) const { return kSlack * (reach_ * reach_ + memories_.square_norms[memory]); }
-
-bool Certificates::certify(const NearestTwo& found, int row, const float* coordinates) const {
-  const int memory = found.which[row];
-  if (found.closeness[row] - found.second[row] >= gap(memory)) return true;
-  if (!found.by_lane) return false;
-  const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(row) * 2 * kernels().lanes;
-  return certify_crowd(found.by_lane + at, found.closeness[row], memory, coordinates);
+bool Certificates::certify(const NearestTwo& found, int row, Few& few) const {
+  const float gap = gaps_[found.which[row]].load(std::memory_order_acquire);
+  if (found.closeness[row] - found.second[row] >= gap) return true;
+  gather(found, row, few);
+  return certify(few, 0.5) || certify(few, 0.75);
 }
 
-bool Certificates::certify_crowd(const float* by_lane, float closeness, int memory, const float* coordinates) const {
-  const int lanes = kernels().lanes, rest = memories_.kp / lanes - 1;
-  const double near = near_[memory].load(std::memory_order_relaxed), room = slack(memory), far = this->far(memory);
-  const double held = 0.75 * near, beta = memories_.beta;
-  if (!(held > room)) return false;
-  const bool spherical = with_energy(memories_.metric, [](auto energy) { return energy.on_sphere; });
-  double norm = 0.0;
-  for (int j = 0; j < memories_.d && coordinates; ++j) norm += static_cast<double>(coordinates[j]) * coordinates[j];
-  // Distance of the row from a memory of this closeness; in the units of `near`, a square is half as much on the
-  // sphere.
-  const auto distance = [&](double value) {
-    return std::sqrt(std::max(0.0, spherical ? 0.5 * (1.0 + norm) - value : norm - value) + room);
-  };
-  const double own = coordinates ? distance(closeness) : 0.0;
-  const double weight = std::exp(static_cast<double>(top_) - memories_.log_weights[memory]);
-  double sum = 0.0, pulled = 0.0;
-  bool self = false;
-  const auto add = [&](float value, double count, bool known) {
-    const double gap = static_cast<double>(closeness) - value;
-    if (!self && gap <= 0.0) {  // the memory itself is the first of them
-      self = true;
-      return;
-    }
-    // Below rounding there is no need to know how much.
-    const double depth = std::min(beta * std::min(std::max(0.0, gap - room), held), kDeep);
-    const double share = count * weight * (depth < kDeep ? std::exp(-depth) : kNext);
-    const double both = own + distance(value);
-    sum += share;
-    pulled += share * (known && coordinates ? std::min(far, both * both) : far);
-  };
+Certificates::Few::Few(int ld)
+    : memories(kernels().lanes),
+      gaps(kernels().lanes),
+      apart(kernels().lanes),
+      kept(kernels().lanes),
+      share(kernels().lanes),
+      rows(kernels().lanes, ld),
+      products(kernels().lanes, kernels().lanes) {}
+
+void Certificates::gather(const NearestTwo& found, int row, Few& few) const {
+  const int lanes = kernels().lanes, nearest = found.which[row];
+  const float* first = found.by_lane + static_cast<std::ptrdiff_t>(row) * 2 * lanes;
+  const std::int32_t* which = found.lane_which + static_cast<std::ptrdiff_t>(row) * lanes;
+  const float closeness = found.closeness[row];
+  // What is second in its lane is not known by name; so whatever is not closer than that need not be.
+  float beyond = largest(first + lanes, lanes);
+  const float least = std::max(beyond, closeness - (kLost + top_ - memories_.log_weights[nearest]) / memories_.beta);
+  few.n = 1;
+  few.memories[0] = nearest;
   for (int l = 0; l < lanes; ++l) {
-    add(by_lane[l], 1.0, true);
-    if (rest) add(by_lane[lanes + l], rest, false);
+    if (which[l] == nearest) continue;
+    if (first[l] > least) {
+      few.memories[few.n] = which[l];
+      few.gaps[few.n++] = static_cast<double>(closeness) - first[l];
+    } else {
+      beyond = std::max(beyond, first[l]);
+    }
   }
-  return (near - room - pulled) / (1.0 + sum) >= held;
+  few.outside = static_cast<double>(closeness) - beyond;
+  if (few.n == 2) {  // the usual case, and mostly known
+    for (const Neighbour& one : around_[nearest].neighbours)
+      if (one.memory == few.memories[1]) {
+        few.apart[1] = one.distance;
+        return;
+      }
+  }
+  if (few.n == 1) return;
+  for (int i = 0; i < few.n; ++i) std::copy_n(rows_.row(few.memories[i]), memories_.ld, few.rows.row(i));
+  kernels().dots(few.rows.data(), memories_.ld, few.n, few.rows.data(), few.n, lanes, few.products.data());
+  for (int i = 1; i < few.n; ++i) few.apart[i] = between(few, 0, i);
 }
 
-float Certificates::least_gap(int memory, double near) const {
-  const double slack = this->slack(memory), beta = memories_.beta, far = this->far(memory),
-               others = this->others(memory);
+double Certificates::between(const Few& few, int a, int b) const {
+  const double squares = memories_.square_norms[few.memories[a]] + memories_.square_norms[few.memories[b]];
+  return factor_ * (0.5 * squares - few.products(a, b));
+}
+
+// `held`: the part of distances at which gaps are cut.
+bool Certificates::certify(Few& few, double held) const {
+  const int nearest = few.memories[0];
+  const Surroundings& around = around_[nearest];
+  const double beta = memories_.beta;
+  const auto first = few.memories.begin(), last = first + few.n;
+  const auto* next = std::find_if(around.neighbours, around.neighbours + kNeighbours - 1,
+                                  [&](const Neighbour& one) { return std::find(first, last, one.memory) == last; });
+  const double kept = std::min(few.outside - around.slack, held * next->distance);
+  if (!(kept > 0.0)) return false;
+  const double others = around.others * std::exp(-beta * kept);
+  double total = 1.0 + others, pulled = 0.0;
+  for (int i = 1; i < few.n; ++i) {
+    few.kept[i] = std::min(few.gaps[i] - around.slack, held * few.apart[i]);
+    if (!(few.kept[i] > 0.0)) return false;
+    const double weight = memories_.log_weights[few.memories[i]] - memories_.log_weights[nearest];
+    few.share[i] = std::exp(weight - beta * few.kept[i]);
+    total += few.share[i];
+    pulled += few.share[i] * few.apart[i];
+  }
+  const double lost = others * around.far + around.slack;
+  if (next->distance - pulled - lost < total * kept) return false;
+  for (int i = 1; i < few.n; ++i) {
+    double sum = lost + few.share[i] * few.apart[i];
+    for (int j = 1; j < few.n; ++j)
+      if (j != i) sum += few.share[j] * std::max(0.0, few.apart[j] - between(few, j, i));
+    if (few.apart[i] - sum < total * few.kept[i]) return false;
+  }
+  return true;
+}
+
+float Certificates::least_gap(const Surroundings& around) const {
+  const double slack = around.slack, beta = memories_.beta, far = around.far, others = around.others,
+               near = around.neighbours[0].distance;
   if (!(near > slack)) return kNever;
   // What is left of a gap beyond itself is concave wherever it is positive: its top, then its lower root.
   const auto surplus = [&](double g) {
@@ -157,24 +206,23 @@ float Certificates::least_gap(int memory, double near) const {
 Labeller::Labeller(Certificates& certificates)
     : certificates_(certificates),
       memories_(certificates.memories()),
+      few_(memories_.ld),
       products_(kRows, memories_.kp),
-      scratch_(memories_.shape.by_features || memories_.shape.for_sparse ? kRows : 0, memories_.kp),
       closeness_(kRows),
       second_(kRows),
       by_lane_(static_cast<std::size_t>(kRows) * 2 * kernels().lanes),
       nearest_(kRows),
-      found_{closeness_.data(), second_.data(), nearest_.data(), nullptr} {
-  if (memories_.k > 2 * kernels().lanes) found_.by_lane = by_lane_.data();
-}
+      lane_which_(static_cast<std::size_t>(kRows) * kernels().lanes),
+      found_{closeness_.data(), second_.data(), nearest_.data(), by_lane_.data(), lane_which_.data()} {}
 
 void Labeller::label(const RowBlock& rows, const Densify& densify, std::int32_t* labels) {
   memories_.panel.nearest_two(rows, certificates_.closeness_bias(), certificates_.closeness_factor(), products_,
                               found_);
-  certificates_.find(nearest_.data(), rows.n, products_);
+  certificates_.find(nearest_.data(), rows.n);
   uncertain_.clear();
   for (int i = 0; i < rows.n; ++i) {
     labels[i] = nearest_[i];
-    if (!certificates_.certify(found_, i, rows.is_sparse() ? nullptr : rows.dense.row(i))) uncertain_.push_back(i);
+    if (!certificates_.certify(found_, i, few_)) uncertain_.push_back(i);
   }
   if (uncertain_.empty()) return;
   states_.fit(kRows, memories_.ld);
@@ -195,11 +243,11 @@ void Labeller::carry(std::int32_t* labels) {
     memories_.panel.products(states_.block(0, n), products_);
     kernels().largest_two(products_.data(), n, memories_.kp, certificates_.closeness_bias(),
                           certificates_.closeness_factor(), found_);
-    certificates_.find(nearest_.data(), n, scratch_);
+    certificates_.find(nearest_.data(), n);
     int left = 0;
     for (int i = 0; i < n; ++i) {
       labels[uncertain_[i]] = nearest_[i];
-      if (certificates_.certify(found_, i, states_.row(i))) continue;
+      if (certificates_.certify(found_, i, few_)) continue;
       if (left < i) {
         std::copy_n(states_.row(i), memories_.ld, states_.row(left));
         std::copy_n(products_.row(i), memories_.kp, products_.row(left));
@@ -234,7 +282,6 @@ void Labeller::step(int n) {
 // Adds the memories to a state, by their memberships; those that are lost in the rounding of float32 are passed over.
 // `top` is the largest of the logits.
 void Labeller::pull(float* state, const float* logits, float top) {
-  constexpr float kLost = 24.0f;
   constexpr int kChunk = 16;  // looked at together: most have nothing
   const int kp = memories_.kp, ld = memories_.ld;
   const float least = top - kLost;

@@ -8,11 +8,14 @@
 // more keeps it for ever: its label is rho, after any number of steps. The least such g is one number a memory. On the
 // sphere the same holds for products instead of squared distances, with half of `near` and `far`.
 //
-// Among many memories that is too careful: most of them are farther than the second nearest, and those near the row are
-// near rho, too. With c the gap of each other memory, but at most h, three quarters of `near`, and D its squared
-// distance from rho, the same argument says that all these gaps stay where  p (near - sum of weight * exp(-beta c) * D)
-// >= h  for p = 1 / (1 + sum of weight * exp(-beta c)). D is at most the square of the two distances from the row
-// together.
+// Among many memories that is too careful: few of them have any weight at the row. With c the gap of each memory nu,
+// cut at a part of its squared distance D from rho, and r = weight * exp(-beta c) the most that it then weighs beside
+// rho, the same argument says that all these gaps stay where, for every nu,
+//
+//     (D(rho, nu) - sum over mu of r_mu max(0, D(mu, rho) - D(mu, nu))) / (1 + sum of r) >= c_nu.
+//
+// The few memories that come close to rho at the row enter one by one, all others together: at least as far from the
+// row as the nearest of them, from rho as its nearest neighbour that is not one of the few, from mu at least 0.
 //
 // Rows without that certificate go through the dynamics; most of them have it after a step or two.
 #pragma once
@@ -24,6 +27,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <vector>
 
 namespace amclust {
@@ -39,19 +43,41 @@ class Certificates {
   float closeness_factor() const { return factor_; }
   MatrixView<const float> memory_rows() const { return rows_; }  // [k][ld]
 
-  // The gap from which on a memory keeps a state. Those that are not known yet are computed from the distances to all
-  // memories, the ones of `which` together.
-  void find(const std::int32_t* which, int n, MatrixView<float> scratch);
-  // Whether a row [ld] found by nearest_two() keeps its nearest memory; null: its coordinates are not at hand.
-  bool certify(const NearestTwo& found, int row, const float* coordinates) const;
+  // What certify() has to know of memories that are nearest to a row. Where it is not known yet, it comes from the
+  // distances to all memories, the ones of `which` together.
+  void find(const std::int32_t* which, int n);
+
+  // The few memories that come close to the nearest one at a row, which is the first of them.
+  struct Few {
+    explicit Few(int ld);
+
+    int n = 0;
+    std::vector<std::int32_t> memories;            // [lanes], as all that follows
+    std::vector<double> gaps, apart, kept, share;  // squared distances from the first, gaps kept, weights beside it
+    Matrix rows, products;                         // of each, and with each other
+    double outside = 0.0;                          // the least gap of all others
+  };
+  // Whether a row found by nearest_two() keeps its nearest memory, of which find() has heard.
+  bool certify(const NearestTwo& found, int row, Few& few) const;
 
  private:
-  float gap(int memory) const { return gaps_[memory].load(std::memory_order_acquire); }
-  float least_gap(int memory, double near) const;
-  double others(int memory) const;  // weights of the other memories, in units of its own
-  double far(int memory) const;
-  double slack(int memory) const;  // for rounding
-  bool certify_crowd(const float* by_lane, float closeness, int memory, const float* coordinates) const;
+  static constexpr int kNeighbours = 4;
+  struct Neighbour {
+    std::int32_t memory;
+    double distance;  // squared; half of that on the sphere, as everywhere here
+  };
+  struct Surroundings {
+    Neighbour neighbours[kNeighbours];  // the nearest first
+    double far;                         // no other memory is farther
+    double others;                      // weights of the other memories, in units of its own
+    double slack;                       // for rounding
+  };
+
+  Surroundings look_around(int memory, const float* closeness) const;
+  float least_gap(const Surroundings& around) const;
+  void gather(const NearestTwo& found, int row, Few& few) const;
+  double between(const Few& few, int a, int b) const;
+  bool certify(Few& few, double held) const;
 
   const Memories& memories_;
   Buffer bias_;
@@ -61,7 +87,9 @@ class Certificates {
   std::vector<double> from_mean_;  // of each memory
   double total_weight_ = 0.0;      // of the memories, in units of the largest weight
   float top_ = 0.0f;               // the largest log-weight
-  std::vector<std::atomic<float>> gaps_, near_;
+  std::mutex mutex_;               // for writing what follows
+  std::vector<Surroundings> around_;
+  std::vector<std::atomic<float>> gaps_;  // from which on a memory keeps a state; known when its surroundings are
 };
 
 // The labels of a block of rows; one for each thread.
@@ -84,16 +112,17 @@ class Labeller {
 
   Certificates& certificates_;
   const Memories& memories_;
-  Matrix products_, scratch_, states_;
+  Certificates::Few few_;
+  Matrix products_, states_;
   Buffer closeness_, second_, by_lane_;
-  std::vector<std::int32_t> nearest_;
+  std::vector<std::int32_t> nearest_, lane_which_;
   std::vector<int> uncertain_;
   struct Share {
     int memory;
     float value;
   };
   std::vector<Share> shares_;
-  NearestTwo found_{};
+  NearestTwo found_;
 };
 
 }  // namespace amclust

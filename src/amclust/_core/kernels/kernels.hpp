@@ -109,6 +109,7 @@ struct NearestTwo {
   // [n][2 lanes] or null: the memories are dealt out to the lanes, and these are the largest and the second largest
   // closeness in each lane, so that all others are known to be below
   float* by_lane;
+  std::int32_t* lane_which = nullptr;  // [n][lanes], with by_lane: which memory is the largest of each lane
 };
 
 struct Kernels {

@@ -59,9 +59,15 @@ struct LargestTwo {
     const IVec larger = value > first;
     second = vmax(second, vmin(value, first));
     first = vmax(value, first);
-    vector = (larger & number) | (~larger & vector);
+    vector = larger ? IVec{} + number : vector;
   }
 };
+
+inline IVec lane_numbers() {
+  IVec numbers;
+  for (int l = 0; l < W; ++l) numbers[l] = l;
+  return numbers;
+}
 
 // What was found of `count` rows, at most as many as lanes: lanes become rows, and the best of the lanes is looked for.
 inline void finish(const LargestTwo* found, int count, const NearestTwo& out, int row) {
@@ -76,6 +82,8 @@ inline void finish(const LargestTwo* found, int count, const NearestTwo& out, in
     float* lanes = row_of(out.by_lane, row + i, 2 * W);
     store(lanes, first[i]);
     store(lanes + W, second[i]);
+    const IVec which = found[i].vector * W + lane_numbers();
+    __builtin_memcpy(row_of(out.lane_which, row + i, W), &which, sizeof which);
   }
   transpose(first);
   transpose(second);

@@ -66,7 +66,7 @@ inline DoubleVec select(LongVec mask, DoubleVec yes, DoubleVec no) {
   return (DoubleVec)((mask & (LongVec)yes) | (~mask & (LongVec)no));
 }
 
-// (x - 0 is x, and compiles to nothing; x + 0 is not, where x is -0.)
+// (Not Vec{} + x, an addition: -0 + 0 is not -0.)
 inline Vec splat(float x) { return x - Vec{}; }
 
 inline Vec select(IVec mask, Vec yes, Vec no) { return (Vec)((mask & (IVec)yes) | (~mask & (IVec)no)); }
@@ -159,6 +159,31 @@ inline void transpose(Vec v[8]) {
   for (int i = 0; i < 4; ++i) {
     v[i] = (Vec)_mm256_permute2f128_ps(u[i], u[i + 4], 0x20);
     v[i + 4] = (Vec)_mm256_permute2f128_ps(u[i], u[i + 4], 0x31);
+  }
+}
+#elif AMCLUST_LANES == 16 && defined(__AVX512F__)
+inline void transpose(Vec v[16]) {
+  __m512 t[16], u[16];
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_ps((__m512)v[i], (__m512)v[i + 1]);
+    t[i + 1] = _mm512_unpackhi_ps((__m512)v[i], (__m512)v[i + 1]);
+  }
+  for (int i = 0; i < 16; i += 4) {
+    u[i] = _mm512_shuffle_ps(t[i], t[i + 2], _MM_SHUFFLE(1, 0, 1, 0));
+    u[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], _MM_SHUFFLE(3, 2, 3, 2));
+    u[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], _MM_SHUFFLE(1, 0, 1, 0));
+    u[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], _MM_SHUFFLE(3, 2, 3, 2));
+  }
+  // Now u[4 a + b] has column 4 q + b of rows 4 a ... 4 a + 3 in its quarter q.
+  for (int b = 0; b < 4; ++b) {
+    const __m512 low = _mm512_shuffle_f32x4(u[b], u[4 + b], 0x88),
+                 high = _mm512_shuffle_f32x4(u[8 + b], u[12 + b], 0x88);
+    const __m512 odd_low = _mm512_shuffle_f32x4(u[b], u[4 + b], 0xdd),
+                 odd_high = _mm512_shuffle_f32x4(u[8 + b], u[12 + b], 0xdd);
+    v[b] = (Vec)_mm512_shuffle_f32x4(low, high, 0x88);
+    v[8 + b] = (Vec)_mm512_shuffle_f32x4(low, high, 0xdd);
+    v[4 + b] = (Vec)_mm512_shuffle_f32x4(odd_low, odd_high, 0x88);
+    v[12 + b] = (Vec)_mm512_shuffle_f32x4(odd_low, odd_high, 0xdd);
   }
 }
 #else

@@ -418,7 +418,7 @@ ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* whic
   return out;
 }
 
-bool rows_are_plain(const Dataset& data, Team& team) {
+bool rows_are_plain(const Dataset& data, bool zeros, Team& team) {
   if (data.is_sparse) return false;
   constexpr int kParts = 16;
   std::atomic<bool> plain{true};
@@ -430,7 +430,8 @@ bool rows_are_plain(const Dataset& data, Team& team) {
           data.dense.is_double
               ? kernels().inspect_double(static_cast<const double*>(data.dense.data) + at, data.features)
               : kernels().inspect_float(static_cast<const float*>(data.dense.data) + at, data.features);
-      if (state != RowState::plain) plain.store(false, std::memory_order_relaxed);
+      if (state != RowState::plain && !(zeros && state == RowState::zero))
+        plain.store(false, std::memory_order_relaxed);
     }
   });
   return plain;

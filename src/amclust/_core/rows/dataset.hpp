@@ -82,9 +82,9 @@ class Dataset {
 ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* weights,
                                    Team& team);
 
-// Whether all rows are dense, have all their values, none of them huge, and not only zeros: most tables, and quickly
-// seen. What else there is only column_statistics() tells.
-bool rows_are_plain(const Dataset& data, Team& team);
+// Whether all rows are dense, have all their values, none of them huge, and not only zeros unless rows may be `zeros`:
+// most tables, and quickly seen. What else there is only column_statistics() tells.
+bool rows_are_plain(const Dataset& data, bool zeros, Team& team);
 
 // The distinct ones of the listed rows (all when `which` is null) in their total order, and for each how much weight
 // its copies have together (1 a row when `weights` is null). Rows of weight 0 are left out. So training sees the same
