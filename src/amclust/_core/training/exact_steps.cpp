@@ -462,7 +462,32 @@ std::vector<float> ExactSteps::gaps(const float* bias, bool others) {
 bool ExactSteps::step(double tolerance) {
   const double gained = average();
   assign(false);
-  return gained <= tolerance * loss_;
+  return is_little(gained, tolerance);
+}
+
+// Where memories explain but a small part of the scatter, as among the words of texts, that part is what counts.
+bool ExactSteps::is_little(double gained, double tolerance) {
+  return gained <= tolerance * loss_ && gained <= tolerance * explained();
+}
+
+// By how much the loss is below that of a single memory.
+double ExactSteps::explained() {
+  if (!summed_) sum_all();
+  const int d = memories_.d;
+  std::vector<double> all(d, 0.0);
+  double parts = 0.0, whole = 0.0;
+  for (int m = 0; m < memories_.k; ++m) {
+    if (!(sizes_[m] > 0.0)) continue;
+    const double* sum = sums_.data() + static_cast<std::ptrdiff_t>(m) * d;
+    double square = 0.0;
+    for (int j = 0; j < d; ++j) {
+      square += sum[j] * sum[j];
+      all[j] += sum[j];
+    }
+    parts += spherical_ ? 2.0 * std::sqrt(square) : square / sizes_[m];
+  }
+  for (const double sum : all) whole += sum * sum;
+  return parts - (spherical_ ? 2.0 * std::sqrt(whole) : whole / total_weight_);
 }
 
 double ExactSteps::measure_loss() {
@@ -644,7 +669,7 @@ bool ExactSteps::relocate(std::uint64_t seed, std::uint32_t round) {
   while (!moves.empty() && !stopped()) {
     make_moves(moves);
     settle(kMoveSteps, 0.0);
-    if (loss_ < (1.0 - kMoveGain) * before) return true;
+    if (!is_little(before - loss_, kMoveGain)) return true;
     memories_.values.copy_from(saved);
     jump(moves);
     loss_ = before;

@@ -23,7 +23,7 @@ class ExactSteps {
              Team& team, const Control* control);
   ~ExactSteps();
 
-  // Averages and assigns; true where that gains less than `tolerance` of what is left.
+  // Averages and assigns; true where that gains less than `tolerance` of what is left, and of what is explained.
   bool step(double tolerance);
   // At most so many steps, until one gains too little.
   void settle(int steps, double tolerance);
@@ -59,6 +59,8 @@ class ExactSteps {
   bool stopped() const { return control_ && control_->stopped(); }
 
   void refresh();
+  bool is_little(double gained, double tolerance);
+  double explained();
   Matrix centres() const;
   void assign(bool search_all);
   void search(Worker& worker, bool search_all, Part& part);

@@ -19,24 +19,31 @@ SparseSample::SparseSample(const Dataset& data, std::vector<std::int64_t> rows, 
   data.load_entries(which.data(), n(), all, norms.data());
   std::vector<std::int32_t> number(data.features, 0);
   for (const std::int32_t column : all.columns) ++number[column];
-  const bool shared = std::any_of(number.begin(), number.end(), [](std::int32_t rows_of) { return rows_of > 1; });
   for (int j = 0; j < data.features; ++j) {
-    const bool kept = number[j] > (shared ? 1 : 0);
-    number[j] = kept ? static_cast<std::int32_t>(columns_.size()) : -1;
-    if (kept) columns_.push_back(j);
+    const bool shared = number[j] > 1;
+    number[j] = shared ? static_cast<std::int32_t>(columns_.size()) : -1;
+    if (shared) columns_.push_back(j);
   }
-  if (columns_.empty()) columns_.push_back(0);  // rows without entries
+  const int shared = static_cast<int>(columns_.size());
   starts_.push_back(0);
   for (int i = 0; i < n(); ++i) {
+    double alone = 0.0;
     for (std::int32_t e = all.starts[i]; e < all.starts[i + 1]; ++e) {
-      if (number[all.columns[e]] < 0) continue;
+      if (number[all.columns[e]] < 0) {
+        alone += static_cast<double>(all.values[e]) * all.values[e];
+        continue;
+      }
       entries_.push_back(all.values[e]);
       at_.push_back(number[all.columns[e]]);
+    }
+    if (alone > 0.0) {
+      entries_.push_back(static_cast<float>(std::sqrt(alone)));
+      at_.push_back(shared + i);
     }
     starts_.push_back(static_cast<std::int32_t>(entries_.size()));
   }
 
-  const int d = static_cast<int>(columns_.size());
+  const int d = shared + n();
   rows_.rows = n();
   rows_.features = d;
   rows_.is_sparse = true;
@@ -104,7 +111,7 @@ std::vector<float> SparseSample::means(const std::vector<int>& rows, const std::
 
 std::vector<float> SparseSample::lift(const std::vector<std::int32_t>& labels, const std::vector<float>& memories,
                                       int k) const {
-  const int d = data_.features, own = rows_.features;
+  const int d = data_.features, own = rows_.features, shared = static_cast<int>(columns_.size());
   const float* origin = data_.origin();
   std::vector<float> out(static_cast<std::size_t>(k) * d, 0.0f);
   std::vector<double> sizes(k, 0.0);
@@ -121,14 +128,15 @@ std::vector<float> SparseSample::lift(const std::vector<std::int32_t>& labels, c
   for (int m = 0; m < k; ++m) {
     float* to = out.data() + static_cast<std::size_t>(m) * d;
     const float* memory = memories.data() + static_cast<std::size_t>(m) * own;
-    // On the sphere a memory is a direction: in the columns that are known of it, it is as long as the mean is there.
+    // On the sphere a memory is a direction: it becomes as long as the mean is.
     double length = 1.0;
     if (spherical && sizes[m] > 0.0) {
-      length = 0.0;
-      for (const std::int32_t column : columns_) length += static_cast<double>(to[column]) * to[column];
-      length = std::sqrt(length);
+      double mean = 0.0, known = 0.0;
+      for (const std::int32_t column : columns_) mean += static_cast<double>(to[column]) * to[column];
+      for (int j = 0; j < shared; ++j) known += static_cast<double>(memory[j]) * memory[j];
+      length = known > 0.0 ? std::sqrt(mean / known) : 0.0;
     }
-    for (int j = 0; j < own; ++j) to[columns_[j]] = static_cast<float>(length * memory[j]);
+    for (int j = 0; j < shared; ++j) to[columns_[j]] = static_cast<float>(length * memory[j]);
     for (int j = 0; origin && j < d; ++j) to[j] += origin[j];
   }
   return out;

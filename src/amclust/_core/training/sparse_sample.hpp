@@ -54,7 +54,7 @@ class SparseSample {
 
   const Dataset& data_;
   std::vector<float> narrow_weights_;
-  std::vector<std::int32_t> columns_;  // of the data
+  std::vector<std::int32_t> columns_;  // of the data, those that rows share
   // CSR
   std::vector<float> entries_;
   std::vector<std::int32_t> at_, starts_;
