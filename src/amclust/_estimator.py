@@ -814,6 +814,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         path: str | os.PathLike[str],
         *,
         ids: Any = None,
+        feature_names: Any = None,
         title: str | None = None,
         source: str | None = None,
         random_state: Any = 0,
@@ -837,6 +838,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ids : array-like of shape (n_samples,), default=None
             Names of the rows; None: the index of a pandas frame, unless it merely numbers them,
             otherwise their numbers, from 0.
+
+        feature_names : array-like of str of shape (n_features,), default=None
+            Names of the columns, ``vectorizer.get_feature_names_out()`` for example; None: those of
+            a data frame, or `feature_names_in_`, else x0, x1, ...
 
         title : str, default=None
             Title of the page.
@@ -873,6 +878,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             X,
             path,
             ids=ids,
+            feature_names=feature_names,
             title=title,
             source=source,
             random_state=random_state,
