@@ -42,6 +42,11 @@ class TopFeatures(Sequence[tuple[TopFeature, ...]]):
     clusters : tuple of tuples of named tuples
         The features of each cluster.
 
+    Attributes
+    ----------
+    names : list of lists of str
+        Only their names.
+
     Examples
     --------
     >>> import numpy as np
