@@ -240,6 +240,8 @@ def test_the_result_is_a_sequence_and_a_frame(model):
         ),
         ({"feature_names": "abcdefghijkl"}, "12 strings, one per column, got 'abcdefghijkl'"),
         ({"feature_names": 12}, "12 strings, one per column, got 12"),
+        ({"feature_names": dict.fromkeys(WORDS, 0)}, "in their order, got a dict, which has anot"),
+        ({"feature_names": set(WORDS)}, "in their order, got a set, which has another"),
         ({"feature_names": range(12)}, r"got 0 \(int\) at place 0"),
         ({"feature_names": [*"abcdefghijk", None]}, r"got None \(NoneType\) at place 11"),
         ({"X": np.ones((59, 2))}, "X must have the rows of the last fit, 60 of them, got 59"),

@@ -205,7 +205,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         several have to exceed), votes, chosen.
 
     cluster_centers_ : ndarray of shape (`n_clusters_`, n_features)
-        The memories (unit vectors for `metric="cosine"`).
+        The memories (unit vectors for `metric="cosine"`). `sparse_centers` has them sparse.
 
     labels_ : ndarray of shape (n_samples,)
         Cluster of each row of the training data; the same as `predict` gives. -1 for noise, with a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple, overload
@@ -244,6 +244,10 @@ def check_feature_names(feature_names: Any, n_features: int) -> Sequence[str]:
     if feature_names is None:
         return [f"x{index}" for index in range(n_features)]
     wanted = f"feature_names must be None or {n_features:,} strings, one per column"
+    if isinstance(feature_names, Mapping | Set):  # the vocabulary of a vectorizer, say
+        kind = type(feature_names).__name__
+        msg = f"{wanted} and in their order, got a {kind}, which has another."
+        raise ValueError(msg)
     if isinstance(feature_names, str | bytes) or not isinstance(feature_names, Iterable):
         msg = f"{wanted}, got {feature_names!r}."
         raise ValueError(msg)

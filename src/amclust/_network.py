@@ -32,7 +32,7 @@ Want = _native.Want
 # Memberships that are computed at a time where only the largest are kept.
 MAX_MEMBERSHIPS = 2**22
 # Entries of memories that are brought to original units at a time where only some are kept.
-MAX_CENTER_VALUES = 2**22
+MAX_CENTER_VALUES = 2**20
 
 
 @documented(ROWS)
