@@ -59,9 +59,9 @@ class TopFeatures(Sequence[tuple[TopFeature, ...]]):
     ... )
     >>> sorted(top.names)
     [['ball'], ['vote']]
-    >>> strongest = max(feature for features in top for feature in features)
-    >>> strongest.name, round(strongest.weight, 2), round(strongest.mean, 2)
-    ('vote', 3.0, 1.5)
+    >>> vote = next(features[0] for features in top if features[0].name == "vote")
+    >>> round(vote.weight, 2), round(vote.mean, 2)
+    (3.0, 1.5)
     >>> top.to_pandas().columns.tolist()
     ['cluster', 'name', 'weight', 'mean', 'score', 'column']
     """
