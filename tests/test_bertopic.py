@@ -45,16 +45,13 @@ def make(model, **parameters):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [
-        ClAM(3, metric="cosine", n_init=2, random_state=0),
-        ClAM("auto", scale=None, n_init=2, random_state=0),
-    ],
+    "parameters",
+    [{"n_clusters": 3, "metric": "cosine"}, {"n_clusters": "auto", "scale": None}],
     ids=["cosine", "auto"],
 )
-def test_topics_are_the_clusters(corpus, model):
+def test_topics_are_the_clusters(corpus, parameters):
     documents, embeddings, topics = corpus
-    bertopic = make(model)
+    bertopic = make(ClAM(**parameters, n_init=2, random_state=0))
     found, _ = bertopic.fit_transform(documents, embeddings)
     # BERTopic numbers topics by their size.
     np.testing.assert_array_equal(found, 2 - topics)
