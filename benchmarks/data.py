@@ -1,4 +1,4 @@
-"""Data for the benchmarks: the paper's tables, those of other packages, images, made mixtures."""
+"""Data for the benchmarks: the paper's tables, those of other packages, images, texts, mixtures."""
 
 from __future__ import annotations
 
@@ -13,11 +13,18 @@ from scipy.optimize import brentq
 from scipy.spatial.distance import cdist, pdist
 from scipy.stats import norm
 from sklearn.datasets import (
+    fetch_20newsgroups,
     load_breast_cancer,
     load_digits,
+    load_files,
     load_iris,
     load_sample_image,
     load_wine,
+)
+from sklearn.datasets._twenty_newsgroups import (
+    strip_newsgroup_footer,
+    strip_newsgroup_header,
+    strip_newsgroup_quoting,
 )
 from sklearn.preprocessing import StandardScaler
 
@@ -215,6 +222,73 @@ def load_photograph(name: str) -> FloatArray:
     """Give the colours of one of scikit-learn's photographs in [0, 1], a row for every pixel."""
     optional_module("PIL", "pillow")
     return load_sample_image(f"{name}.jpg").reshape(-1, 3) / 255.0
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+# Parts of 20 newsgroups as published, and the file that scikit-learn makes of them.
+_NEWSGROUPS = {"train": "20news-bydate-train", "test": "20news-bydate-test"}
+_NEWSGROUPS_CACHE = "20news-bydate_py3.pkz"
+
+
+class Texts(NamedTuple):
+    """Texts with the classes that score a clustering of them."""
+
+    name: str
+    texts: list[str]
+    classes: IntArray
+    class_names: tuple[str, ...]
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of distinct classes, the k every method is given."""
+        return int(np.unique(self.classes).size)
+
+
+def load_newsgroups(folder: Path, subset: str = "all", *, strip: bool = True) -> Texts:
+    """Read a local copy of 20 newsgroups; nothing is downloaded.
+
+    The folder has ``20news-bydate-train/<group>/<file>`` and ``20news-bydate-test/...``, or
+    scikit-learn's ``20news-bydate_py3.pkz``, itself or in ``20news_home``; `subset` is "train",
+    "test" or "all". `strip` leaves out headers, signatures and quotations, as scikit-learn's guide
+    advises, and texts that are empty then. Raises an UnavailableError if there is no copy.
+    """
+    if subset not in (*_NEWSGROUPS, "all"):
+        message = f"subset must be 'train', 'test' or 'all', got {subset!r}"
+        raise ValueError(message)
+    parts = list(_NEWSGROUPS) if subset == "all" else [subset]
+    texts: list[str] = []
+    groups: list[str] = []
+    for part in parts:
+        found, names = _newsgroups_part(folder, part)
+        texts += found
+        groups += names
+    if strip:
+        for clean in (strip_newsgroup_header, strip_newsgroup_footer, strip_newsgroup_quoting):
+            texts = [clean(text) for text in texts]
+    kept = [i for i, text in enumerate(texts) if text.strip()]
+    class_names, classes = np.unique([groups[i] for i in kept], return_inverse=True)
+    return Texts("newsgroups", [texts[i] for i in kept], classes, tuple(class_names.tolist()))
+
+
+def _newsgroups_part(folder: Path, part: str) -> tuple[list[str], list[str]]:
+    """Return the texts of a part and the names of their groups, in a fixed order."""
+    for home in (folder, folder / "20news_home"):
+        if (home / _NEWSGROUPS[part]).is_dir():
+            # The encoding of the posts, as scikit-learn reads them.
+            read = load_files(home / _NEWSGROUPS[part], encoding="latin1", shuffle=False)
+        elif (home / _NEWSGROUPS_CACHE).is_file():
+            read = fetch_20newsgroups(
+                data_home=home, subset=part, shuffle=False, download_if_missing=False
+            )
+        else:
+            continue
+        return list(read.data), [str(read.target_names[i]) for i in read.target]
+    message = (
+        f"{folder} has no copy of 20 newsgroups: neither {_NEWSGROUPS[part]}/<group>/<file>, as "
+        f"20news-bydate.tar.gz unpacks, nor {_NEWSGROUPS_CACHE} of scikit-learn's cache"
+    )
+    raise UnavailableError(message)
 
 
 # --- made data ------------------------------------------------------------------------------------

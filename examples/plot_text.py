@@ -56,12 +56,13 @@ X = svd.transform(words)
 model = ClAM(n_clusters=len(modules), metric="cosine", random_state=0).fit(X)
 
 # %%
-# A memory is a direction. Taken back to words it says what its cluster is about.
+# A memory is a direction in the reduced space. The words of its cluster's texts say what it is
+# about: those that have more weight there than in all texts.
 
 names = vectorizer.get_feature_names_out()
-for memory, direction in enumerate(model.cluster_centers_ @ svd.components_):
-    top = ", ".join(names[np.argsort(direction)[::-1][:6]])
-    print(f"{memory}: {np.sum(model.labels_ == memory):3d} texts  {top}")
+top = model.top_features(6, X=words, feature_names=names)
+for label, features in enumerate(top.names):
+    print(f"{label}: {np.sum(model.labels_ == label):3d} texts  {', '.join(features)}")
 
 # %%
 # Modules against clusters.

@@ -19,10 +19,19 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import ClassifierTags, Tags, check_random_state
+from sklearn.utils import ClassifierTags, Tags, check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from amclust._config import n_threads
 from amclust._docs import ROWS, documented
+from amclust._features import (
+    MEAN_ROUNDING,
+    TopFeatures,
+    check_feature_names,
+    check_n_features_told,
+    cluster_means,
+    tell_apart,
+)
 from amclust._geometry import Geometry
 from amclust._metrics import METRICS, Metric, name_metric
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
@@ -41,7 +50,7 @@ from amclust._training import (
     fit_on,
     prepare,
 )
-from amclust._validation import check_sample_weight, validate_rows
+from amclust._validation import check_numeric_columns, check_sample_weight, validate_rows
 from amclust.backends import TrainingSet, find_backend
 
 
@@ -196,7 +205,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         several have to exceed), votes, chosen.
 
     cluster_centers_ : ndarray of shape (`n_clusters_`, n_features)
-        The memories (unit vectors for `metric="cosine"`).
+        The memories (unit vectors for `metric="cosine"`). `sparse_centers` has them sparse.
 
     labels_ : ndarray of shape (n_samples,)
         Cluster of each row of the training data; the same as `predict` gives. -1 for noise, with a
@@ -651,6 +660,121 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         value = self.network_.silhouette(X, sample_weight=weights, n_jobs=self.n_jobs)
         return -1.0 if np.isnan(value) else value
 
+    # --- memories that can be read --------------------------------------------------------------
+
+    def sparse_centers(self, min_weight: float = 0.0) -> Any:
+        """Return `cluster_centers_` as a sparse matrix, for text and other wide sparse rows.
+
+        Parameters
+        ----------
+        min_weight : float, default=0.0
+            Values of less than this size are left out. With 0 only those are that cannot be told
+            from 0: memories are held in float32 around the mean of their column, so that a word
+            which no row of a cluster has may be left with some 1e-7 of that mean. (Memories are
+            learned, they are not exactly the means of their rows: small weights of absent words
+            that a training has left are no rounding, and need a `min_weight`.)
+
+        Returns
+        -------
+        centers : CSR array of shape (`n_clusters_`, n_features)
+            In the type of the training data.
+
+        Examples
+        --------
+        >>> from amclust import ClAM
+        >>> from sklearn.feature_extraction.text import TfidfVectorizer
+        >>> texts = ["goal of the team", "the team has a goal", "tax on fuel", "a fuel tax"]
+        >>> X = TfidfVectorizer().fit_transform(texts)
+        >>> model = ClAM(2, scale=None, random_state=0).fit(X)
+        >>> model.sparse_centers().shape
+        (2, 8)
+        >>> model.sparse_centers(min_weight=0.3).nnz < model.sparse_centers().nnz < 16
+        True
+        """
+        check_is_fitted(self)
+        return self.network_.sparse_centers(min_weight)
+
+    def top_features(
+        self,
+        n: int = 10,
+        *,
+        X: Any = None,
+        feature_names: Any = None,
+        two_sided: bool = False,
+    ) -> TopFeatures:
+        """Return the features that tell each cluster most: the top words of texts, for example.
+
+        A feature tells a cluster by what its centre has of it above the mean of all centres, where
+        clusters count by their size. (To compare with the mean of the other clusters gives the same
+        order.) What is common everywhere, as "the" is in texts, scores 0. Differences are in units
+        of the columns as distances are taken: as they are for ``scale=None`` and
+        ``metric="cosine"``, else in units of the scaled columns. Ties go by column.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Number of features per cluster; fewer where fewer stand out (none, of one cluster).
+
+        X : {array-like, sparse matrix} of shape (n_samples, n_columns), default=None
+            Other columns of the rows of the last fit, in their order, to tell the clusters by: the
+            TF-IDF of texts whose embeddings were clustered, for example. Centres are then the means
+            of these rows by `labels_`, and differences are compared as they are. None: the memories
+            and the features of the fit.
+
+        feature_names : array-like of str of shape (n_features,), default=None
+            Names of the columns, ``vectorizer.get_feature_names_out()`` for example. None:
+            `feature_names_in_`, or the columns of `X` if it is a data frame, else x0, x1, ...
+
+        two_sided : bool, default=False
+            Whether to tell features too that a cluster has less of than the mean, by the size of
+            the difference: for measurements, rather than for words. Their score is negative.
+
+        Returns
+        -------
+        top : TopFeatures
+            One entry per cluster, the features that tell most first, with `names` and
+            `to_pandas()`.
+
+        Examples
+        --------
+        >>> from amclust import ClAM
+        >>> from sklearn.feature_extraction.text import TfidfVectorizer
+        >>> texts = ["goal of the team", "the team has a goal", "the tax on fuel", "the fuel tax"]
+        >>> words = TfidfVectorizer()
+        >>> X = words.fit_transform(texts)
+        >>> model = ClAM(2, scale=None, random_state=0).fit(X)
+        >>> top = model.top_features(2, feature_names=words.get_feature_names_out())
+        >>> sorted(top.names)
+        [['fuel', 'tax'], ['goal', 'team']]
+        """
+        check_is_fitted(self)
+        if X is None:
+            sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
+            return self.network_.top_features(
+                n, sizes=sizes, feature_names=feature_names, two_sided=two_sided
+            )
+        n = check_n_features_told(n)
+        if feature_names is None and hasattr(X, "columns"):
+            feature_names = [str(name) for name in X.columns]
+        check_numeric_columns(X)
+        X = check_array(
+            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+        )
+        if X.shape[0] != len(self.labels_):
+            msg = (
+                f"X must have the rows of the last fit, {len(self.labels_):,} of them, got "
+                f"{X.shape[0]:,}."
+            )
+            raise ValueError(msg)
+        names = check_feature_names(feature_names, X.shape[1])
+        return tell_apart(
+            *cluster_means(X, self.labels_, self.n_clusters_),
+            n=n,
+            names=names,
+            rounding=MEAN_ROUNDING,
+            two_sided=two_sided,
+        )
+
     # --- files ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -690,6 +814,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         path: str | os.PathLike[str],
         *,
         ids: Any = None,
+        feature_names: Any = None,
         title: str | None = None,
         source: str | None = None,
         random_state: Any = 0,
@@ -713,6 +838,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         ids : array-like of shape (n_samples,), default=None
             Names of the rows; None: the index of a pandas frame, unless it merely numbers them,
             otherwise their numbers, from 0.
+
+        feature_names : array-like of str of shape (n_features,), default=None
+            Names of the columns, ``vectorizer.get_feature_names_out()`` for example; None: those of
+            a data frame, or `feature_names_in_`, else x0, x1, ...
 
         title : str, default=None
             Title of the page.
@@ -749,6 +878,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             X,
             path,
             ids=ids,
+            feature_names=feature_names,
             title=title,
             source=source,
             random_state=random_state,

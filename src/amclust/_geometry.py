@@ -252,6 +252,11 @@ class Geometry:
         return self.whitening is None and not self.spherical
 
     @property
+    def mixed_units(self) -> bool:
+        """Whether columns may differ in their units: they were scaled, or whitened."""
+        return self.scaling is not None or self.whitening is not None
+
+    @property
     def is_native(self) -> bool:
         """Whether the core computes the metric; else an energy of `amclust.torch` does."""
         return isinstance(self.metric, str) and METRICS[self.metric].native

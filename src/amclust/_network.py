@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,13 @@ from scipy import sparse
 from amclust import _native
 from amclust._config import n_threads
 from amclust._docs import ROWS, documented
+from amclust._features import (
+    MEMORY_ROUNDING,
+    TopFeatures,
+    check_feature_names,
+    check_n_features_told,
+    tell_apart,
+)
 from amclust._geometry import Geometry, read_only
 from amclust._rows import Indices, TableRows
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
@@ -24,6 +31,8 @@ Want = _native.Want
 
 # Memberships that are computed at a time where only the largest are kept.
 MAX_MEMBERSHIPS = 2**22
+# Entries of memories that are brought to original units at a time where only some are kept.
+MAX_CENTER_VALUES = 2**20
 
 
 @documented(ROWS)
@@ -138,6 +147,120 @@ class Network:
     def centers(self) -> NDArray[Any]:
         """The memories in original units (unit vectors for directions), in the table's type."""
         return self.geometry.from_core(self.memories).astype(self.geometry.dtype)
+
+    # --- memories that can be read --------------------------------------------------------------
+
+    def sparse_centers(self, min_weight: float = 0.0) -> Any:
+        """Return the memories in original units as a sparse matrix.
+
+        Parameters
+        ----------
+        min_weight : float, default=0.0
+            Values of less than this size are left out. With 0 those are that cannot be told from 0:
+            memories are held in float32 around the mean of their column, so that a word which no
+            row of a cluster has may be left with some 1e-7 of that mean.
+
+        Returns
+        -------
+        centers : CSR array of shape (n_memories, n_features)
+            In the type of the table, columns ascending.
+
+        Examples
+        --------
+        >>> from scipy.sparse import csr_array
+        >>> from amclust import ClAM
+        >>> X = csr_array([[1.0, 0.5, 0.0], [1.0, 0.6, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.9]])
+        >>> network = ClAM(2, scale=None, random_state=0).fit(X).network_
+        >>> network.sparse_centers().nnz
+        3
+        """
+        if isinstance(min_weight, bool) or not isinstance(min_weight, Real):
+            valid = False
+        else:
+            valid = 0 <= min_weight < np.inf
+        if not valid:
+            msg = f"min_weight must be a finite number of at least 0, got {min_weight!r}."
+            raise ValueError(msg)
+        step = max(1, MAX_CENTER_VALUES // self.n_features)
+        chunks = []
+        for first in range(0, self.n_memories, step):
+            values = self.geometry.from_core(self.memories[first : first + step])
+            size = np.abs(values)
+            rounding = MEMORY_ROUNDING * np.abs(values - self.geometry.center)
+            kept = (size >= min_weight) & (size > rounding)
+            chunks.append(sparse.csr_array(np.where(kept, values, 0.0).astype(self.geometry.dtype)))
+        return sparse.vstack(chunks, format="csr")
+
+    def top_features(
+        self,
+        n: int = 10,
+        *,
+        sizes: Any = None,
+        feature_names: Any = None,
+        two_sided: bool = False,
+    ) -> TopFeatures:
+        """Return the features that tell each cluster most, as `ClAM.top_features` does.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Number of features per cluster; fewer where fewer stand out.
+
+        sizes : array-like of shape (n_clusters,), default=None
+            Number of rows in each cluster, or their weight; None: all count the same.
+
+        feature_names : array-like of str of shape (n_features,), default=None
+            Names of the columns; None: those of the table that the network was fitted to, or x0,
+            x1, ... where it has none.
+
+        two_sided : bool, default=False
+            Whether to tell features below the mean too.
+
+        Returns
+        -------
+        top : TopFeatures
+            One entry per cluster.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from amclust import ClAM
+        >>> X = np.array([[3.0, 0, 1], [4, 0, 1], [0, 2, 1], [0, 4, 1]])
+        >>> network = ClAM(2, scale=None, random_state=0).fit(X).network_
+        >>> sorted(network.top_features(2).names)
+        [['x0'], ['x1']]
+        """
+        n, geometry = check_n_features_told(n), self.geometry
+        if feature_names is None:
+            feature_names = geometry.feature_names
+        names = check_feature_names(feature_names, self.n_features)
+        weights = np.ones(self.n_clusters) if sizes is None else np.asarray(sizes, dtype=np.float64)
+        if weights.shape != (self.n_clusters,) or not (weights >= 0).all():
+            msg = (
+                f"sizes must be None or {self.n_clusters} numbers of at least 0, one per cluster, "
+                f"got {sizes!r}."
+            )
+            raise ValueError(msg)
+        if not weights.sum() > 0:  # all rows are noise
+            weights = np.ones(self.n_clusters)
+        # The centre of a cluster of several memories is their mean; of one it is the memory.
+        members = np.bincount(self.assembly)
+        parts = (weights / (weights.sum() * members))[self.assembly]
+        mean = geometry.from_core((parts @ self.memories)[None])[0]
+        centers = (
+            geometry.from_core(self.memories[self.assembly == m]).mean(axis=0)
+            for m in range(self.n_clusters)
+        )
+        return tell_apart(
+            centers,
+            mean,
+            n=n,
+            names=names,
+            factors=geometry.column_scale,
+            origin=geometry.center,
+            rounding=MEMORY_ROUNDING,
+            two_sided=two_sided,
+        )
 
     # --- answers --------------------------------------------------------------------------------
 

@@ -286,6 +286,8 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
     recall = _delegated("recall")
     complete = _delegated("complete")
     score = _delegated("score")
+    sparse_centers = _delegated("sparse_centers")
+    top_features = _delegated("top_features")
     get_feature_names_out = _delegated("get_feature_names_out")
     save = _delegated("save")
     report = _delegated("report")

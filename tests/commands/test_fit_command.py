@@ -96,6 +96,10 @@ def test_what_is_said(amclust, table):
     assert lines[1].startswith("3 clusters, silhouette 0.")
     assert lines[3].split() == ["cluster", "rows", "share"]
     assert sum(int(line.split()[1]) for line in lines[4:7]) == 40
+    assert lines[8].startswith("cluster  what tells it: ")
+    assert [line.split()[0] for line in lines[9:12]] == ["0", "1", "2"]
+    assert all(re.search(r"(width|height) -?[\d.]+ \(-?[\d.]+\)", line) for line in lines[9:12])
+    assert lines[12:-1] == [""]
     assert lines[-1].startswith("m.amc: ")
     assert done.err.startswith("ClAM: chose restart 1 of 1")
 
@@ -110,6 +114,33 @@ def test_json(amclust, table):
     assert found["model"] is None
     single = amclust("fit", table, "-k", 1, *COLUMNS, *FAST, "--json")
     assert single.json()["silhouette"] is None  # NaN is no JSON
+
+
+def test_top_features_are_those_of_the_model(amclust, table):
+    done = amclust("fit", table, "-k", 3, *COLUMNS, *FAST, "-o", "m.amc", "--top", 1, "--json")
+    model = package.load("m.amc")
+    found = done.json()["top_features"]
+    expected = model.top_features(1, two_sided=True)
+    assert found == [[feature._asdict() for feature in features] for features in expected]
+    assert amclust("info", "m.amc", "--top", 1, "--json").json()["top_features"] == found
+    assert [len(of) for of in amclust("info", "m.amc", "--json").json()["top_features"]] == [2] * 3
+    # Where columns share their units, only what a cluster has more of: it may be nothing.
+    amclust("fit", table, "-k", 2, *COLUMNS, *FAST, "--scale", "none", "-o", "n.amc")
+    unscaled = amclust("info", "n.amc", "--json").json()["top_features"]
+    assert all(feature["weight"] > feature["mean"] for features in unscaled for feature in features)
+    assert amclust("fit", table, "-k", 3, *COLUMNS, "--top", 0).code == 2
+    assert "tells it" not in amclust("fit", table, "-k", 1, *COLUMNS, *FAST[:-1]).out
+
+
+def test_many_features_and_long_names_stay_readable(amclust, folder):
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.eye(35, 40), 2, axis=0) + rng.random((70, 40)) / 100
+    names = [f"the {j}th of the columns with rather a long name, {'x' * 80}" for j in range(40)]
+    pd.DataFrame(X, columns=names).to_csv("t.csv", index=False)
+    done = amclust("fit", "t.csv", "-k", 35, *FAST[:-1], "--top", 12)
+    told = done.out.partition("what tells it")[2]
+    assert "... and 5 more" in told
+    assert max(map(len, told.splitlines())) <= 96
 
 
 def test_standard_input(amclust, table):

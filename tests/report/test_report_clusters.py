@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from report_pages import Page
+from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import normalize
 
@@ -97,6 +98,46 @@ def test_memories_of_directions_are_compared_with_directions(page_of):
         assert told
         for column, value in told:
             assert float(value) == pytest.approx(usual[int(column)], abs=0.005)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """60 rows of 80 columns, three groups of which have a few columns to themselves."""
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.random((60, 80)) * (rng.random((60, 80)) < 0.05))
+    own = sparse.kron(np.eye(3), np.ones((20, 10)) + np.arange(10) / 10, format="csr")
+    return sparse.csr_array(X + sparse.hstack([own, sparse.csr_array((60, 50))]))
+
+
+def top_of(row):
+    """Give the names of top features, and their values."""
+    return [part.rsplit(" ", 1) for part in row[3].split(", ")]
+
+
+@pytest.mark.parametrize("parameters", [{"scale": None}, {"metric": "cosine"}, {}])
+def test_of_many_columns_the_top_features_are_told(texts, tmp_path, parameters):
+    names = [f"word {j}" for j in range(80)]
+    model = ClAM(3, n_init=2, random_state=0, **parameters).fit(texts)
+    page = Page(model, texts, tmp_path, feature_names=names)
+    assert "Of 80 columns, listed are those" in page.text
+    top = model.top_features(12, feature_names=names, two_sided=not parameters)
+    for row, features in zip(page.tables["The clusters"][1:], top, strict=True):
+        told = top_of(row)
+        assert [name for name, _ in told] == [f.name for f in features]
+        for (_, value), feature in zip(told, features, strict=True):
+            assert float(value.replace("−", "-")) == pytest.approx(feature.weight, abs=0.01)
+    low = page.own.count('class="top-feature low"')
+    assert low == sum(f.score < 0 for features in top for f in features)
+    assert ("in italics" in page.text) == (not parameters)
+    titles = [a["title"] for _, a in page.reader.elements if a.get("title", "")[:4] == "mean"]
+    assert len(titles) == sum(map(len, top))
+
+
+def test_names_that_do_not_fit_are_refused(texts, tmp_path):
+    model = ClAM(3, scale=None, n_init=1, random_state=0).fit(texts)
+    with pytest.raises(ValueError, match="feature_names must be None or 80 strings, .* got 2"):
+        model.report(texts, tmp_path / "page.html", feature_names=["a", "b"])
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_many_clusters_are_cut_and_counted(page_of):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
+from amclust._features import TopFeatures
 from amclust._k_means import k_means_restarts
 from amclust._training import order_runs
 from amclust._version import __version__
@@ -23,6 +24,8 @@ MAX_CLUSTERS, MAX_UNUSUAL, MAX_CELLS = 40, 12, 20
 # Features told of a cluster and of a row, and from which difference on, as a part of the typical
 # spread of a (scaled) column.
 FEATURES_OF_CLUSTER, FEATURES_OF_ROW, MIN_TOLD = 5, 3, 0.1
+# With more columns than this, as text has, a cluster is told by more features in less room.
+MANY_COLUMNS, TOP_FEATURES = 50, 12
 # A model of a thousand restarts is compared with this many of k-means.
 MAX_RESTARTS = 50
 MAX_PARAMETER = 100
@@ -55,6 +58,7 @@ class Profiles:
     factors: Floats  # turn a difference into scaled units; 0 for constant columns
     min_told: float
     spherical: bool
+    top: TopFeatures | None  # of the clusters, where there are many columns
 
     @classmethod
     def of(cls, subject: Subject) -> Profiles:
@@ -74,10 +78,32 @@ class Profiles:
             np.where(constant, 0.0, scale),
             MIN_TOLD * (geometry.length if geometry.by_column else 1.0),
             geometry.spherical,
+            subject.network.top_features(
+                TOP_FEATURES,
+                sizes=subject.sizes,
+                feature_names=subject.names,
+                two_sided=geometry.mixed_units,
+            )
+            if len(subject.names) > MANY_COLUMNS
+            else None,
         )
 
     def of_cluster(self, cluster: int) -> list[Departure]:
-        """Return the features in which a memory departs most from the mean of all rows."""
+        """Return the features in which a memory departs most from the mean of all rows.
+
+        Of many columns, from the mean of all memories, as `ClAM.top_features` has it.
+        """
+        if self.top is not None:
+            return [
+                Departure(
+                    feature.column,
+                    feature.name,
+                    self.formats[feature.column](feature.weight),
+                    self.formats[feature.column](feature.mean),
+                    feature.score,
+                )
+                for feature in self.top[cluster]
+            ]
         return self._departures(self.memories[cluster], self.mean)[:FEATURES_OF_CLUSTER]
 
     def of_row(self, row: NDArray[Any], cluster: int) -> list[Departure]:

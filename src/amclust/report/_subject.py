@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from amclust._features import check_feature_names
 from amclust._fitted import column_names
 from amclust._network import Network
 from amclust._rows import TableRows
@@ -56,13 +57,19 @@ class Subject:
     random_state: int
 
     @classmethod
-    def of(cls, model: ClAM, X: Any, ids: Any, random_state: int) -> Subject:
+    def of(
+        cls, model: ClAM, X: Any, ids: Any, random_state: int, feature_names: Any = None
+    ) -> Subject:
         """Ask the model about rows that are not yet validated."""
         rows = _dense(validate_rows(model, X))
+        if feature_names is not None:
+            names = list(check_feature_names(feature_names, rows.shape[1]))
+        else:
+            names = column_names(model.network_, X)
         return cls(
             model,
             rows,
-            column_names(model.network_, X),
+            names,
             _row_ids(_frame_index(X) if ids is None else ids, len(rows)),
             *model.network_.answers(rows, n_jobs=model.n_jobs),
             random_state,

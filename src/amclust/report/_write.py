@@ -30,6 +30,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     ids: Any = None,
+    feature_names: Any = None,
     title: str | None = None,
     source: str | None = None,
     random_state: Any = 0,
@@ -42,7 +43,7 @@ def write_report(
 
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     with atomic_write(path, overwrite=overwrite) as file:
-        facts = Facts(Subject.of(model, X, ids, seed))
+        facts = Facts(Subject.of(model, X, ids, seed, feature_names))
         today = datetime.date.today()
         template = _environment().get_template("report.html")
         page = template.stream(

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from amclust._estimator import ClAM
+    from amclust._features import TopFeatures
 
 # What goes wrong with tables, models, files, numbers and packages; anything else is a mistake.
 EXPECTED = (ArithmeticError, ImportError, OSError, RuntimeError, ValueError)
 MAX_CLUSTERS_SHOWN = 30
+MAX_NAME, MAX_LINE = 40, 96
 
 
 def replace_closed_streams() -> None:
@@ -177,3 +180,38 @@ def say_sizes(sizes: NDArray[np.int64]) -> None:
     say_table(["cluster", "rows", "share"], rows)
     if len(sizes) > len(shown):
         say(f"... and {len(sizes) - len(shown):,} more")
+
+
+def top_features(model: ClAM, n: int) -> TopFeatures:
+    """Return what tells each cluster most; of columns with units of their own, low values too."""
+    return model.top_features(n, two_sided=model.network_.geometry.mixed_units)
+
+
+def describe_features(model: ClAM, n: int) -> list[list[dict[str, Any]]]:
+    """Return what tells each cluster most for `say_json`."""
+    return [[feature._asdict() for feature in features] for features in top_features(model, n)]
+
+
+def say_features(model: ClAM, n: int) -> None:
+    """Print what tells each cluster most, below an empty line; nothing of a single cluster."""
+    found = top_features(model, n)
+    if not any(found):
+        return
+    say()
+    say("cluster  what tells it: its typical value (the mean over all clusters)")
+    for m, features in enumerate(found[:MAX_CLUSTERS_SHOWN]):
+        # A line does not break inside a feature.
+        parts = [f"{_short(f.name)} {f.weight:.4g} ({f.mean:.4g})" for f in features]
+        parts = [part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts]
+        told = ", ".join(parts) or "nothing: it is like all"
+        lines = textwrap.wrap(told, MAX_LINE - 9, break_long_words=False)
+        for number, line in enumerate(lines):
+            beginning = "" if number else str(m)
+            say(f"{beginning:<9}{line}".replace("\N{NO-BREAK SPACE}", " "))
+    if len(found) > MAX_CLUSTERS_SHOWN:
+        say(f"... and {len(found) - MAX_CLUSTERS_SHOWN:,} more")
+
+
+def _short(name: str) -> str:
+    name = " ".join(name.split()) or "(no name)"
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."

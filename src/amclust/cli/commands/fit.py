@@ -25,7 +25,7 @@ amclust fit wine.csv -k 3 --id wine --drop cultivar --stream --chunk-rows 100 --
 """
 KEYS = (
     "command, table, rows, missing, features, n_clusters, n_features, sizes, silhouette, loss, "
-    "beta, epochs, restarts, model, labels"
+    "beta, epochs, restarts, top_features, model, labels"
 )
 
 
@@ -42,6 +42,7 @@ def add_options(parser: options.Parser) -> None:
     )
     words = "times to go through the table with --stream (default: 1)"
     options.add_number(parser, "--passes", words)
+    options.add_top(parser)
     options.add_words(parser, KEYS)
     options.add_table(parser)
     options.add_model(parser)
@@ -78,6 +79,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         sizes = _write_labels(arguments, model, seen)
     if arguments.json:
         found = console.describe(model, sizes)
+        found["top_features"] = console.describe_features(model, arguments.top)
         found |= {"rows": seen.rows, "missing": seen.missing, "features": seen.columns.features}
         console.say_json(arguments, "table", "labels", model=arguments.output, **found)
     elif not arguments.quiet and arguments.labels != "-":
@@ -156,6 +158,7 @@ def _say(arguments: argparse.Namespace, model: Any, seen: Seen, sizes: Any) -> N
     if sizes is not None:
         say()
         console.say_sizes(sizes)
+    console.say_features(model, arguments.top)
     if arguments.output or arguments.labels:
         say()
     if arguments.labels:

@@ -11,22 +11,23 @@ from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
 
 SUMMARY = "tell what is in a model file"
-USAGE = "model.amc [--json]"
+USAGE = "model.amc [--top N] [--json]"
 EXAMPLES = """
 amclust demo --write-table wine.csv
 amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
 amclust info wine.amc
-amclust info wine.amc --json
+amclust info wine.amc --top 3 --json
 """
 
 
 def add_options(parser: options.Parser) -> None:
     """Add what the command takes."""
     parser.add_argument("model", help="model file (.amc)")
+    options.add_top(parser)
     options.add_json(
         parser,
         "command, model, bytes, format_version, versions, n_clusters, n_features, sizes, "
-        "silhouette, loss, beta, epochs, restarts, parameters, features, source",
+        "silhouette, loss, beta, epochs, restarts, top_features, parameters, features, source",
     )
 
 
@@ -54,6 +55,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
             format_version=header["format_version"],
             versions=header["versions"],
             **console.describe(model, sizes),
+            top_features=console.describe_features(model, arguments.top),
             parameters=parameters,
             features=features,
             source=source,
@@ -67,10 +69,11 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         named = "" if name is None else f", named by the column {name!r}"
         say(f"fitted on {source.get('table')}: {count(int(source.get('rows', 0)), 'row')}{named}")
     console.say_quality(model)
-    say()
     if sizes is not None:
-        console.say_sizes(sizes)
         say()
+        console.say_sizes(sizes)
+    console.say_features(model, arguments.top)
+    say()
     defaults = ClAM().get_params()
     changed = {name: v for name, v in parameters.items() if not _same(v, defaults[name])}
     rest = " (all others have their default)" if changed else ": all have their default"

@@ -42,6 +42,8 @@ NONE = "none"
 # Rows of a chunk with --stream, and ClAM's restarts and epochs. They are no defaults of argparse:
 # those who give one of these where it does not count are told.
 CHUNK_ROWS, RESTARTS, EPOCHS = 16_384, 10, 200
+# Features that are told of every cluster.
+TOP = 5
 # Parameters of ClAM that have an option of their own, which --set could contradict.
 OWN_OPTIONS = {
     "n_clusters": "-k",
@@ -155,6 +157,11 @@ def add_number(group: Any, flag: str, words: str, default: int | None = None) ->
     """Add a whole number of at least 1; a `default` is told."""
     words = words if default is None else f"{words} (default: {default})"
     group.add_argument(flag, metavar="N", type=positive, default=default, help=words)
+
+
+def add_top(parser: Parser) -> None:
+    """Add how much is told of a cluster."""
+    add_number(parser, "--top", "features told of every cluster", TOP)
 
 
 def add_stream(parser: Parser, what: str) -> None:
