@@ -1,5 +1,6 @@
 #include "training/seeding.hpp"
 
+#include "energies/registry.hpp"
 #include "matrix.hpp"
 #include "training/exact_steps.hpp"
 #include "training/kmeans.hpp"
@@ -35,6 +36,10 @@ constexpr std::int64_t kMaxSampleNumbers = std::int64_t{1} << 22;
 constexpr int kMeasuredRows = 4096;
 // Rows are smoothed over this part of the rows a cluster has on average.
 constexpr double kNeighbourhood = 1.0 / 32.0;
+
+bool on_sphere(EnergyKind metric) {
+  return with_energy(metric, [](auto energy) { return energy.on_sphere; });
+}
 
 // The rows that stand for all, loaded once for all seedings.
 Sample load_sample(const Dataset& data, const TrainingRows& all, int k, std::uint64_t seed, const float* fill) {
@@ -142,7 +147,7 @@ class SampleSteps {
 void settle(const Sample& sample, const Dataset& data, int rounds, std::uint64_t seed, std::vector<float>& memories,
             Team& team, const Control& control) {
   const int k = static_cast<int>(memories.size()) / sample.d;
-  if (k <= kFewMemories || (data.has_missing && k <= kOneLevel)) {
+  if (!on_sphere(data.metric) && (k <= kFewMemories || (data.has_missing && k <= kOneLevel))) {
     Lloyd lloyd(sample, memories);
     lloyd.settle(rounds, Lloyd::Empty::keep);
     memories = lloyd.centres_by_row();
@@ -150,7 +155,7 @@ void settle(const Sample& sample, const Dataset& data, int rounds, std::uint64_t
   }
   SampleSteps steps(sample, data.metric, memories, team, control);
   steps->settle(rounds, kSettled);
-  const std::uint32_t relocations = data.has_missing ? 0 : kRelocations;
+  const std::uint32_t relocations = data.has_missing || k <= kFewMemories ? 0 : kRelocations;
   for (std::uint32_t round = 0; round < relocations && steps->relocate(seed, round); ++round)
     steps->settle(kTreeSettlingRounds, kSettled);
   memories = steps->memories_by_row();
@@ -252,9 +257,9 @@ std::vector<int> spread_picks(const Sample& sample, EnergyKind metric, int k, st
   return plus_plus_picks(sample, k, random);
 }
 
-// Mean of the smallest, median of second smallest minus smallest, of the distances to the memories; and the mean of
-// those to the centre of all.
-void scales_of(const Sample& sample, int k, Seeding& seeding) {
+// Mean of the smallest, median of second smallest minus smallest, of the squared distances to the memories; and the
+// mean of those to where one memory of all rows would be.
+void scales_of(const Sample& sample, EnergyKind metric, int k, Seeding& seeding) {
   constexpr int kRows = 64;
   const Kernels& kernel = kernels();
   const int kp = padded(k, kernel.lanes), n = std::min(sample.n, kMeasuredRows);
@@ -294,7 +299,13 @@ void scales_of(const Sample& sample, int k, Seeding& seeding) {
   std::nth_element(gaps.begin(), gaps.begin() + n / 2, gaps.end());
   seeding.mean_square = sum / weight;
   seeding.median_gap = gaps[n / 2];
-  for (double c : centre) squares -= c * c / weight;
+  double centre_norm = 0.0;
+  for (double c : centre) {
+    squares -= c * c / weight;
+    centre_norm += c * c / (weight * weight);
+  }
+  // A memory on the sphere has the direction of the centre, and is as far from the centre as that is from the sphere.
+  if (on_sphere(metric)) squares += weight * std::pow(1.0 - std::sqrt(centre_norm), 2.0);
   seeding.total_square = std::max(squares, 0.0) / weight;
 }
 
@@ -313,7 +324,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
         seeding.distinct = k;
         settle(sample, data, kTreeSettlingRounds, seeds[index], seeding.memories, helpers, control);
         polish(data, rows, sample, fill, seeds[index], seeding.memories, helpers, control);
-        scales_of(sample, k, seeding);
+        scales_of(sample, data.metric, k, seeding);
         return;
       }
     }
@@ -329,7 +340,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
       settle(sample, data, kSettlingRounds, seeds[index], seeding.memories, helpers, control);
       polish(data, rows, sample, fill, seeds[index], seeding.memories, helpers, control);
     }
-    scales_of(sample, k, seeding);
+    scales_of(sample, data.metric, k, seeding);
   };
   if (seeds.size() == 1) {
     seed_one(0, team);
@@ -346,7 +357,7 @@ void measure_scales(const Dataset& data, const TrainingRows& rows, int k, std::u
                     Seeding& seeding) {
   const Sample sample = load_sample(data, rows, k, sample_seed, fill);
   seeding.distinct = k;
-  scales_of(sample, k, seeding);
+  scales_of(sample, data.metric, k, seeding);
 }
 
 }  // namespace amclust
