@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.optimize import brentq
 from scipy.spatial.distance import cdist, pdist
 from scipy.stats import norm
@@ -26,6 +27,7 @@ from sklearn.datasets._twenty_newsgroups import (
     strip_newsgroup_header,
     strip_newsgroup_quoting,
 )
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
 from amclust.datasets import _table, load_dataset
@@ -38,6 +40,9 @@ BoolArray = NDArray[np.bool_]
 
 FASHION_MNIST_SHAPE = (60_000, 784)
 _ROWS_A_CHUNK = 65_536
+# Of made documents: words that are left out as too frequent, and how alike topics are.
+_STOP_WORDS = 50.0
+_TOPIC_CONCENTRATION = 200.0
 
 # --- tables ---------------------------------------------------------------------------------------
 
@@ -344,6 +349,57 @@ def spread_centers(
         return float(2.0 * norm.sf(scale * gaps / 2.0).sum() / n_clusters - overlap)
 
     return centers * brentq(excess, 0.0, 100.0 / gaps.min())
+
+
+class Documents(NamedTuple):
+    """Counts of words, CSR in float32 with 32-bit indices, and the topic of every document."""
+
+    counts: sparse.csr_array
+    topics: IntArray
+
+    @property
+    def tfidf(self) -> sparse.csr_array:
+        """Words weighed by how rare they are, rows of unit length."""
+        return TfidfTransformer().fit_transform(self.counts)
+
+    @property
+    def binary(self) -> sparse.csr_array:
+        """Which words a document has."""
+        return (self.counts > 0).astype(np.float32)
+
+
+def make_documents(
+    n_documents: int, n_words: int, n_topics: int, seed: int = 0, *, topical: float = 0.4
+) -> Documents:
+    """Draw documents of 30 to 300 words, a part `topical` of them from one topic's own words.
+
+    The other words are of a background that all share, its frequencies those of Zipf's law without
+    the most frequent words (which any stop list removes). A topic's frequencies are a Dirichlet
+    draw around the background, topics differ in size, and documents in length and in how much of
+    them is topical.
+    """
+    generator = np.random.default_rng(seed)
+    background = 1.0 / (np.arange(n_words) + _STOP_WORDS)
+    background /= background.sum()
+    sizes = generator.dirichlet(np.full(n_topics, 5.0))
+    topics = generator.choice(n_topics, n_documents, p=sizes)
+    lengths = np.exp(generator.normal(np.log(95.0), 0.55, n_documents))
+    lengths = np.clip(lengths, 30, 300).astype(np.int64)
+    shares = generator.beta(4.0, 4.0 * (1.0 / topical - 1.0), n_documents)
+    own = generator.binomial(lengths, shares)
+    rows, words = [], []
+    for topic in range(n_topics):
+        frequencies = generator.gamma(_TOPIC_CONCENTRATION * background)
+        members = np.flatnonzero(topics == topic)
+        rows.append(np.repeat(members, own[members]))
+        frequencies /= frequencies.sum()
+        words.append(generator.choice(n_words, len(rows[-1]), p=frequencies))
+    rows.append(np.repeat(np.arange(n_documents), lengths - own))
+    words.append(generator.choice(n_words, len(rows[-1]), p=background))
+    places = tuple(np.concatenate(parts).astype(np.int32) for parts in (rows, words))
+    ones = np.ones(len(places[0]), np.float32)
+    counts = sparse.coo_array((ones, places), shape=(n_documents, n_words)).tocsr()
+    return Documents(counts, topics)
 
 
 def draw_removed(shape: tuple[int, int], fraction: float, seed: int) -> BoolArray:

@@ -1019,6 +1019,15 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 ConvergenceWarning,
                 stacklevel=4,
             )
+        if found.collapsed:
+            cluster = np.bincount(found.labels[found.labels >= 0]).argmax()
+            warnings.warn(
+                f"{best.largest_share:.0%} of the rows are in cluster {cluster}, which was not so "
+                "before training: the partition has collapsed. Consider a larger beta, "
+                "objective='reconstruction', or another metric or scale.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         noise = np.count_nonzero(found.labels < 0)
         if 2 * noise > len(found.labels):
             warnings.warn(

@@ -65,6 +65,10 @@ class Recipe:
         ... where the temperature is this far below the gap of the seeding: elsewhere rows belong
         to more memories than that.
 
+    sphere_columns : int
+        On the sphere memories have length 1 however many columns there are, and Adam moves every
+        column alike: with more columns than this a step is as long as with so many.
+
     batch_rows, max_few_clusters, batch_rows_per_cluster, large_batch : int
         With `batch_size="auto"`, a batch has so many rows; for more than a few clusters so many per
         cluster: the silhouette takes centres and scatters from a batch. Beyond a large batch half
@@ -96,6 +100,7 @@ class Recipe:
     min_crowd: int = 32
     crowd_rate: float = 0.3
     min_sharpness: float = 8.0
+    sphere_columns: int = 100
     batch_rows: int = 1024
     max_few_clusters: int = 12
     batch_rows_per_cluster: int = 128
@@ -116,6 +121,10 @@ class Recipe:
         """Return how many memories a row meets in training; 0: all of them."""
         sharp = beta * median_gap >= self.min_sharpness
         return self.neighbours if n_clusters > self.min_crowd and sharp else 0
+
+    def sphere_rate(self, n_features: int) -> float:
+        """Return the part of the learning rate that steps on the sphere are made with."""
+        return min(1.0, (self.sphere_columns / n_features) ** 0.5)
 
     def batch_size(self, given: int | str, n_clusters: int) -> int:
         """Return how many rows a batch has: as given, or what suits the number of clusters."""

@@ -38,6 +38,8 @@ MAX_PAIRS = 2**22
 MAX_SEED = np.iinfo(np.int32).max
 # By what beta is multiplied, and how often at most, until memories keep the rows nearest to them.
 COOLING, MAX_COOLINGS = 4.0, 12
+# A cluster with more of the rows, where the initial memories have none such, is warned of.
+COLLAPSED_SHARE = 0.9
 # After so many steps the learning rate of `partial_fit` has fallen to 1 / sqrt(2).
 SETTLING_STEPS = 20
 
@@ -246,6 +248,7 @@ class Fit:
     chosen: int
     labels: NDArray[np.int32]
     total_weight: float | None = None  # of the rows that were trained on; None: values are missing
+    collapsed: bool = False  # most rows are in one cluster, which was not so before training
 
     @property
     def best(self) -> TrainedRun:
@@ -392,7 +395,22 @@ def fit(
     runs |= dict(zip(promising, trained, strict=True))
     chosen = promising[best]
     found = conclude(data, [runs[run] for run in range(len(starts))], chosen, starts[chosen])
-    return without_empty(data, found, options)
+    found = without_empty(data, found, options)
+    return dataclasses.replace(found, collapsed=has_collapsed(data, found, starts[chosen]))
+
+
+def has_collapsed(data: TrainingSet, found: Fit, start: Start) -> bool:
+    """Return whether training brought most rows into one cluster.
+
+    The partition of the initial memories stands in for that of k-means.
+    """
+    if found.network.n_clusters == 1 or not found.best.largest_share > COLLAPSED_SHARE:
+        return False
+    judged, network = data.judged, found.network
+    before = dataclasses.replace(network, memories=start.memories)
+    labels = before.core_labels(data.rows, indices=judged.indices, n_jobs=data.threads)
+    sizes = np.bincount(labels[labels >= 0], judged.counts[labels >= 0], minlength=1)
+    return bool(sizes.max() <= COLLAPSED_SHARE * judged.counts.sum(dtype=np.float64))
 
 
 def rank_starts(
@@ -511,7 +529,10 @@ def fit_on(
     plan.schedule.early_stopping = False
     # Steps get smaller as more is seen, so that the memories settle.
     rate = options.learning_rate / np.sqrt(1 + seen / SETTLING_STEPS)
-    plan.schedule.learning_rate = float(max(options.min_lr, rate))
+    rate = float(max(options.min_lr, rate))
+    if data.geometry.spherical:
+        rate *= recipe.sphere_rate(data.rows.n_features)
+    plan.schedule.learning_rate = rate
     plan.whole_epochs, plan.reseed, plan.keep_last = True, False, True
     plan.exact = plan.measure_first = False
     (run,) = train_plans(data, [plan], [seed], backend, None)
@@ -655,10 +676,13 @@ def make_plan(
     schedule.max_epochs = int(options.max_epochs)
     schedule.patience = int(options.patience)
     schedule.learning_rate = float(options.learning_rate)
+    schedule.min_lr = float(options.min_lr)
     if settings.neighbours and data.n_rows <= plan.batch_size:
         schedule.learning_rate *= recipe.crowd_rate
+    if data.geometry.spherical:
+        schedule.learning_rate *= recipe.sphere_rate(data.rows.n_features)
+        schedule.min_lr *= recipe.sphere_rate(data.rows.n_features)
     schedule.lr_factor = float(options.lr_factor)
-    schedule.min_lr = float(options.min_lr)
     schedule.tol = float(options.tol)
     schedule.early_stopping = bool(options.early_stopping)
     return plan

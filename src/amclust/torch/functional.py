@@ -530,7 +530,9 @@ def silhouette_loss(
         What a unit of scatter inside the clusters costs; without any, the silhouette may shed
         outliers. A tensor has the shape of the leading dimensions.
     tie : float or Tensor, default=0.0
-        What a unit of squared distance between memories and their clusters' centres costs.
+        What a unit of squared distance between memories and their clusters' centres costs. With
+        an energy on the sphere it is the directions of the centres that count, for the scatter too:
+        what the memories' places add to the rows' squared distances from these.
     missing : bool Tensor of shape (..., n, d), default=None
         Where rows have no value: the memories fill it in (:func:`complete`), without gradients.
     n_steps, step_size
@@ -577,6 +579,10 @@ def silhouette_loss(
     soft = (weight * (p * kept * value).sum(-1)).sum(-1) / total
     scatter = mean_square - centre.square().sum(-1)
     distance = (patterns - centre).square().sum(-1)
+    if network.energy.spherical:
+        # The direction of a centre is the best place for its memory, not the centre itself.
+        length = torch.where(empty, 1.0, centre.square().sum(-1)).sqrt()
+        scatter, distance = scatter + (1 - length).square(), distance - (1 - length).square()
     cost = _last(anchor) * scatter + _last(tie) * distance
     return -soft + torch.where(empty, 0.0, size * cost).sum(-1) / total
 

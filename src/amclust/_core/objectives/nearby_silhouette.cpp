@@ -98,7 +98,7 @@ class NearbySilhouette final : public Objective {
     prepare_buffers(task);
     sort_rows(task);
     Evaluation out = sum_memberships(task);
-    const SilhouetteTerms terms(settings_, batch.total_weight);
+    const SilhouetteTerms terms(settings_, memories.metric, batch.total_weight);
     double scatter = 0.0, distance = 0.0;
     finish_statistics(task, terms, scatter, distance);
     const double value = sum_silhouettes(task, terms);
@@ -143,7 +143,7 @@ class NearbySilhouette final : public Objective {
     const Memories& memories = task.memories;
     const int k = memories.k, ld = memories.ld;
     for (Matrix* matrix : {&memory_rows_, &centre_, &centre_bar_, &memory_bar_}) matrix->resize(k, ld);
-    for (Buffer* buffer : {&size_, &inverse_size_, &mean_square_, &centre_norm_, &size_bar_, &square_bar_})
+    for (Buffer* buffer : {&size_, &inverse_size_, &mean_square_, &centre_norm_, &stretch_, &size_bar_, &square_bar_})
       buffer->resize(k);
     kernels().to_rows(memories.values.data(), memories.d, k, memories.kp, ld, memory_rows_.data());
     work_.resize(std::max<std::size_t>(work_.size(), task.team.size()));
@@ -304,8 +304,10 @@ class NearbySilhouette final : public Objective {
         offset += (memory[j] - centre[j]) * (memory[j] - centre[j]);
       }
       centre_norm_[m] = norm;
-      scatter += static_cast<double>(size_[m]) * (mean_square_[m] - norm);
-      distance += static_cast<double>(size_[m]) * offset;
+      stretch_[m] = terms.stretch(norm);
+      const float aside = terms.aside(norm);
+      scatter += static_cast<double>(size_[m]) * (mean_square_[m] - norm + aside);
+      distance += static_cast<double>(size_[m]) * (offset - aside);
     }
   }
 
@@ -372,14 +374,14 @@ class NearbySilhouette final : public Objective {
       const float *memory = memory_rows_.row(m), *centre = centre_.row(m);
       float *centre_bar = centre_bar_.row(m), *memory_bar = memory_bar_.row(m), dot = 0.0f;
       for (int j = 0; j < task.memories.d; ++j) {
-        const float by_centre = -2.0f * sign * centre_bar[j], away = memory[j] - centre[j];
+        const float by_centre = -2.0f * sign * centre_bar[j], place = stretch_[m] * centre[j];
         dot += by_centre * centre[j];
-        centre_bar[j] = by_centre * inverse_size_[m] - 2.0f * pull * centre[j] - 2.0f * hold * away;
-        memory_bar[j] = 2.0f * hold * size_[m] * away;
+        centre_bar[j] = by_centre * inverse_size_[m] - 2.0f * pull * place - 2.0f * hold * (memory[j] - place);
+        memory_bar[j] = 2.0f * hold * size_[m] * (memory[j] - centre[j]);
       }
-      const float by_square = sign * square_bar_[m];
-      size_bar_[m] = sign * size_bar_[m] - (dot + by_square * mean_square_[m]) * inverse_size_[m] +
-                     pull * centre_norm_[m] + hold * (task.memories.square_norms[m] - centre_norm_[m]);
+      const float by_square = sign * square_bar_[m], place_norm = stretch_[m] * stretch_[m] * centre_norm_[m];
+      size_bar_[m] = sign * size_bar_[m] - (dot + by_square * mean_square_[m]) * inverse_size_[m] + pull * place_norm +
+                     hold * (task.memories.square_norms[m] - place_norm);
       square_bar_[m] = by_square * inverse_size_[m] + pull;
     }
   }
@@ -435,8 +437,8 @@ class NearbySilhouette final : public Objective {
   const Dataset& data_;
   ObjectiveSettings settings_;
   Neighbourhoods neighbourhoods_;
-  Matrix memory_rows_, centre_, centre_bar_, memory_bar_;                           // [k][ld]
-  Buffer size_, inverse_size_, mean_square_, centre_norm_, size_bar_, square_bar_;  // [k]
+  Matrix memory_rows_, centre_, centre_bar_, memory_bar_;                                     // [k][ld]
+  Buffer size_, inverse_size_, mean_square_, centre_norm_, stretch_, size_bar_, square_bar_;  // [k]
   bool keeps_rows_ = false;
   Matrix rows_;                          // [batch][ld]
   Matrix memberships_, membership_bar_;  // [batch][columns], rows sorted

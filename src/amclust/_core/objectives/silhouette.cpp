@@ -53,7 +53,8 @@ class Silhouette final : public Objective {
   }
 
   Evaluation evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) override {
-    const Task task{batch, memories, team, BatchParts(batch.size, density()), {settings_, batch.total_weight}};
+    const Task task{
+        batch, memories, team, BatchParts(batch.size, density()), {settings_, memories.metric, batch.total_weight}};
     resize(task);
     Evaluation out = load_rows(task);
     finish_statistics(task);
@@ -91,7 +92,8 @@ class Silhouette final : public Objective {
     if (data_.has_missing) missing_.fit(rows, d);
     for (Matrix* matrix : {&memberships_, &products_, &distance_bar_, &membership_bar_}) matrix->fit(rows, kp);
     for (Matrix* matrix : {&centre_, &centre_bar_, &memory_bar_}) matrix->resize(d + 1, kp);
-    for (Buffer* buffer : {&size_, &inverse_size_, &mean_square_, &centre_norm_, &offset_, &size_bar_, &square_bar_})
+    for (Buffer* buffer :
+         {&size_, &inverse_size_, &mean_square_, &centre_norm_, &offset_, &stretch_, &size_bar_, &square_bar_})
       buffer->resize(kp);
     const std::size_t members = task.team.size();
     if (fillers_.size() < members) fillers_.resize(members);
@@ -169,7 +171,7 @@ class Silhouette final : public Objective {
     kernels().softmax(p.data, block.n, k, kp, nullptr);
   }
 
-  // From sums to means: centres, mean squared norms, and how far the memories are from the centres.
+  // From sums to means: centres, mean squared norms, how far the memories are from the centres, and where they belong.
   void finish_statistics(const Task& task) {
     const int kp = task.memories.kp;
     for (Buffer* buffer : {&inverse_size_, &centre_norm_, &offset_}) buffer->zero();
@@ -187,6 +189,7 @@ class Silhouette final : public Objective {
         offset_[m] += away * away;
       }
     }
+    for (int m = 0; m < kp; ++m) stretch_[m] = task.terms.stretch(centre_norm_[m]);
   }
 
   // The silhouette of every row, and how it changes with distances, sizes and the memberships themselves. Returns the
@@ -227,8 +230,11 @@ class Silhouette final : public Objective {
     square_bar_.copy_from(sums.other);
 
     double scatter = 0.0, distance = 0.0;
-    for (int m = 0; m < k; ++m) scatter += static_cast<double>(size_[m]) * (mean_square_[m] - centre_norm_[m]);
-    for (int m = 0; m < k; ++m) distance += static_cast<double>(size_[m]) * offset_[m];
+    for (int m = 0; m < k; ++m) {
+      const float aside = task.terms.aside(centre_norm_[m]);
+      scatter += static_cast<double>(size_[m]) * (mean_square_[m] - centre_norm_[m] + aside);
+      distance += static_cast<double>(size_[m]) * (offset_[m] - aside);
+    }
     return task.terms.loss(sums.value, scatter, distance);
   }
 
@@ -243,15 +249,15 @@ class Silhouette final : public Objective {
       for (int m = 0; m < memories.kp; ++m) {
         const float by_centre = -2.0f * sign * centre_bar[m];
         dot[m] += by_centre * centre[m];
-        const float away = memory[m] - centre[m];
-        centre_bar[m] = by_centre * inverse_size_[m] - 2.0f * pull * centre[m] - 2.0f * hold * away;
-        memory_bar[m] = 2.0f * hold * size_[m] * away;
+        const float place = stretch_[m] * centre[m];
+        centre_bar[m] = by_centre * inverse_size_[m] - 2.0f * pull * place - 2.0f * hold * (memory[m] - place);
+        memory_bar[m] = 2.0f * hold * size_[m] * (memory[m] - centre[m]);
       }
     }
     for (int m = 0; m < memories.k; ++m) {
-      const float by_square = sign * square_bar_[m];
+      const float by_square = sign * square_bar_[m], place_norm = stretch_[m] * stretch_[m] * centre_norm_[m];
       size_bar_[m] = sign * size_bar_[m] - (dot[m] + by_square * mean_square_[m]) * inverse_size_[m] +
-                     pull * centre_norm_[m] + hold * (memories.square_norms[m] - centre_norm_[m]);
+                     pull * place_norm + hold * (memories.square_norms[m] - place_norm);
       square_bar_[m] = by_square * inverse_size_[m] + pull;
     }
   }
@@ -298,7 +304,7 @@ class Silhouette final : public Objective {
   // Statistics of the soft clusters, and gradients by them: [d + 1][kp] and [kp].
   Panel panel_;
   Matrix centre_, centre_bar_, memory_bar_;
-  Buffer size_, inverse_size_, mean_square_, centre_norm_, offset_, size_bar_, square_bar_;
+  Buffer size_, inverse_size_, mean_square_, centre_norm_, offset_, stretch_, size_bar_, square_bar_;
   std::vector<SilhouetteSums> sums_;
   // Of each thread.
   std::vector<Filler> fillers_;

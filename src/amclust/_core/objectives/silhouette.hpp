@@ -1,8 +1,10 @@
 // What the two ways to sum up a silhouette share: with all memories at once, and with those nearby only.
 #pragma once
 
+#include "energies/registry.hpp"
 #include "objectives/objective.hpp"
 
+#include <cmath>
 #include <memory>
 
 namespace amclust {
@@ -10,7 +12,10 @@ namespace amclust {
 // Weights of the loss's terms for one batch.
 class SilhouetteTerms {
  public:
-  SilhouetteTerms(const ObjectiveSettings& settings, double total_weight) : settings_(settings), total_(total_weight) {}
+  SilhouetteTerms(const ObjectiveSettings& settings, EnergyKind metric, double total_weight)
+      : settings_(settings),
+        spherical_(with_energy(metric, [](auto energy) { return energy.on_sphere; })),
+        total_(total_weight) {}
 
   // A cluster with less is empty.
   float min_size() const { return static_cast<float>(1e-6 * total_); }
@@ -24,8 +29,20 @@ class SilhouetteTerms {
     return -value / total_ + settings_.anchor / total_ * scatter + settings_.tie / total_ * distance;
   }
 
+  // The best place of a cluster's memory is its centre c; on the sphere, where c itself is not, its direction c / |c|.
+  // By what c is multiplied there:
+  float stretch(float centre_norm) const {
+    return spherical_ && centre_norm > 0.0f ? 1.0f / std::sqrt(centre_norm) : 1.0f;
+  }
+  // Its squared distance from c: rows scatter so much more about it than about c, and a memory can come no closer.
+  float aside(float centre_norm) const {
+    const float distance = spherical_ ? 1.0f - std::sqrt(centre_norm) : 0.0f;
+    return distance * distance;
+  }
+
  private:
   const ObjectiveSettings& settings_;
+  bool spherical_;
   double total_;
 };
 

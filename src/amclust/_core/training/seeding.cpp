@@ -39,6 +39,10 @@ constexpr int kMeasuredRows = 4096;
 // Rows are smoothed over this part of the rows a cluster has on average.
 constexpr double kNeighbourhood = 1.0 / 32.0;
 
+bool on_sphere(EnergyKind metric) {
+  return with_energy(metric, [](auto energy) { return energy.on_sphere; });
+}
+
 // The rows that stand for all, and their weights.
 struct Chosen {
   std::vector<std::int64_t> rows;
@@ -169,8 +173,7 @@ class SampleSteps {
 void settle(const Sample& sample, const Dataset& data, int rounds, std::uint64_t seed, std::vector<float>& memories,
             Team& team, const Control& control) {
   const int k = static_cast<int>(memories.size()) / sample.d;
-  const bool spherical = with_energy(data.metric, [](auto energy) { return energy.on_sphere; });
-  if ((k <= kFewMemories && !spherical) || (data.has_missing && k <= kOneLevel)) {
+  if (!on_sphere(data.metric) && (k <= kFewMemories || (data.has_missing && k <= kOneLevel))) {
     Lloyd lloyd(sample, memories);
     lloyd.settle(rounds, Lloyd::Empty::keep);
     memories = lloyd.centres_by_row();
@@ -283,9 +286,9 @@ std::vector<int> spread_picks(const Sample& sample, EnergyKind metric, int k, st
   return plus_plus_picks(sample, k, random);
 }
 
-// Mean of the smallest, median of second smallest minus smallest, of the distances to the memories; and the mean of
-// those to the centre of all.
-void scales_of(const Sample& sample, int k, Seeding& seeding) {
+// Mean of the smallest, median of second smallest minus smallest, of the squared distances to the memories; and the
+// mean of those to where one memory of all rows would be.
+void scales_of(const Sample& sample, EnergyKind metric, int k, Seeding& seeding) {
   constexpr int kRows = 64;
   const Kernels& kernel = kernels();
   const int kp = padded(k, kernel.lanes), n = std::min(sample.n, kMeasuredRows);
@@ -325,7 +328,13 @@ void scales_of(const Sample& sample, int k, Seeding& seeding) {
   std::nth_element(gaps.begin(), gaps.begin() + n / 2, gaps.end());
   seeding.mean_square = sum / weight;
   seeding.median_gap = gaps[n / 2];
-  for (double c : centre) squares -= c * c / weight;
+  double centre_norm = 0.0;
+  for (double c : centre) {
+    squares -= c * c / weight;
+    centre_norm += c * c / (weight * weight);
+  }
+  // A memory on the sphere has the direction of the centre, and is as far from the centre as that is from the sphere.
+  if (on_sphere(metric)) squares += weight * std::pow(1.0 - std::sqrt(centre_norm), 2.0);
   seeding.total_square = std::max(squares, 0.0) / weight;
 }
 
@@ -343,7 +352,7 @@ void scales_of(const Dataset& data, const std::vector<std::int64_t>& which, cons
   Memories memories = network.prepared(n);
   memories.shape.take_sparse(data.origin());
   memories.refresh(false);
-  const bool spherical = with_energy(data.metric, [](auto energy) { return energy.on_sphere; });
+  const bool spherical = on_sphere(data.metric);
   Matrix products(kRows, memories.kp);
   SparseEntries entries;
   std::vector<std::int64_t> rows(kRows);
@@ -377,10 +386,13 @@ void scales_of(const Dataset& data, const std::vector<std::int64_t>& which, cons
   std::nth_element(gaps.begin(), gaps.begin() + n / 2, gaps.end());
   seeding.mean_square = sum / total;
   seeding.median_gap = gaps[n / 2];
+  double centre_norm = 0.0;
   for (int j = 0; j < d; ++j) {
     const double mean = centre[j] / total + (data.origin() ? data.origin()[j] : 0.0f);
     squares -= total * mean * mean;
+    centre_norm += mean * mean;
   }
+  if (spherical) squares += total * std::pow(1.0 - std::sqrt(centre_norm), 2.0);
   seeding.total_square = std::max(squares, 0.0) / total;
 }
 
@@ -466,7 +478,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
         seeding.distinct = k;
         settle(sample, data, kTreeSettlingRounds, seeds[index], seeding.memories, helpers, control);
         polish(data, rows, sample.n, fill, seeds[index], seeding.memories, helpers, control);
-        scales_of(sample, k, seeding);
+        scales_of(sample, data.metric, k, seeding);
         return;
       }
     }
@@ -482,7 +494,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
       settle(sample, data, kSettlingRounds, seeds[index], seeding.memories, helpers, control);
       polish(data, rows, sample.n, fill, seeds[index], seeding.memories, helpers, control);
     }
-    scales_of(sample, k, seeding);
+    scales_of(sample, data.metric, k, seeding);
   };
   seed_all(seeds.size(), team, seed_one);
   return out;
@@ -495,7 +507,7 @@ void measure_scales(const Dataset& data, const TrainingRows& rows, int k, std::u
     const Chosen chosen = choose_sample(data, rows, k, sample_seed);
     return scales_of(data, chosen.rows, chosen.weights, k, seeding);
   }
-  scales_of(load_sample(data, rows, k, sample_seed, fill), k, seeding);
+  scales_of(load_sample(data, rows, k, sample_seed, fill), data.metric, k, seeding);
 }
 
 }  // namespace amclust
