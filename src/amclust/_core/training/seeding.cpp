@@ -26,6 +26,8 @@ constexpr int kTreeRows = 1024;
 constexpr double kTreePart = 0.9;
 // It is a good start already: more rounds would lead away from it.
 constexpr int kTreeSettlingRounds = 2;
+// Among many columns clusters explain little, and a row says little of its cluster: sparse rows need more rounds.
+constexpr int kSparseSettlingRounds = 100;
 // More memories than this are moved to where they are needed, and k-means++ goes in two levels above the second.
 constexpr int kFewMemories = 12, kOneLevel = 128;
 constexpr int kRelocations = 20;
@@ -405,18 +407,14 @@ SparseSample load_sparse_sample(const Dataset& data, const TrainingRows& all, in
 Seeding seed_sparse(const Dataset& data, const TrainingRows& rows, const SparseSample& sample, int k,
                     SeedingMethod method, std::uint64_t seed, const float* fill, Team& team, const Control& control) {
   Seeding seeding;
-  int rounds = kSettlingRounds;
   std::vector<float> centres;
   if (method == SeedingMethod::ward) {
     const std::vector<int> picks = tree_rows(sample.weights, k, seed);
     const std::vector<int> labels = tree_labels(sample.squares_between(picks), sample.weights, picks, k);
-    if (!labels.empty()) {
-      centres = sample.means(picks, labels, k);
-      rounds = kTreeSettlingRounds;
-    }
+    if (!labels.empty()) centres = sample.means(picks, labels, k);
   }
+  const bool random_rows = method == SeedingMethod::random;
   if (centres.empty()) {
-    const bool random_rows = method == SeedingMethod::random;
     SparseSample::Distances distances(sample, random_rows ? 1 : plus_plus_trials(k));
     Random random(seed, Purpose::seeding);
     const std::vector<int> picks = random_rows ? distinct_picks(distances, sample.weights, k, random)
@@ -425,7 +423,6 @@ Seeding seed_sparse(const Dataset& data, const TrainingRows& rows, const SparseS
     if (seeding.distinct < k) return seeding;
     std::vector<int> numbers(k);
     std::iota(numbers.begin(), numbers.end(), 0);
-    if (random_rows) rounds = 0;
     centres = sample.means(picks, numbers, k);
   }
   seeding.distinct = k;
@@ -436,12 +433,9 @@ Seeding seed_sparse(const Dataset& data, const TrainingRows& rows, const SparseS
   start.log_weights.assign(k, 0.0f);
   start.energy = data.metric;
   ExactSteps steps(sample.rows(), sample.training_rows(), start, nullptr, team, &control);
-  steps.settle(rounds, kSettled);
-  const std::uint32_t relocations = rounds && k > kFewMemories ? kRelocations : 0;
-  for (std::uint32_t round = 0; round < relocations && steps.relocate(seed, round); ++round)
-    steps.settle(kTreeSettlingRounds, kSettled);
+  if (!random_rows) steps.settle(kSparseSettlingRounds, kSettled);
   seeding.memories = sample.lift(steps.labels(), steps.memories_by_row(), k);
-  if (rounds) polish(data, rows, sample.n(), fill, seed, seeding.memories, team, control);
+  if (!random_rows) polish(data, rows, sample.n(), fill, seed, seeding.memories, team, control);
   scales_of(data, sample.which, sample.weights, k, seeding);
   return seeding;
 }
