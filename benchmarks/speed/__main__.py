@@ -28,6 +28,7 @@ from benchmarks.framework.running import Unfinished
 from benchmarks.framework.store import Store
 from benchmarks.speed import many_clusters, resources, timings
 from benchmarks.speed.missing import missing
+from benchmarks.speed.text import text
 
 # What is measured, in the order of the tables of the page, which has their titles.
 SECTIONS: dict[str, Callable[[Namespace], Iterator[Entry]]] = {
@@ -40,6 +41,7 @@ SECTIONS: dict[str, Callable[[Namespace], Iterator[Entry]]] = {
     "codebooks": many_clusters.codebooks,
     "predict": many_clusters.predict,
     "round": many_clusters.round_clusters,
+    "text": text,
     "flops": resources.flops,
     "scaling": timings.scaling,
     "memory": resources.memory,

@@ -5,7 +5,7 @@ One fit from one start, with the labels of all rows.
 
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.cluster import KMeans, MiniBatchKMeans
@@ -25,6 +25,7 @@ class Found(NamedTuple):
     centers: FloatArray
 
 
+Result = TypeVar("Result")
 Cluster = Callable[[FloatArray, int, int], Found]  # from rows, the number of clusters and a seed
 
 
@@ -80,8 +81,8 @@ PEERS: dict[str, Cluster] = {
 
 
 def warm_up(
-    what: str, methods: Mapping[str, Cluster], features: FloatArray
-) -> Generator[Skipped, None, dict[str, Cluster]]:
+    what: str, methods: Mapping[str, Callable[[Any, int, int], Result]], features: Any
+) -> Generator[Skipped, None, dict[str, Callable[[Any, int, int], Result]]]:
     """Give the methods that are on this machine, after a first call of each; name the others.
 
     The first call pays for loading and for starting threads.

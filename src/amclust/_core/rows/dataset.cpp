@@ -92,34 +92,47 @@ void Dataset::set_units(EnergyKind new_metric, const double* offset, const float
   }
 }
 
+std::int64_t Dataset::stored(std::int64_t row) const {
+  if (!is_sparse) return features;
+  if (sparse.wide_indices) {
+    const auto* starts = static_cast<const std::int64_t*>(sparse.indptr);
+    return starts[row + 1] - starts[row];
+  }
+  const auto* starts = static_cast<const std::int32_t*>(sparse.indptr);
+  return starts[row + 1] - starts[row];
+}
+
 void Dataset::load_entries(const std::int64_t* which, int n, SparseEntries& out, float* norms) const {
   const bool spherical = with_energy(metric, [](auto energy) { return energy.on_sphere; });
-  out.values.clear();
-  out.columns.clear();
   out.starts.assign(1, 0);
+  for (int i = 0; i < n; ++i) out.starts.push_back(out.starts.back() + static_cast<std::int32_t>(stored(which[i])));
+  out.values.resize(out.starts.back());
+  out.columns.resize(out.starts.back());
   for (int i = 0; i < n; ++i) {
     double square = origin_square_;
+    float* values = out.values.data() + out.starts[i];
+    std::int32_t* columns = out.columns.data() + out.starts[i];
+    int e = 0;
     visit_stored(*this, which[i], [&](int j, double value) {
       const float entry = static_cast<float>(value * scale_[j]);
       square += entry * (entry + 2.0 * (origin_.empty() ? 0.0 : origin_[j]));
-      out.values.push_back(entry);
-      out.columns.push_back(j);
+      values[e] = entry;
+      columns[e++] = j;
     });
     if (spherical) {
       const float length = static_cast<float>(std::sqrt(square)), inverse = length > 0.0f ? 1.0f / length : 0.0f;
-      for (std::size_t e = out.starts.back(); e < out.values.size(); ++e) out.values[e] *= inverse;
+      for (int at = 0; at < e; ++at) values[at] *= inverse;
       square = length > 0.0f ? 1.0 : 0.0;
     }
     norms[i] = static_cast<float>(std::max(square, 0.0));
-    out.starts.push_back(static_cast<std::int32_t>(out.values.size()));
   }
 }
 
 double Dataset::mean_entries() const {
   if (!is_sparse || !rows) return features;
-  const auto stored = sparse.wide_indices ? static_cast<const std::int64_t*>(sparse.indptr)[rows]
-                                          : static_cast<const std::int32_t*>(sparse.indptr)[rows];
-  return static_cast<double>(stored) / static_cast<double>(rows);
+  const auto all = sparse.wide_indices ? static_cast<const std::int64_t*>(sparse.indptr)[rows]
+                                       : static_cast<const std::int32_t*>(sparse.indptr)[rows];
+  return static_cast<double>(all) / static_cast<double>(rows);
 }
 
 template <class Value>

@@ -59,7 +59,8 @@ class Dataset {
   bool gives_entries() const { return is_sparse && !has_missing && near_zero_; }
   // The entries of n rows, and their squared norms [n].
   void load_entries(const std::int64_t* which, int n, SparseEntries& out, float* norms) const;
-  // How many entries a row has on average.
+  // How many entries a row has, and how many on average.
+  std::int64_t stored(std::int64_t row) const;
   double mean_entries() const;
   // What a row without entries is in core units, [features]; null: zero.
   const float* origin() const { return origin_.empty() ? nullptr : origin_.data(); }

@@ -26,8 +26,9 @@ constexpr int kTreeRows = 1024;
 constexpr double kTreePart = 0.9;
 // It is a good start already: more rounds would lead away from it.
 constexpr int kTreeSettlingRounds = 2;
-// Among many columns clusters explain little, and a row says little of its cluster: sparse rows need more rounds.
-constexpr int kSparseSettlingRounds = 100;
+// Among many columns clusters explain little, and a row says little of its cluster: directions and sparse rows need
+// more rounds.
+constexpr int kManySettlingRounds = 100;
 // More memories than this are moved to where they are needed, and k-means++ goes in two levels above the second.
 constexpr int kFewMemories = 12, kOneLevel = 128;
 constexpr int kRelocations = 20;
@@ -182,7 +183,7 @@ void settle(const Sample& sample, const Dataset& data, int rounds, std::uint64_t
     return;
   }
   SampleSteps steps(sample, data.metric, memories, team, control);
-  steps->settle(rounds, kSettled);
+  steps->settle(on_sphere(data.metric) ? kManySettlingRounds : rounds, kSettled);
   const std::uint32_t relocations = data.has_missing || k <= kFewMemories ? 0 : kRelocations;
   for (std::uint32_t round = 0; round < relocations && steps->relocate(seed, round); ++round)
     steps->settle(kTreeSettlingRounds, kSettled);
@@ -433,7 +434,7 @@ Seeding seed_sparse(const Dataset& data, const TrainingRows& rows, const SparseS
   start.log_weights.assign(k, 0.0f);
   start.energy = data.metric;
   ExactSteps steps(sample.rows(), sample.training_rows(), start, nullptr, team, &control);
-  if (!random_rows) steps.settle(kSparseSettlingRounds, kSettled);
+  if (!random_rows) steps.settle(kManySettlingRounds, kSettled);
   seeding.memories = sample.lift(steps.labels(), steps.memories_by_row(), k);
   if (!random_rows) polish(data, rows, sample.n(), fill, seed, seeding.memories, team, control);
   scales_of(data, sample.which, sample.weights, k, seeding);
