@@ -89,6 +89,30 @@ FORMS = {
 }
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("k", [3, 8])
+def test_trees_of_rows_at_equal_distances_end(form, k):
+    X = np.array([(i, j) for i in range(24) for j in range(24)], dtype=float)
+    model = ClAM(k, init="ward", n_init=1, random_state=0).fit(form(X))
+    assert len(np.unique(model.labels_)) == k
+
+
+def test_sparse_rows_far_from_zero_stay_distinct():
+    X = np.array([[0.0], [100.0], [100.05], [50.0]])
+    for init in ("ward", "k-means++", "random"):
+        model = ClAM(4, init=init, n_init=1, scale=None, random_state=0).fit(sparse.csr_array(X))
+        assert len(np.unique(model.labels_)) == 4
+
+
+def test_random_sparse_starts_are_rows():
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 2_000)) < 0.01).astype(float)
+    settings = {"init": "random", "n_init": 1, "scale": None, "record_epochs": [0]}
+    model = ClAM(3, **settings, random_state=0).fit(sparse.csr_array(X))
+    starts = model.recorded_memories_[0]
+    assert_allclose(np.abs(starts[:, None] - X).sum(axis=2).min(axis=1), 0.0, atol=1e-3)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_trees_take_every_form_of_rows(form):
     X, y = blobs()

@@ -581,7 +581,7 @@ def silhouette_loss(
     distance = (patterns - centre).square().sum(-1)
     if network.energy.spherical:
         # The direction of a centre is the best place for its memory, not the centre itself.
-        length = torch.where(empty, 1.0, centre.square().sum(-1)).sqrt()
+        length = torch.where(empty, 1.0, centre.square().sum(-1)).clamp(min=1e-12).sqrt()
         scatter, distance = scatter + (1 - length).square(), distance - (1 - length).square()
     cost = _last(anchor) * scatter + _last(tie) * distance
     return -soft + torch.where(empty, 0.0, size * cost).sum(-1) / total

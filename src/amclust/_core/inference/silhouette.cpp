@@ -47,16 +47,15 @@ class Distances {
   struct Columns {
     Matrix value, square, present;
     std::optional<SparsePanel> entries;
-    float norm[kQueries];
+    int first = 0, count = 0;
   };
   void set(Columns& out, int first, int count) const {
+    out.first = first;
+    out.count = count;
     if (sparse_) {
       if (!out.entries) out.entries.emplace(d_, kQueries);
       out.entries->clear();
-      for (int c = 0; c < count; ++c) {
-        out.entries->set(c, entries_[(first + c) / kOthers].block(), (first + c) % kOthers);
-        out.norm[c] = norms_[first + c];
-      }
+      for (int c = 0; c < count; ++c) out.entries->set(c, row(first + c), place(first + c));
       return;
     }
     transpose(rows_, first, count, out.value);
@@ -72,11 +71,15 @@ class Distances {
     const Kernels& kernel = kernels();
     const int size = count * kQueries;
     if (sparse_) {
-      columns.entries->products(entries_[other / kOthers].block(), out);
+      const RowBlock others = entries_[other / kOthers].block();
+      columns.entries->products(others, out);
       for (int i = 0; i < count; ++i)
-        for (int c = 0; c < kQueries; ++c) {
+        for (int c = 0; c < columns.count; ++c) {
+          const float both = norms_[other + i] + norms_[columns.first + c];
           float& value = out[i * kQueries + c];
-          value = std::max(0.0f, norms_[other + i] + columns.norm[c] - 2.0f * value);
+          value = both - 2.0f * value;
+          if (!(value > kCancels * both))
+            value = square_between(others, i, row(columns.first + c), place(columns.first + c));
         }
       kernel.roots(out, size);
       return;
@@ -117,6 +120,9 @@ class Distances {
       }
     }
   }
+  // The block that holds a sparse row, and its place there.
+  RowBlock row(int i) const { return entries_[i / kOthers].block(); }
+  static int place(int i) { return i % kOthers; }
   void transpose(const Matrix& from, int first, int count, Matrix& to) const {
     to.resize(d_, kQueries);
     for (int c = 0; c < count; ++c)

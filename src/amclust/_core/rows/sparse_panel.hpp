@@ -10,6 +10,25 @@
 
 namespace amclust {
 
+// Squared distance of two sparse rows from the differences of their entries.
+inline float square_between(const RowBlock& a, int row, const RowBlock& b, int other) {
+  double square = 0.0;
+  std::int32_t left = a.starts[row], right = b.starts[other];
+  while (left < a.starts[row + 1] || right < b.starts[other + 1]) {
+    const bool left_over = left < a.starts[row + 1], right_over = right < b.starts[other + 1];
+    const bool take_left = left_over && (!right_over || a.columns[left] <= b.columns[right]);
+    const bool take_right = right_over && (!left_over || b.columns[right] <= a.columns[left]);
+    const double difference = (take_left ? a.values[left] : 0.0) - (take_right ? b.values[right] : 0.0);
+    square += difference * difference;
+    left += take_left;
+    right += take_right;
+  }
+  return static_cast<float>(square);
+}
+
+// Where a squared distance from norms and products is a smaller part of the norms, too little of it is left.
+constexpr float kCancels = 1e-3f;
+
 class SparsePanel {
  public:
   // width: how many rows it holds at most, a multiple of the lanes.

@@ -191,7 +191,7 @@ int ExactSteps::keep_sure(Worker& worker, int n, Part& part) {
     const int own = labels_[at];
     const double square = square_distance(worker.rows.row(i), centres_.row(own), memories_.d);
     const double away = std::sqrt(square) * (1.0 + kSlack);
-    if (away < std::max(static_cast<double>(half_gap_[own]), lower_[at] - drift_)) {
+    if (away < std::max(static_cast<double>(half_gap_[own]), lower_[at] - drift_ * (1.0 + kRounding))) {
       upper_[at] = static_cast<float>(away - travelled_[own]);
       if (jumped_[own]) part.loss += weight(at) * square;
       continue;
@@ -487,7 +487,7 @@ double ExactSteps::explained() {
     parts += spherical_ ? 2.0 * std::sqrt(square) : square / sizes_[m];
   }
   for (const double sum : all) whole += sum * sum;
-  return parts - (spherical_ ? 2.0 * std::sqrt(whole) : whole / total_weight_);
+  return std::max(0.0, parts - (spherical_ ? 2.0 * std::sqrt(whole) : whole / total_weight_));
 }
 
 double ExactSteps::measure_loss() {

@@ -422,6 +422,14 @@ Seeding seed_sparse(const Dataset& data, const TrainingRows& rows, const SparseS
                                                : plus_plus_picks(distances, sample.weights, k, random);
     seeding.distinct = static_cast<int>(picks.size());
     if (seeding.distinct < k) return seeding;
+    if (random_rows) {
+      std::vector<std::int64_t> which;
+      for (const int pick : picks) which.push_back(sample.which[pick]);
+      seeding.memories.resize(static_cast<std::size_t>(k) * data.features);
+      data.load(which.data(), k, fill, seeding.memories.data(), data.features, nullptr);
+      scales_of(data, sample.which, sample.weights, k, seeding);
+      return seeding;
+    }
     std::vector<int> numbers(k);
     std::iota(numbers.begin(), numbers.end(), 0);
     centres = sample.means(picks, numbers, k);
@@ -434,9 +442,9 @@ Seeding seed_sparse(const Dataset& data, const TrainingRows& rows, const SparseS
   start.log_weights.assign(k, 0.0f);
   start.energy = data.metric;
   ExactSteps steps(sample.rows(), sample.training_rows(), start, nullptr, team, &control);
-  if (!random_rows) steps.settle(kManySettlingRounds, kSettled);
+  steps.settle(kManySettlingRounds, kSettled);
   seeding.memories = sample.lift(steps.labels(), steps.memories_by_row(), k);
-  if (!random_rows) polish(data, rows, sample.n(), fill, seed, seeding.memories, team, control);
+  polish(data, rows, sample.n(), fill, seed, seeding.memories, team, control);
   scales_of(data, sample.which, sample.weights, k, seeding);
   return seeding;
 }

@@ -24,7 +24,7 @@ SparseSample::SparseSample(const Dataset& data, std::vector<std::int64_t> rows, 
     number[j] = shared ? static_cast<std::int32_t>(columns_.size()) : -1;
     if (shared) columns_.push_back(j);
   }
-  const int shared = static_cast<int>(columns_.size());
+  int d = static_cast<int>(columns_.size());
   starts_.push_back(0);
   for (int i = 0; i < n(); ++i) {
     double alone = 0.0;
@@ -38,12 +38,12 @@ SparseSample::SparseSample(const Dataset& data, std::vector<std::int64_t> rows, 
     }
     if (alone > 0.0) {
       entries_.push_back(static_cast<float>(std::sqrt(alone)));
-      at_.push_back(shared + i);
+      at_.push_back(d++);
     }
     starts_.push_back(static_cast<std::int32_t>(entries_.size()));
   }
 
-  const int d = shared + n();
+  d = std::max(d, 1);  // also of rows without entries
   rows_.rows = n();
   rows_.features = d;
   rows_.is_sparse = true;
@@ -72,9 +72,11 @@ void SparseSample::Distances::compute(const std::vector<int>& picks) {
   for (int i = 0; i < sample_.n(); ++i)
     for (std::size_t c = 0; c < picks.size(); ++c) {
       const float both = sample_.norms_[i] + sample_.norms_[picks[c]];
-      // Rounding must not make copies of a row look distinct.
-      const float square = both - 2.0f * values_(i, static_cast<int>(c));
-      values_(i, static_cast<int>(c)) = square > 4e-6f * both ? square : 0.0f;
+      float& value = values_(i, static_cast<int>(c));
+      value = both - 2.0f * value;
+      if (!(value > kCancels * both))
+        value = square_between(sample_.block_of(i).block(), i % kBlock, sample_.block_of(picks[c]).block(),
+                               picks[c] % kBlock);
     }
 }
 

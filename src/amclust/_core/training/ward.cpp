@@ -46,10 +46,10 @@ void smooth(Matrix& squares, int neighbours) {
   for (int i = 0; i < n; ++i)
     for (const int b : near[i]) inside[i] += 0.5f * part * halfway(i, b);
   for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) {
+    for (int j = 0; j < i; ++j) {
       float mean = 0.0f;
       for (const int b : near[j]) mean += halfway(i, b);
-      squares(i, j) = i == j ? 0.0f : std::max(0.0f, part * mean - inside[i] - inside[j]);
+      squares(i, j) = squares(j, i) = std::max(0.0f, part * mean - inside[i] - inside[j]);
     }
 }
 
@@ -69,7 +69,8 @@ std::vector<Merger> mergers_of(Matrix& costs, const std::vector<double>& weights
   const int n = costs.rows(), width = static_cast<int>(costs.stride());
   std::vector<double> size = weights;
   for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) costs(i, j) = std::min(merge_cost(costs(i, j), size[i], size[j]), kMost);
+    // The same both ways to the last bit: the chain would not end otherwise.
+    for (int j = 0; j < i; ++j) costs(i, j) = costs(j, i) = std::min(merge_cost(costs(i, j), size[i], size[j]), kMost);
     std::fill(costs.row(i) + n, costs.row(i) + width, kNone);
     costs(i, i) = kNone;
   }
