@@ -60,7 +60,7 @@ def test_a_collapsed_partition_is_warned_of(blob_with_outliers):
     init = np.array([[-1.0, 0.0], [1.0, 0.0]])
     clam = ClAM(2, init=init, n_init=1, scale=None, random_state=0)
     clam.recipe = dataclasses.replace(Recipe(), anchor=0.0, tie=0.0)
-    with pytest.warns(ConvergenceWarning, match=r"99% of the rows are in one cluster \d, .*collapsed"):
+    with pytest.warns(ConvergenceWarning, match=r"99% of the rows are in one cluster, .*collapsed"):
         clam.fit(blob_with_outliers)
 
 
