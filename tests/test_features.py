@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 import amclust
@@ -321,3 +322,9 @@ def test_many_memories_are_made_sparse_a_part_at_a_time(model, monkeypatch):
 def test_a_wrong_min_weight_is_named(model, value):
     with pytest.raises(ValueError, match="min_weight must be a finite number of at least 0, got"):
         model.sparse_centers(value)
+
+
+def test_after_few_more_rows_all_clusters_are_still_told():
+    X, _ = make_blobs(60, centers=2, n_features=3, random_state=0)
+    model = ClAM(2, random_state=0).partial_fit(X).partial_fit(X[:1])
+    assert all(model.top_features(2, two_sided=True).names)

@@ -751,8 +751,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         check_is_fitted(self)
         if X is None:
             sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
+            # After `partial_fit` these are of the last rows alone, which may be few.
+            known = sizes if sizes.all() else None
             return self.network_.top_features(
-                n, sizes=sizes, feature_names=feature_names, two_sided=two_sided
+                n, sizes=known, feature_names=feature_names, two_sided=two_sided
             )
         n = check_n_features_told(n)
         if feature_names is None and hasattr(X, "columns"):

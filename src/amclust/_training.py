@@ -433,10 +433,7 @@ def rank_starts(
     ranked_by_silhouette = objective.beta_by_gap and options.selection == "silhouette"
     if n_trained == len(starts) or not (seeded and ranked_by_silhouette):
         return {}, everything
-    plans = [
-        _stage_plan(data, start, int(seed), objective, options, recipe, recipe.stages[0])
-        for start, seed in zip(starts, seeds, strict=True)
-    ]
+    plans = _stage_plans(data, starts, seeds, objective, options, recipe, recipe.stages[0])
     for plan in plans:
         plan.pause_at = 0
     runs = train_plans(data, plans, seeds, backend, None)
@@ -702,10 +699,7 @@ def train_stages(
     """Train restarts of one configuration through the stages of the recipe."""
     runs: list[TrainedRun] = []
     for stage in recipe.stages:
-        plans = [
-            _stage_plan(data, start, int(seed), objective, options, recipe, stage)
-            for seed, start in zip(seeds, starts, strict=True)
-        ]
+        plans = _stage_plans(data, starts, seeds, objective, options, recipe, stage)
         runs = train_recorded(data, plans, seeds, backend, progress, record_epochs)
         starts = [
             dataclasses.replace(start, memories=run.record.memories, energy=run.record.energy)
@@ -714,20 +708,24 @@ def train_stages(
     return runs
 
 
-def _stage_plan(
+def _stage_plans(
     data: TrainingSet,
-    start: Start,
-    seed: int,
+    starts: list[Start],
+    seeds: NDArray[np.int64],
     objective: Objective,
     options: Options,
     recipe: Recipe,
     stage: Stage,
-) -> _native.Plan:
+) -> list[_native.Plan]:
     if stage.objective is not None:
         objective = find_objective(stage.objective)
     if stage.learning_rate is not None:
         options = dataclasses.replace(options, learning_rate=stage.learning_rate)
-    return make_plan(data, start, seed, objective, options, recipe, beta_factor=stage.beta_factor)
+    factor = stage.beta_factor
+    return [
+        make_plan(data, start, int(seed), objective, options, recipe, beta_factor=factor)
+        for start, seed in zip(starts, seeds, strict=True)
+    ]
 
 
 def train_recorded(
