@@ -323,6 +323,6 @@ def test_bad_arguments(call, message):
 def test_a_centre_without_direction_has_gradients():
     x = torch.tensor([[1.0, 0.0], [-1.0, 0.0]], requires_grad=True)
     memories = torch.tensor([[0.0, 1.0], [0.0, -1.0]], requires_grad=True)
-    functional.silhouette_loss(x, memories, 1.0, anchor=1.0, tie=1.0, energy="cosine").backward()
+    F.silhouette_loss(x, memories, 1.0, anchor=1.0, tie=1.0, energy="cosine").backward()
     assert x.grad.isfinite().all()
     assert memories.grad.isfinite().all()
