@@ -31,8 +31,8 @@ void check_one(const Kernels& kernel, int n, int d, int k, bool with_ties) {
 
   for (const bool from_products : {false, true}) {
     std::vector<float> closeness(n), second(n), by_lane(static_cast<std::size_t>(n) * 2 * kernel.lanes);
-    std::vector<std::int32_t> which(n);
-    const amclust::NearestTwo found{closeness.data(), second.data(), which.data(), by_lane.data()};
+    std::vector<std::int32_t> which(n), lane_which(static_cast<std::size_t>(n) * kernel.lanes);
+    const amclust::NearestTwo found{closeness.data(), second.data(), which.data(), by_lane.data(), lane_which.data()};
     if (from_products)
       kernel.largest_two(products.data(), n, kp, bias.data(), 2.0f, found);
     else
@@ -49,6 +49,9 @@ void check_one(const Kernels& kernel, int n, int d, int k, bool with_ties) {
       for (int m = 0; m < k; ++m) {
         const int lane = m % kernel.lanes;
         CHECK(values[m] <= lanes[lane] + 1e-5f);
+        const int largest = lane_which[static_cast<std::size_t>(i) * kernel.lanes + lane];
+        CHECK_EQUAL(largest % kernel.lanes, lane);
+        CHECK_NEAR(values[largest], lanes[lane], 1e-5);
       }
       std::nth_element(values.begin(), values.begin() + std::min(1, k - 1), values.end(), std::greater<>());
       if (k > 1) CHECK_NEAR(second[i], values[1], 1e-5);
