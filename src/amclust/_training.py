@@ -437,7 +437,8 @@ def rank_starts(
     for plan in plans:
         plan.pause_at = 0
     runs = train_plans(data, plans, seeds, backend, None)
-    judge_runs(data, runs)
+    # A sample tells starts apart as well as all rows do.
+    judge_runs(dataclasses.replace(data, judged=data.judged.some()), runs)
     n_nonempty = np.array([run.n_nonempty for run in runs])
     silhouettes_of_starts = np.array([run.silhouette for run in runs])
     order = order_runs(-n_nonempty, silhouettes_of_starts, np.zeros(len(runs)), "silhouette")
