@@ -90,7 +90,7 @@ void check_norms(const Kernels& kernel) {
       const Buffer rows = tests::matrix(source, n, d, ld), memories = tests::matrix(source, d, k, kp);
       Buffer row_norms(n), memory_norms(kp), out, factor(kp);
       kernel.norms(rows.data(), ld, n, row_norms.data());
-      kernel.memory_norms(memories.data(), d, kp, memory_norms.data());
+      kernel.memory_dots(memories.data(), memories.data(), d, kp, memory_norms.data());
       for (int i = 0; i < n; ++i) {
         double square = 0.0;
         for (int j = 0; j < d; ++j) square += std::pow(static_cast<double>(rows[at(i, ld, j)]), 2);
@@ -107,6 +107,14 @@ void check_norms(const Kernels& kernel) {
           CHECK_NEAR(out[at(j, kp, m)], value - factor[m] * value, 1e-6 * (1.0 + std::abs(value)));
         }
         CHECK_NEAR(memory_norms[m], square, 1e-6 * square);
+      }
+      kernel.scale_memories(factor.data(), d, kp, out.data());
+      kernel.memory_dots(memories.data(), out.data(), d, kp, memory_norms.data());
+      for (int m = 0; m < kp; ++m) {  // out is now (1 - factor) factor times the memories
+        double dot = 0.0;
+        for (int j = 0; j < d; ++j) dot += std::pow(static_cast<double>(memories[at(j, kp, m)]), 2);
+        dot *= (1.0 - factor[m]) * factor[m];
+        CHECK_NEAR(memory_norms[m], dot, 1e-5 * (1.0 + std::abs(dot)));
       }
     }
 }

@@ -4,6 +4,7 @@
 #include "check.hpp"
 #include "inference/infer.hpp"
 #include "objectives/objective.hpp"
+#include "rows/sparse_columns.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -74,6 +75,30 @@ Memories memories_near(const Both& rows, EnergyKind metric, int k) {
   return out;
 }
 
+// Twice the sum over the rows of row^T times coef, by their entries: rows in two blocks, a few columns at a time.
+void sums_by_columns_agree(const Both& rows, const Matrix& coef, const Buffer& twice) {
+  const std::vector<std::int64_t> which = rows.all();
+  std::vector<amclust::SparseEntries> blocks(3);  // the last one is not asked for
+  std::vector<float> norms(rows.n);
+  const int half = rows.n / 2, kp = static_cast<int>(coef.stride());
+  rows.sparse.load_entries(which.data(), half, blocks[0], norms.data());
+  rows.sparse.load_entries(which.data() + half, rows.n - half, blocks[1], norms.data());
+  rows.sparse.load_entries(which.data(), rows.n, blocks[2], norms.data());
+  amclust::SparseColumns columns;
+  for (int repeat = 0; repeat < 2; ++repeat) columns.set(blocks, 2, rows.d);
+  const float* origin = rows.sparse.origin();
+  Matrix found(rows.d, kp);
+  const std::vector<float> zero(kp, 0.0f);
+  for (int first = 0; first < rows.d; first += 7)
+    columns.sums(first, std::min(7, rows.d - first), coef.data(), kp, zero.data(), found.row(first));
+  for (int j = 0; j < rows.d; ++j)
+    for (int m = 0; m < kp; ++m) {
+      double sum = found(j, m);
+      for (int i = 0; origin && i < rows.n; ++i) sum += static_cast<double>(origin[j]) * coef(i, m);
+      CHECK_NEAR(2.0 * sum, twice[static_cast<std::size_t>(j) * kp + m], 2e-3);
+    }
+}
+
 void products_and_sums_agree(EnergyKind metric, bool centred, int k) {
   check::describe("centred ", centred, ", k ", k);
   const Both rows(50, 37, metric, centred, 3);
@@ -91,26 +116,25 @@ void products_and_sums_agree(EnergyKind metric, bool centred, int k) {
   tests::Source source(5);
   for (int i = 0; i < rows.n; ++i)
     for (int m = 0; m < k; ++m) coef(i, m) = source.normal();
-  std::vector<float> sums[2];
   for (const bool by_entries : {false, true}) {
     if (by_entries) memories.shape.take_sparse(rows.sparse.origin());
     memories.refresh(false);
     const amclust::RowBlock block = by_entries ? entries.block() : amclust::RowBlock(loaded.block(0, rows.n));
     CHECK_EQUAL(block.is_sparse(), by_entries);
     memories.panel.products(block, by_entries ? found.view() : expected.view());
-    amclust::OuterSum outer, other;
-    outer.reset(memories.shape);
-    other.reset(memories.shape);
-    outer.add(block, coef.block(0, rows.n));
-    other.add(block, coef.block(0, rows.n));
-    outer.add(other, {});
-    Buffer sum(memories.values.size());
-    outer.add_to(sum.data());
-    sums[by_entries].assign(sum.data(), sum.data() + static_cast<std::size_t>(rows.d) * kp);
   }
+  amclust::OuterSum outer, other;
+  memories.shape = amclust::PanelShape(k, rows.d, rows.n);
+  outer.reset(memories.shape);
+  other.reset(memories.shape);
+  outer.add(loaded.block(0, rows.n), coef.block(0, rows.n));
+  other.add(loaded.block(0, rows.n), coef.block(0, rows.n));
+  outer.add(other, {});
+  Buffer expected_sum(memories.values.size());
+  outer.add_to(expected_sum.data());
   for (int i = 0; i < rows.n; ++i)
     for (int m = 0; m < k; ++m) CHECK_NEAR(found(i, m), expected(i, m), 1e-4 * (1.0 + std::abs(expected(i, m))));
-  for (std::size_t at = 0; at < sums[0].size(); ++at) CHECK_NEAR(sums[1][at], sums[0][at], 2e-3);
+  sums_by_columns_agree(rows, coef, expected_sum);
 }
 
 void the_silhouette_agrees(EnergyKind metric, int threads) {

@@ -43,14 +43,13 @@ void Memories::get(float* rows) const {
 void Memories::refresh(bool with_gram, bool on_sphere) {
   float* norm = square_norms.data();
   const float* value = values.data();
-  kernels().memory_norms(value, d, kp, norm);
+  kernels().memory_dots(value, value, d, kp, norm);
   const bool spherical = with_energy(metric, [](auto energy) { return energy.on_sphere; });
   if (spherical && !on_sphere) {
     std::vector<float> inverse(kp, 1.0f);
     for (int m = 0; m < k; ++m)
       if (norm[m] > 0.0f) inverse[m] = 1.0f / std::sqrt(norm[m]);
-    for (int j = 0; j < d; ++j)
-      for (int m = 0; m < kp; ++m) feature(j)[m] *= inverse[m];
+    kernels().scale_memories(inverse.data(), d, kp, values.data());
   }
   if (spherical) std::fill(norm, norm + k, 1.0f);
   panel.refresh(shape, value);

@@ -62,32 +62,22 @@ void OuterSum::reset(const PanelShape& shape) {
                                 : static_cast<std::size_t>(shape.d) * shape.kp);
   sum_.zero();
   target_ = sum_.data();
-  coef_sum_.resize(shape.kp);
-  coef_sum_.zero();
 }
 
 void OuterSum::attach(const PanelShape& shape, float* out) {
-  if (shape.by_features || shape.origin) return reset(shape);
+  if (shape.by_features) return reset(shape);
   shape_ = shape;
   target_ = out;
 }
 
-void OuterSum::add(const RowBlock& rows, MatrixView<const float> coef) {
-  if (rows.is_sparse()) {
-    kernels().sparse_outer(rows.values, rows.columns, rows.starts, rows.n, coef.data, shape_.kp, target_);
-    for (int i = 0; i < rows.n && shape_.origin; ++i)
-      for (int m = 0; m < shape_.kp; ++m) coef_sum_[m] += coef(i, m);
-  } else if (shape_.by_features) {
-    kernels().outer_dots(rows.dense.data, shape_.ld, rows.n, coef.data, shape_.k, shape_.kp, target_);
-  } else {
-    kernels().outer(rows.dense.data, shape_.ld, rows.n, shape_.d, coef.data, shape_.kp, target_);
-  }
+void OuterSum::add(MatrixView<const float> rows, MatrixView<const float> coef) {
+  if (shape_.by_features)
+    kernels().outer_dots(rows.data, shape_.ld, rows.rows, coef.data, shape_.k, shape_.kp, target_);
+  else
+    kernels().outer(rows.data, shape_.ld, rows.rows, shape_.d, coef.data, shape_.kp, target_);
 }
 
-void OuterSum::add(const OuterSum& other, Slice slice) {
-  slice.add(sum_.data(), other.sum_.data(), sum_.size());
-  if (slice.first() && shape_.origin) Slice{}.add(coef_sum_.data(), other.coef_sum_.data(), coef_sum_.size());
-}
+void OuterSum::add(const OuterSum& other, Slice slice) { slice.add(sum_.data(), other.sum_.data(), sum_.size()); }
 
 void OuterSum::add_to(float* out) const {
   if (target_ == out) return;
@@ -95,10 +85,6 @@ void OuterSum::add_to(float* out) const {
     kernels().add_from_rows(sum_.data(), shape_.d, shape_.k, shape_.kp, shape_.ld, out);
   else
     Slice{}.add(out, sum_.data(), sum_.size());
-  if (!shape_.origin) return;
-  const MatrixView<float> to{out, shape_.d, shape_.kp};
-  for (int j = 0; j < shape_.d; ++j)
-    for (int m = 0; m < shape_.kp; ++m) to(j, m) += shape_.origin[j] * coef_sum_[m];
 }
 
 }  // namespace amclust

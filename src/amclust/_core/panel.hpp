@@ -43,14 +43,14 @@ class Panel {
   Buffer at_origin_;               // [kp], the products of a sparse row without entries
 };
 
-// sum over rows of row^T times coefficients
+// sum over dense rows of row^T times coefficients (of sparse ones: rows/sparse_columns.hpp)
 class OuterSum {
  public:
   void reset(const PanelShape& shape);
   // Sums straight into `out` [d][kp] where the layout is the same; reset() otherwise.
   void attach(const PanelShape& shape, float* out);
   // coef [n][kp]
-  void add(const RowBlock& rows, MatrixView<const float> coef);
+  void add(MatrixView<const float> rows, MatrixView<const float> coef);
   void add(const OuterSum& other, Slice slice);
   // out [d][kp] += the sum, unless it is there already
   void add_to(float* out) const;
@@ -58,7 +58,7 @@ class OuterSum {
  private:
   PanelShape shape_;
   float* target_ = nullptr;
-  Buffer sum_, coef_sum_;  // of the coefficients of sparse rows: the origin counts with every row
+  Buffer sum_;
 };
 
 }  // namespace amclust

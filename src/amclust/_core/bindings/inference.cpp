@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 
@@ -26,28 +27,31 @@ enum class Want : unsigned {
   row_scale = 512,
 };
 
-// A network that is asked again and again: what follows from its memories is computed once.
+// A network that is asked again and again: what follows from its memories is computed once, when dense rows come.
 class PreparedNetwork {
  public:
-  explicit PreparedNetwork(const NetworkParameters& network)
-      : network_(network), memories_(network.prepared(kManyRows)), kernels_(&kernels()) {
-    memories_.refresh(false);
-    certificates_.emplace(memories_);
-  }
+  explicit PreparedNetwork(const NetworkParameters& network) : network_(network), kernels_(&kernels()) {}
   PreparedNetwork(const PreparedNetwork&) = delete;
   PreparedNetwork& operator=(const PreparedNetwork&) = delete;
 
   const NetworkParameters& network() const { return network_; }
   // Not for another instruction set, which lays memories out in another way.
   bool is_current() const { return kernels_ == &kernels(); }
-  Certificates& certificates() const { return *certificates_; }
+  Certificates& certificates() const {
+    std::call_once(prepared_, [this] {
+      memories_.emplace(network_.prepared(kManyRows)).refresh(false);
+      certificates_.emplace(*memories_);
+    });
+    return *certificates_;
+  }
 
  private:
   static constexpr double kManyRows = 1e6;
   NetworkParameters network_;
-  Memories memories_;
-  mutable std::optional<Certificates> certificates_;
   const Kernels* kernels_;
+  mutable std::once_flag prepared_;
+  mutable std::optional<Memories> memories_;
+  mutable std::optional<Certificates> certificates_;
 };
 
 // All in core units; what was not wanted is empty.

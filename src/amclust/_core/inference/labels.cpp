@@ -12,6 +12,8 @@ namespace {
 constexpr float kUnknown = -1.0f, kNever = std::numeric_limits<float>::infinity();
 // Rounding, in units of the squares that are compared.
 constexpr double kSlack = 4e-6;
+// With more memories their products with each other are not kept.
+constexpr int kMaxKept = 2048;
 // Memberships whose logits are so far below the largest are lost in the rounding of float32.
 constexpr float kLost = 24.0f;
 
@@ -39,6 +41,7 @@ Certificates::Certificates(const Memories& memories)
     for (int m = 0; m < memories.kp; ++m) bias_[m] = m < k ? energy.closeness(0.0f, memories.square_norms[m]) : -1e30f;
   });
   kernels().to_rows(memories.values.data(), d, k, memories.kp, memories.ld, rows_.data());
+  if (memories.shape.for_sparse && k <= kMaxKept) products_.resize(k, memories.kp);
   for (std::atomic<float>& gap : gaps_) gap.store(k > 1 ? kUnknown : 0.0f, std::memory_order_relaxed);
   std::vector<double> mean(d, 0.0);
   for (int m = 0; m < k; ++m)
@@ -63,12 +66,14 @@ void Certificates::find(const std::int32_t* which, int n) {
   for (int i = 0; i < count; ++i) std::copy_n(rows_.row(unknown[i]), memories_.ld, rows.row(i));
   kernels().products(rows.data(), memories_.ld, count, memories_.d, memories_.values.data(), memories_.kp,
                      products.data());
-  kernels().logits(products.data(), count, memories_.kp, bias_.data(), factor_, products.data());
+  Buffer closeness(memories_.kp);
   for (int i = 0; i < count; ++i) {
-    const Surroundings around = look_around(unknown[i], products.row(i));
+    kernels().logits(products.row(i), 1, memories_.kp, bias_.data(), factor_, closeness.data());
+    const Surroundings around = look_around(unknown[i], closeness.data());
     const std::lock_guard<std::mutex> lock(mutex_);
     if (gaps_[unknown[i]].load(std::memory_order_relaxed) != kUnknown) continue;
     around_[unknown[i]] = around;
+    if (keeps_products()) std::copy_n(products.row(i), memories_.kp, products_.row(unknown[i]));
     // Last: whoever sees the gap sees the rest, too.
     gaps_[unknown[i]].store(least_gap(around), std::memory_order_release);
   }
@@ -96,23 +101,24 @@ Certificates::Surroundings Certificates::look_around(int memory, const float* cl
   return around;
 }
 
-bool Certificates::certify(const NearestTwo& found, int row, Few& few) const {
+bool Certificates::certify(const NearestTwo& found, int row, Few& few) {
   const float gap = gaps_[found.which[row]].load(std::memory_order_acquire);
   if (found.closeness[row] - found.second[row] >= gap) return true;
   gather(found, row, few);
   return certify(few, 0.5) || certify(few, 0.75);
 }
 
-Certificates::Few::Few(int ld)
+Certificates::Few::Few(const Certificates& certificates)
     : memories(kernels().lanes),
       gaps(kernels().lanes),
       apart(kernels().lanes),
       kept(kernels().lanes),
       share(kernels().lanes),
-      rows(kernels().lanes, ld),
-      products(kernels().lanes, kernels().lanes) {}
+      products(kernels().lanes, kernels().lanes) {
+  if (!certificates.keeps_products()) rows.resize(kernels().lanes, certificates.memories_.ld);
+}
 
-void Certificates::gather(const NearestTwo& found, int row, Few& few) const {
+void Certificates::gather(const NearestTwo& found, int row, Few& few) {
   const int lanes = kernels().lanes, nearest = found.which[row];
   const float* first = found.by_lane + static_cast<std::ptrdiff_t>(row) * 2 * lanes;
   const std::int32_t* which = found.lane_which + static_cast<std::ptrdiff_t>(row) * lanes;
@@ -140,8 +146,14 @@ void Certificates::gather(const NearestTwo& found, int row, Few& few) const {
       }
   }
   if (few.n == 1) return;
-  for (int i = 0; i < few.n; ++i) std::copy_n(rows_.row(few.memories[i]), memories_.ld, few.rows.row(i));
-  kernels().dots(few.rows.data(), memories_.ld, few.n, few.rows.data(), few.n, lanes, few.products.data());
+  if (keeps_products()) {
+    find(few.memories.data(), few.n);
+    for (int i = 0; i < few.n; ++i)
+      for (int j = 0; j < few.n; ++j) few.products(i, j) = products_(few.memories[i], few.memories[j]);
+  } else {
+    for (int i = 0; i < few.n; ++i) std::copy_n(rows_.row(few.memories[i]), memories_.ld, few.rows.row(i));
+    kernels().dots(few.rows.data(), memories_.ld, few.n, few.rows.data(), few.n, lanes, few.products.data());
+  }
   for (int i = 1; i < few.n; ++i) few.apart[i] = between(few, 0, i);
 }
 
@@ -206,8 +218,9 @@ float Certificates::least_gap(const Surroundings& around) const {
 Labeller::Labeller(Certificates& certificates)
     : certificates_(certificates),
       memories_(certificates.memories()),
-      few_(memories_.ld),
+      few_(certificates),
       products_(kRows, memories_.kp),
+      logits_(kRows, memories_.kp),
       closeness_(kRows),
       second_(kRows),
       by_lane_(static_cast<std::size_t>(kRows) * 2 * kernels().lanes),
@@ -225,22 +238,37 @@ void Labeller::label(const RowBlock& rows, const Densify& densify, std::int32_t*
     if (!certificates_.certify(found_, i, few_)) uncertain_.push_back(i);
   }
   if (uncertain_.empty()) return;
+  start(rows, densify);
+  carry(labels);
+}
+
+// The states of the rows that are uncertain, and their products with the memories.
+void Labeller::start(const RowBlock& rows, const Densify& densify) {
+  const int n = static_cast<int>(uncertain_.size());
+  if (certificates_.keeps_products()) {
+    squares_.assign(n, 0.0);
+    for (int i = 0; i < n; ++i) {
+      const int row = uncertain_[i];
+      if (i < row) std::copy_n(products_.row(row), memories_.kp, products_.row(i));
+      for (std::int32_t e = rows.starts[row]; e < rows.starts[row + 1]; ++e)
+        squares_[i] += static_cast<double>(rows.values[e]) * rows.values[e];
+    }
+    return;
+  }
   states_.fit(kRows, memories_.ld);
   if (rows.is_sparse())
     densify(uncertain_, states_);
   else
-    for (std::size_t i = 0; i < uncertain_.size(); ++i)
-      std::copy_n(rows.dense.row(uncertain_[i]), memories_.ld, states_.row(static_cast<int>(i)));
-  carry(labels);
+    for (int i = 0; i < n; ++i) std::copy_n(rows.dense.row(uncertain_[i]), memories_.ld, states_.row(i));
+  memories_.panel.products(states_.block(0, n), products_);
 }
 
 // Steps of the dynamics for the rows that are uncertain, as long as they are.
 void Labeller::carry(std::int32_t* labels) {
+  const bool has_states = !certificates_.keeps_products();
   for (int t = 0; t < memories_.n_steps && !uncertain_.empty(); ++t) {
     const int n = static_cast<int>(uncertain_.size());
-    if (t == 0) memories_.panel.products(states_.block(0, n), products_);
     step(n);
-    memories_.panel.products(states_.block(0, n), products_);
     kernels().largest_two(products_.data(), n, memories_.kp, certificates_.closeness_bias(),
                           certificates_.closeness_factor(), found_);
     certificates_.find(nearest_.data(), n);
@@ -249,7 +277,10 @@ void Labeller::carry(std::int32_t* labels) {
       labels[uncertain_[i]] = nearest_[i];
       if (certificates_.certify(found_, i, few_)) continue;
       if (left < i) {
-        std::copy_n(states_.row(i), memories_.ld, states_.row(left));
+        if (has_states)
+          std::copy_n(states_.row(i), memories_.ld, states_.row(left));
+        else
+          squares_[left] = squares_[i];
         std::copy_n(products_.row(i), memories_.kp, products_.row(left));
         uncertain_[left] = uncertain_[i];
       }
@@ -259,32 +290,26 @@ void Labeller::carry(std::int32_t* labels) {
   }
 }
 
-// One step of n states, whose products with the memories are known.
+// One step of n states, whose products with the memories are known, before and after.
 void Labeller::step(int n) {
-  const int kp = memories_.kp, ld = memories_.ld;
+  const bool has_states = !certificates_.keeps_products();
   with_energy(memories_.metric, [&](auto energy) {
     const float keep = energy.on_sphere ? 1.0f : 1.0f - memories_.step_size;
-    kernels().logits(products_.data(), n, kp, memories_.bias.data(), energy.logit_factor(memories_.beta),
-                     products_.data());
+    kernels().logits(products_.data(), n, memories_.kp, memories_.bias.data(), energy.logit_factor(memories_.beta),
+                     logits_.data());
     for (int i = 0; i < n; ++i) {
-      float* v = states_.row(i);
-      for (int j = 0; j < ld; ++j) v[j] *= keep;
-      pull(v, products_.row(i), largest(products_.row(i), kp));
-      if (!energy.on_sphere) continue;
-      double square = 0.0;
-      for (int j = 0; j < ld; ++j) square += static_cast<double>(v[j]) * v[j];
-      const float inverse = square > 0.0 ? static_cast<float>(1.0 / std::sqrt(square)) : 0.0f;
-      for (int j = 0; j < ld; ++j) v[j] *= inverse;
+      share_out(logits_.row(i));
+      has_states ? move_state(i, keep, energy.on_sphere) : move_products(i, keep, energy.on_sphere);
     }
   });
+  if (has_states) memories_.panel.products(states_.block(0, n), products_);
 }
 
-// Adds the memories to a state, by their memberships; those that are lost in the rounding of float32 are passed over.
-// `top` is the largest of the logits.
-void Labeller::pull(float* state, const float* logits, float top) {
+// How much of each memory a step adds to a state; those that are lost in the rounding of float32 are passed over.
+void Labeller::share_out(const float* logits) {
   constexpr int kChunk = 16;  // looked at together: most have nothing
-  const int kp = memories_.kp, ld = memories_.ld;
-  const float least = top - kLost;
+  const int kp = memories_.kp;
+  const float top = largest(logits, kp), least = top - kLost;
   shares_.clear();
   float total = 0.0f;
   for (int first = 0; first < kp; first += kChunk) {
@@ -298,11 +323,42 @@ void Labeller::pull(float* state, const float* logits, float top) {
       total += shares_.back().value;
     }
   }
+  for (Share& share : shares_) share.value = memories_.step_size * (share.value / total);
+}
+
+void Labeller::move_state(int row, float keep, bool on_sphere) {
+  const int ld = memories_.ld;
+  float* v = states_.row(row);
+  for (int j = 0; j < ld; ++j) v[j] *= keep;
   for (const Share& share : shares_) {
-    const float pull = memories_.step_size * (share.value / total);
     const float* memory = certificates_.memory_rows().row(share.memory);
-    for (int j = 0; j < ld; ++j) state[j] += pull * memory[j];
+    for (int j = 0; j < ld; ++j) v[j] += share.value * memory[j];
   }
+  if (!on_sphere) return;
+  double square = 0.0;
+  for (int j = 0; j < ld; ++j) square += static_cast<double>(v[j]) * v[j];
+  const float inverse = square > 0.0 ? static_cast<float>(1.0 / std::sqrt(square)) : 0.0f;
+  for (int j = 0; j < ld; ++j) v[j] *= inverse;
+}
+
+// The same without the state itself: it is a sum of the row and of memories, whose products are known.
+void Labeller::move_products(int row, float keep, bool on_sphere) {
+  float* products = products_.row(row);
+  double with_state = 0.0, with_each_other = 0.0;
+  for (const Share& share : shares_) with_state += static_cast<double>(share.value) * products[share.memory];
+  for (int m = 0; m < memories_.kp; ++m) products[m] *= keep;
+  for (const Share& share : shares_) {
+    certificates_.find(&share.memory, 1);
+    const float* among = certificates_.products_of(share.memory);
+    for (int m = 0; m < memories_.kp; ++m) products[m] += share.value * among[m];
+    for (const Share& other : shares_)
+      with_each_other += static_cast<double>(share.value) * other.value * among[other.memory];
+  }
+  if (!on_sphere) return;
+  const double square = squares_[row] * keep * keep + 2.0 * keep * with_state + with_each_other;
+  const float inverse = square > 0.0 ? static_cast<float>(1.0 / std::sqrt(square)) : 0.0f;
+  for (int m = 0; m < memories_.kp; ++m) products[m] *= inverse;
+  squares_[row] = square > 0.0 ? 1.0 : 0.0;
 }
 
 }  // namespace amclust

@@ -44,21 +44,25 @@ class Certificates {
   MatrixView<const float> memory_rows() const { return rows_; }  // [k][ld]
 
   // What certify() has to know of memories that are nearest to a row. Where it is not known yet, it comes from the
-  // distances to all memories, the ones of `which` together.
+  // products with all memories, the ones of `which` together.
   void find(const std::int32_t* which, int n);
+  // Whether these products are kept: rows are sparse, and a state of all columns costs more than they do. Then of a
+  // memory that find() has heard of, [kp]:
+  bool keeps_products() const { return products_.rows() > 0; }
+  const float* products_of(int memory) const { return products_.row(memory); }
 
   // The few memories that come close to the nearest one at a row, which is the first of them.
   struct Few {
-    explicit Few(int ld);
+    explicit Few(const Certificates& certificates);
 
     int n = 0;
     std::vector<std::int32_t> memories;            // [lanes], as all that follows
     std::vector<double> gaps, apart, kept, share;  // squared distances from the first, gaps kept, weights beside it
-    Matrix rows, products;                         // of each, and with each other
+    Matrix rows, products;                         // of each (where products are not kept), and with each other
     double outside = 0.0;                          // the least gap of all others
   };
   // Whether a row found by nearest_two() keeps its nearest memory, of which find() has heard.
-  bool certify(const NearestTwo& found, int row, Few& few) const;
+  bool certify(const NearestTwo& found, int row, Few& few);
 
  private:
   static constexpr int kNeighbours = 4;
@@ -75,7 +79,7 @@ class Certificates {
 
   Surroundings look_around(int memory, const float* closeness) const;
   float least_gap(const Surroundings& around) const;
-  void gather(const NearestTwo& found, int row, Few& few) const;
+  void gather(const NearestTwo& found, int row, Few& few);
   double between(const Few& few, int a, int b) const;
   bool certify(Few& few, double held) const;
 
@@ -83,6 +87,7 @@ class Certificates {
   Buffer bias_;
   float factor_;
   Matrix rows_;
+  Matrix products_;                // [k][kp] of the memories with each other, where they are kept
   double reach_ = 0.0;             // largest distance of a memory from the mean of all
   std::vector<double> from_mean_;  // of each memory
   double total_weight_ = 0.0;      // of the memories, in units of the largest weight
@@ -106,22 +111,28 @@ class Labeller {
   void label(const RowBlock& rows, const Densify& densify, std::int32_t* labels);
 
  private:
+  void start(const RowBlock& rows, const Densify& densify);
   void carry(std::int32_t* labels);
   void step(int n);
-  void pull(float* state, const float* logits, float top);
+  void share_out(const float* logits);
+  void move_state(int row, float keep, bool on_sphere);
+  void move_products(int row, float keep, bool on_sphere);
 
   Certificates& certificates_;
   const Memories& memories_;
   Certificates::Few few_;
-  Matrix products_, states_;
+  // Of the rows, then of the states that are carried: products with the memories, and the states themselves or, where
+  // the products among memories are kept, only their squared lengths.
+  Matrix products_, logits_, states_;
+  std::vector<double> squares_;
   Buffer closeness_, second_, by_lane_;
   std::vector<std::int32_t> nearest_, lane_which_;
   std::vector<int> uncertain_;
   struct Share {
-    int memory;
+    std::int32_t memory;
     float value;
   };
-  std::vector<Share> shares_;
+  std::vector<Share> shares_;  // of the memories in a step
   NearestTwo found_;
 };
 

@@ -101,6 +101,28 @@ struct SilhouetteBlock {
   float* scratch;            // 4 * k * lanes floats
 };
 
+// Some columns of the soft clusters' centres: from sums over the rows to means, their squared lengths and squared
+// distances from the memories.
+struct CentreBlock {
+  int n, kp;
+  const float* memories;      // [n][kp]
+  const float* inverse_size;  // [kp]
+  float* centres;             // [n][kp] in: sums; out: means
+  float* norm;                // [kp] added to
+  float* offset;              // [kp] added to
+};
+
+// The way back: gradients by the sums, of the silhouette (through the distances of rows to centres), the anchor and the
+// tie. `stretch` makes a centre the best place of its memory.
+struct CentreAdjoint {
+  int n, kp;
+  const float *memories, *centres;       // [n][kp]
+  const float *inverse_size, *stretch;   // [kp]
+  float by_product, anchor, tie;
+  float* gradient;  // [n][kp] in: sums over the rows of the gradient by their distances; out: gradient by the sums
+  float* dot;       // [kp] added to: gradient by the centres times the centres
+};
+
 // What is nearest to each of n rows, and how near; how near the second nearest is.
 struct NearestTwo {
   float* closeness;     // [n]
@@ -134,12 +156,10 @@ struct Kernels {
   void (*outer)(const float* rows, int ld, int n, int d, const float* coef, int kp, float* out);
   // The same into out[k][ld]
   void (*outer_dots)(const float* rows, int ld, int n, const float* coef, int k, int kp, float* out);
-  // The first and the third with the stored entries of sparse rows, those of row i from starts[i] on: out[n][kp] =
-  // start [kp] + rows times memories [d][kp], and out[d][kp] += rows^T times coef [n][kp]
+  // out[n][kp] = start [kp] + rows times memories [d][kp], with the stored entries of sparse rows, those of row i from
+  // starts[i] on
   void (*sparse_products)(const float* values, const std::int32_t* columns, const std::int32_t* starts, int n,
                           const float* memories, int kp, const float* start, float* out);
-  void (*sparse_outer)(const float* values, const std::int32_t* columns, const std::int32_t* starts, int n,
-                       const float* coef, int kp, float* out);
   // out[n][kp] = squared Euclidean distances, from differences (no cancellation)
   void (*distances)(const float* rows, int ld, int n, int d, const float* memories, int kp, float* out);
   // values[n] = their square roots; n is a multiple of the lanes
@@ -157,8 +177,10 @@ struct Kernels {
   // out[m][j] = in[j][m] for j < d, m < k, between [d][kp] and [k][ld]; the second adds, the other way round
   void (*to_rows)(const float* in, int d, int k, int kp, int ld, float* out);
   void (*add_from_rows)(const float* in, int d, int k, int kp, int ld, float* out);
-  // out[kp] = squared norms of the memories [d][kp]
-  void (*memory_norms)(const float* memories, int d, int kp, float* out);
+  // out[kp] = inner products of the memories, a and b [d][kp], each with its like
+  void (*memory_dots)(const float* a, const float* b, int d, int kp, float* out);
+  // memories[d][kp] *= factor[kp]
+  void (*scale_memories)(const float* factor, int d, int kp, float* memories);
   // out[d][kp] -= factor[kp] * memories[d][kp]
   void (*subtract_scaled)(const float* memories, const float* factor, int d, int kp, float* out);
   // out[n] = squared norms
@@ -184,6 +206,10 @@ struct Kernels {
   void (*free_backward)(const Network&, const FreeTile&, const FreeAdjoint&);
 
   void (*silhouette)(SilhouetteBlock&);
+  void (*finish_centres)(const CentreBlock&);
+  void (*centre_adjoint)(const CentreAdjoint&);
+  // out[n][kp] += rate[kp] * (memories - centres)
+  void (*add_tie)(const float* memories, const float* centres, const float* rate, int n, int kp, float* out);
   void (*adam)(const AdamStep&, const float* gradient, float* first, float* second, float* values, std::size_t n);
 };
 

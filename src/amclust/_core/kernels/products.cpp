@@ -228,20 +228,21 @@ void add_from_rows(const float* in, int d, int k, int kp, int ld, float* out) {
     }
 }
 
-void memory_norms(const float* memories, int d, int kp, float* out) {
+void memory_dots(const float* a, const float* b, int d, int kp, float* out) {
   for (int c = 0; c < kp; c += W) {
     Vec acc[4] = {};
     int j = 0;
     for (; j + 4 <= d; j += 4)
-      for (int i = 0; i < 4; ++i) {
-        const Vec v = load(row_of(memories, j + i, kp) + c);
-        acc[i] += v * v;
-      }
-    for (; j < d; ++j) {
-      const Vec v = load(row_of(memories, j, kp) + c);
-      acc[0] += v * v;
-    }
+      for (int i = 0; i < 4; ++i) acc[i] += load(row_of(a, j + i, kp) + c) * load(row_of(b, j + i, kp) + c);
+    for (; j < d; ++j) acc[0] += load(row_of(a, j, kp) + c) * load(row_of(b, j, kp) + c);
     store(out + c, (acc[0] + acc[1]) + (acc[2] + acc[3]));
+  }
+}
+
+void scale_memories(const float* factor, int d, int kp, float* memories) {
+  for (int j = 0; j < d; ++j) {
+    float* to = row_of(memories, j, kp);
+    for (int c = 0; c < kp; c += W) store(to + c, load(to + c) * load(factor + c));
   }
 }
 
@@ -269,6 +270,7 @@ void amclust::AMCLUST_ISA::fill_products(Kernels& table) {
   table.affine_double = affine_double;
   table.to_rows = to_rows;
   table.add_from_rows = add_from_rows;
-  table.memory_norms = memory_norms;
+  table.memory_dots = memory_dots;
+  table.scale_memories = scale_memories;
   table.subtract_scaled = subtract_scaled;
 }

@@ -8,6 +8,8 @@
 
 namespace {
 
+using amclust::CentreAdjoint;
+using amclust::CentreBlock;
 using amclust::SilhouetteBlock;
 
 void silhouette_tile(SilhouetteBlock& block, int row) {
@@ -98,6 +100,53 @@ void silhouette(SilhouetteBlock& block) {
   for (int row = 0; row < block.n; row += W) silhouette_tile(block, row);
 }
 
+void finish_centres(const CentreBlock& block) {
+  for (int c = 0; c < block.kp; c += W) {
+    const Vec inverse_size = load(block.inverse_size + c);
+    Vec norm = load(block.norm + c), offset = load(block.offset + c);
+    for (int j = 0; j < block.n; ++j) {
+      float* to = row_of(block.centres, j, block.kp) + c;
+      const Vec centre = load(to) * inverse_size, away = load(row_of(block.memories, j, block.kp) + c) - centre;
+      store(to, centre);
+      norm += centre * centre;
+      offset += away * away;
+    }
+    store(block.norm + c, norm);
+    store(block.offset + c, offset);
+  }
+}
+
+void centre_adjoint(const CentreAdjoint& block) {
+  const Vec by_product = splat(block.by_product), anchor = splat(-2.0f * block.anchor), tie = splat(-2.0f * block.tie);
+  for (int c = 0; c < block.kp; c += W) {
+    const Vec inverse_size = load(block.inverse_size + c), stretch = load(block.stretch + c);
+    Vec dot = load(block.dot + c);
+    for (int j = 0; j < block.n; ++j) {
+      float* to = row_of(block.gradient, j, block.kp) + c;
+      const Vec centre = load(row_of(block.centres, j, block.kp) + c);
+      const Vec by_centre = by_product * load(to), place = stretch * centre;
+      dot += by_centre * centre;
+      store(to, by_centre * inverse_size + anchor * place +
+                    tie * (load(row_of(block.memories, j, block.kp) + c) - place));
+    }
+    store(block.dot + c, dot);
+  }
+}
+
+void add_tie(const float* memories, const float* centres, const float* rate, int n, int kp, float* out) {
+  for (int j = 0; j < n; ++j) {
+    const float *memory = row_of(memories, j, kp), *centre = row_of(centres, j, kp);
+    float* to = row_of(out, j, kp);
+    for (int c = 0; c < kp; c += W)
+      store(to + c, load(to + c) + load(rate + c) * (load(memory + c) - load(centre + c)));
+  }
+}
+
 }  // namespace
 
-void amclust::AMCLUST_ISA::fill_silhouette(Kernels& table) { table.silhouette = silhouette; }
+void amclust::AMCLUST_ISA::fill_silhouette(Kernels& table) {
+  table.silhouette = silhouette;
+  table.finish_centres = finish_centres;
+  table.centre_adjoint = centre_adjoint;
+  table.add_tie = add_tie;
+}

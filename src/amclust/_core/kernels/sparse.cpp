@@ -35,25 +35,11 @@ void sparse_products(const float* values, const std::int32_t* columns, const std
     float* to = row_of(out, i, kp);
     int c = 0;
     for (; c + 4 * W <= kp; c += 4 * W) products_of_row<4, 2>(x, at, count, memories + c, kp, start + c, to + c);
+    for (; c + 2 * W <= kp; c += 2 * W) products_of_row<2, 4>(x, at, count, memories + c, kp, start + c, to + c);
     for (; c < kp; c += W) products_of_row<1, 4>(x, at, count, memories + c, kp, start + c, to + c);
-  }
-}
-
-void sparse_outer(const float* values, const std::int32_t* columns, const std::int32_t* starts, int n,
-                  const float* coef, int kp, float* out) {
-  for (int i = 0; i < n; ++i) {
-    const float* c = row_of(coef, i, kp);
-    for (std::int32_t e = starts[i]; e < starts[i + 1]; ++e) {
-      const Vec x = splat(values[e]);
-      float* to = row_of(out, columns[e], kp);
-      for (int v = 0; v < kp; v += W) store(to + v, load(to + v) + x * load(c + v));
-    }
   }
 }
 
 }  // namespace
 
-void amclust::AMCLUST_ISA::fill_sparse(Kernels& table) {
-  table.sparse_products = sparse_products;
-  table.sparse_outer = sparse_outer;
-}
+void amclust::AMCLUST_ISA::fill_sparse(Kernels& table) { table.sparse_products = sparse_products; }

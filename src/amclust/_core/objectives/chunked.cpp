@@ -4,10 +4,10 @@
 
 namespace amclust {
 
-BatchParts::BatchParts(int batch_size, double density) : batch_size_(batch_size) {
+BatchParts::BatchParts(int batch_size) : batch_size_(batch_size) {
   constexpr int kMinParts = 2, kMaxParts = 16;
-  // The sums of a part are cleared and added up, which costs as much as two dense rows.
-  const int parts = static_cast<int>(std::clamp<double>(0.5 * density * batch_size, kMinParts, kMaxParts));
+  // The sums of a part are cleared and added up, which costs as much as two rows.
+  const int parts = std::clamp(batch_size / 2, kMinParts, kMaxParts);
   rows_ = std::max(kBlockRows, padded((batch_size + parts - 1) / parts, kBlockRows));
   count_ = (batch_size + rows_ - 1) / rows_;
 }

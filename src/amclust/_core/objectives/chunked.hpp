@@ -16,11 +16,10 @@ struct BlockOfRows {
   int first, n;
 };
 
-// How a batch is cut into parts: a function of its size and of the data alone.
+// How a batch is cut into parts: a function of its size alone.
 class BatchParts {
  public:
-  // density: how much of a row is there, 1 for dense rows.
-  explicit BatchParts(int batch_size, double density = 1.0);
+  explicit BatchParts(int batch_size);
   int count() const { return count_; }
   // visit(BlockOfRows) for the blocks of one part, in order.
   template <class Visit>

@@ -13,8 +13,7 @@ void finish_gradient(const Memories& memories, Gradient& gradient) {
   std::vector<float> factor(kp, 0.0f);
   with_energy(memories.metric, [&](auto energy) {
     if constexpr (energy.on_sphere) {
-      for (int j = 0; j < d; ++j)
-        for (int m = 0; m < kp; ++m) factor[m] += g(j, m) * memories.feature(j)[m];
+      kernels().memory_dots(g.data, memories.values.data(), d, kp, factor.data());
     } else {
       for (int m = 0; m < memories.k; ++m) factor[m] = energy.bias_slope(memories.beta) * gradient.bias[m];
     }

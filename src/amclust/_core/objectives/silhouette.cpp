@@ -11,20 +11,21 @@
 #include "energies/registry.hpp"
 #include "inference/filling.hpp"
 #include "objectives/chunked.hpp"
+#include "rows/sparse_columns.hpp"
 
 namespace amclust {
 namespace {
 
 // Sums over one part of the batch, for one of the three passes through the rows.
 struct SilhouetteSums {
-  OuterSum outer;       // of rows times some [n][kp]
+  OuterSum outer;       // of dense rows times some [n][kp]
   Buffer first, other;  // [kp], what they are differs from pass to pass
   double value = 0.0;
   std::vector<double> wins;
   std::vector<Candidate> candidates;
 
   void reset(const Memories& memories) {
-    outer.reset(memories.shape);
+    if (!memories.shape.for_sparse) outer.reset(memories.shape);
     for (Buffer* buffer : {&first, &other}) {
       buffer->resize(memories.kp);
       buffer->zero();
@@ -44,6 +45,22 @@ struct SilhouetteSums {
   }
 };
 
+// Sums over some of the columns, [kp]; what they are differs from pass to pass.
+struct ColumnTotals {
+  Buffer first, other;
+
+  void reset(int kp) {
+    for (Buffer* buffer : {&first, &other}) {
+      buffer->resize(kp);
+      buffer->zero();
+    }
+  }
+  void add(const ColumnTotals& part, Slice slice) {
+    slice.add(first.data(), part.first.data(), first.size());
+    slice.add(other.data(), part.other.data(), other.size());
+  }
+};
+
 class Silhouette final : public Objective {
  public:
   Silhouette(const Dataset& data, const ObjectiveSettings& settings) : data_(data), settings_(settings) {}
@@ -53,13 +70,10 @@ class Silhouette final : public Objective {
   }
 
   Evaluation evaluate(const Batch& batch, const Memories& memories, Gradient& gradient, Team& team) override {
-    const Task task{
-        batch, memories, team, BatchParts(batch.size, density()), {settings_, memories.metric, batch.total_weight}};
+    const Task task{batch, memories, team, BatchParts(batch.size), {settings_, memories.metric, batch.total_weight}};
     resize(task);
     Evaluation out = load_rows(task);
-    finish_statistics(task);
     out.loss = silhouettes(task);
-    back_through_statistics(task);
     back_to_memories(task, gradient);
     finish_gradient(memories, gradient);
     return out;
@@ -78,8 +92,6 @@ class Silhouette final : public Objective {
     }
   };
 
-  double density() const { return data_.gives_entries() ? data_.mean_entries() / data_.features : 1.0; }
-
   void resize(const Task& task) {
     const Memories& memories = task.memories;
     const int rows = padded(task.batch.size, kBlockRows), d = memories.d, kp = memories.kp;
@@ -91,9 +103,9 @@ class Silhouette final : public Objective {
       if (static_cast<int>(buffer->size()) < rows) buffer->resize(rows);
     if (data_.has_missing) missing_.fit(rows, d);
     for (Matrix* matrix : {&memberships_, &products_, &distance_bar_, &membership_bar_}) matrix->fit(rows, kp);
-    for (Matrix* matrix : {&centre_, &centre_bar_, &memory_bar_}) matrix->resize(d + 1, kp);
-    for (Buffer* buffer :
-         {&size_, &inverse_size_, &mean_square_, &centre_norm_, &offset_, &stretch_, &size_bar_, &square_bar_})
+    for (Matrix* matrix : {&centre_, &centre_bar_}) matrix->resize(d + 1, kp);
+    for (Buffer* buffer : {&size_, &inverse_size_, &mean_square_, &centre_norm_, &offset_, &stretch_, &size_bar_,
+                           &square_bar_, &pull_})
       buffer->resize(kp);
     const std::size_t members = task.team.size();
     if (fillers_.size() < members) fillers_.resize(members);
@@ -109,6 +121,41 @@ class Silhouette final : public Objective {
       task.parts.for_blocks(part, [&](BlockOfRows block) { work(sums, member, block); });
     };
     return parallel_reduce(task.team, sums_, task.parts.count(), task.memories.values.size(), fill);
+  }
+  // Adds to the sum over the rows of row^T times coefficients; sparse rows wait for over_columns().
+  void add_outer(SilhouetteSums& part, BlockOfRows block, MatrixView<const float> coef) const {
+    if (!data_.gives_entries()) part.outer.add(rows_.block(block.first, block.n), coef);
+  }
+  // out [d][kp] gets that sum, of coefficients [n][kp] that add up to coef_sum [kp]; work(totals, first column, their
+  // number) follows for all columns, a few at a time, while they are at hand.
+  template <class Work>
+  const ColumnTotals& over_columns(const Task& task, const SilhouetteSums& sums, const Matrix& coef,
+                                   const Buffer& coef_sum, float* out, const Work& work) {
+    constexpr int kColumns = 32, kMinPart = 1024, kMaxParts = 16;
+    const int d = task.memories.d, kp = task.memories.kp;
+    if (!data_.gives_entries()) {
+      std::fill_n(out, static_cast<std::size_t>(d) * kp, 0.0f);
+      sums.outer.add_to(out);
+      totals_.resize(std::max<std::size_t>(totals_.size(), 1));
+      totals_[0].reset(kp);
+      work(totals_[0], 0, d);
+      return totals_[0];
+    }
+    const int parts = std::clamp(d / kMinPart, 1, kMaxParts);
+    const std::vector<float> zero(kp, 0.0f);
+    const MatrixView<float> to{out, d, kp};
+    return parallel_reduce(task.team, totals_, parts, kp, [&](ColumnTotals& totals, int part, int) {
+      totals.reset(kp);
+      const Slice slice{part, parts};
+      const int last = static_cast<int>(slice.end(d));
+      for (int first = static_cast<int>(slice.begin(d)); first < last; first += kColumns) {
+        const int n = std::min(kColumns, last - first);
+        columns_.sums(first, n, coef.data(), kp, zero.data(), to.row(first));
+        for (int j = first; data_.origin() && j < first + n; ++j)
+          for (int m = 0; m < kp; ++m) to(j, m) += data_.origin()[j] * coef_sum[m];
+        work(totals, first, n);
+      }
+    });
   }
 
   // Rows, their memberships, and the sums these weight: p, p |x|^2 and p x.
@@ -130,12 +177,12 @@ class Silhouette final : public Objective {
           part.other[m] += out[m] * norm;
         }
       }
-      part.outer.add(rows(block), weighted);
+      add_outer(part, block, weighted);
     });
-    centre_.zero();
-    sums.outer.add_to(centre_.data());
+    if (data_.gives_entries()) columns_.set(entries_, padded(task.batch.size, kBlockRows) / kBlockRows, data_.features);
     size_.copy_from(sums.first);
     mean_square_.copy_from(sums.other);
+    finish_statistics(task, sums);
     return {0.0, std::move(sums.wins), std::move(sums.candidates)};
   }
 
@@ -172,28 +219,25 @@ class Silhouette final : public Objective {
   }
 
   // From sums to means: centres, mean squared norms, how far the memories are from the centres, and where they belong.
-  void finish_statistics(const Task& task) {
+  void finish_statistics(const Task& task, const SilhouetteSums& sums) {
     const int kp = task.memories.kp;
-    for (Buffer* buffer : {&inverse_size_, &centre_norm_, &offset_}) buffer->zero();
+    inverse_size_.zero();
     for (int m = 0; m < task.memories.k; ++m) {
       inverse_size_[m] = 1.0f / std::max(size_[m], task.terms.min_size());
       mean_square_[m] *= inverse_size_[m];
     }
-    for (int j = 0; j < task.memories.d; ++j) {
-      const float* memory = task.memories.feature(j);
-      float* centre = centre_.row(j);
-      for (int m = 0; m < kp; ++m) {
-        centre[m] *= inverse_size_[m];
-        centre_norm_[m] += centre[m] * centre[m];
-        const float away = memory[m] - centre[m];
-        offset_[m] += away * away;
-      }
-    }
+    const auto finish = [&](ColumnTotals& totals, int first, int n) {
+      kernels().finish_centres({n, kp, task.memories.feature(first), inverse_size_.data(), centre_.row(first),
+                                totals.first.data(), totals.other.data()});
+    };
+    const ColumnTotals& totals = over_columns(task, sums, products_, size_, centre_.data(), finish);
+    centre_norm_.copy_from(totals.first);
+    offset_.copy_from(totals.other);
     for (int m = 0; m < kp; ++m) stretch_[m] = task.terms.stretch(centre_norm_[m]);
   }
 
   // The silhouette of every row, and how it changes with distances, sizes and the memberships themselves. Returns the
-  // loss; leaves the gradients by sizes, mean squared norms and centres.
+  // loss; leaves the gradients by the sums over the rows that the statistics are made of.
   double silhouettes(const Task& task) {
     const int k = task.memories.k, kp = task.memories.kp;
     panel_.refresh(task.memories.shape, centre_.data());
@@ -222,12 +266,11 @@ class Silhouette final : public Objective {
         const float* bar = distance_bar_.row(first + i);
         for (int m = 0; m < kp; ++m) part.other[m] += bar[m];
       }
-      part.outer.add(rows(which), distance_bar_.block(first, n));
+      add_outer(part, which, distance_bar_.block(first, n));
     });
-    centre_bar_.zero();
-    sums.outer.add_to(centre_bar_.data());
     size_bar_.copy_from(sums.first);
     square_bar_.copy_from(sums.other);
+    back_through_statistics(task, sums);
 
     double scatter = 0.0, distance = 0.0;
     for (int m = 0; m < k; ++m) {
@@ -238,27 +281,23 @@ class Silhouette final : public Objective {
     return task.terms.loss(sums.value, scatter, distance);
   }
 
-  // Gradients by the sums  sum p x,  sum p |x|^2  and  sum p; and by the memories, of their distance from the centres.
-  void back_through_statistics(const Task& task) {
+  // Gradients by the sums  sum p x,  sum p |x|^2  and  sum p; and how strongly memories are pulled to their centres.
+  void back_through_statistics(const Task& task, const SilhouetteSums& sums) {
     const Memories& memories = task.memories;
-    const float sign = task.terms.by_value(), pull = task.terms.anchor(), hold = task.terms.tie();
-    std::vector<float> dot(memories.kp, 0.0f);
-    for (int j = 0; j < memories.d; ++j) {
-      const float *memory = memories.feature(j), *centre = centre_.row(j);
-      float *centre_bar = centre_bar_.row(j), *memory_bar = memory_bar_.row(j);
-      for (int m = 0; m < memories.kp; ++m) {
-        const float by_centre = -2.0f * sign * centre_bar[m];
-        dot[m] += by_centre * centre[m];
-        const float place = stretch_[m] * centre[m];
-        centre_bar[m] = by_centre * inverse_size_[m] - 2.0f * pull * place - 2.0f * hold * (memory[m] - place);
-        memory_bar[m] = 2.0f * hold * size_[m] * (memory[m] - centre[m]);
-      }
-    }
+    const int kp = memories.kp;
+    const float sign = task.terms.by_value(), anchor = task.terms.anchor(), tie = task.terms.tie();
+    const auto back = [&](ColumnTotals& totals, int first, int n) {
+      kernels().centre_adjoint({n, kp, memories.feature(first), centre_.row(first), inverse_size_.data(),
+                                stretch_.data(), -2.0f * sign, anchor, tie, centre_bar_.row(first),
+                                totals.first.data()});
+    };
+    const Buffer& dot = over_columns(task, sums, distance_bar_, square_bar_, centre_bar_.data(), back).first;
     for (int m = 0; m < memories.k; ++m) {
       const float by_square = sign * square_bar_[m], place_norm = stretch_[m] * stretch_[m] * centre_norm_[m];
       size_bar_[m] = sign * size_bar_[m] - (dot[m] + by_square * mean_square_[m]) * inverse_size_[m] +
-                     pull * place_norm + hold * (memories.square_norms[m] - place_norm);
-      square_bar_[m] = by_square * inverse_size_[m] + pull;
+                     anchor * place_norm + tie * (memories.square_norms[m] - place_norm);
+      square_bar_[m] = by_square * inverse_size_[m] + anchor;
+      pull_[m] = 2.0f * tie * size_[m];
     }
   }
 
@@ -285,13 +324,17 @@ class Silhouette final : public Objective {
           u[m] *= factor;
         }
       }
-      part.outer.add(rows(block), bar);
+      add_outer(part, block, bar);
     });
-    gradient.memories.resize(task.memories.values.size());
-    gradient.memories.zero();
-    sums.outer.add_to(gradient.memories.data());
-    Slice{}.add(gradient.memories.data(), memory_bar_.data(), gradient.memories.size());
     gradient.bias.copy_from(sums.first);
+    Buffer& coef_sum = sums.other;
+    for (int m = 0; m < kp; ++m) coef_sum[m] = factor * sums.first[m];
+    gradient.memories.resize(task.memories.values.size());
+    float* out = gradient.memories.data();
+    over_columns(task, sums, products_, coef_sum, out, [&](ColumnTotals&, int first, int n) {
+      kernels().add_tie(task.memories.feature(first), centre_.row(first), pull_.data(), n, kp,
+                        out + static_cast<std::size_t>(first) * kp);
+    });
   }
 
   const Dataset& data_;
@@ -299,13 +342,15 @@ class Silhouette final : public Objective {
   // The whole batch: rows [n][ld], or their entries a block; memberships, other products of rows and gradients [n][kp].
   Matrix rows_, memberships_, products_, distance_bar_, membership_bar_;
   std::vector<SparseEntries> entries_;
+  SparseColumns columns_;
   MissingMarks missing_;
   Buffer norm_, weight_, value_;  // [n]
   // Statistics of the soft clusters, and gradients by them: [d + 1][kp] and [kp].
   Panel panel_;
-  Matrix centre_, centre_bar_, memory_bar_;
-  Buffer size_, inverse_size_, mean_square_, centre_norm_, offset_, stretch_, size_bar_, square_bar_;
+  Matrix centre_, centre_bar_;
+  Buffer size_, inverse_size_, mean_square_, centre_norm_, offset_, stretch_, size_bar_, square_bar_, pull_;
   std::vector<SilhouetteSums> sums_;
+  std::vector<ColumnTotals> totals_;
   // Of each thread.
   std::vector<Filler> fillers_;
   std::vector<Buffer> scratch_;

@@ -1,5 +1,6 @@
 #include "training/optimizer.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace amclust {
@@ -33,7 +34,8 @@ Optimizer::Optimizer(const OptimizerState& state, const Memories& memories)
   }
 }
 
-void Optimizer::step(Memories& memories, const Gradient& gradient, double learning_rate, bool learn_weights) {
+void Optimizer::step(Memories& memories, const Gradient& gradient, double learning_rate, bool learn_weights,
+                     Team& team) {
   ++steps_;
   constexpr double b1 = 0.9, b2 = 0.999;
   AdamStep adam{};
@@ -43,8 +45,13 @@ void Optimizer::step(Memories& memories, const Gradient& gradient, double learni
   adam.epsilon = 1e-8f;
   adam.correction1 = static_cast<float>(1.0 / (1.0 - std::pow(b1, static_cast<double>(steps_))));
   adam.correction2 = static_cast<float>(1.0 / (1.0 - std::pow(b2, static_cast<double>(steps_))));
-  kernels().adam(adam, gradient.memories.data(), first_.data(), second_.data(), memories.values.data(),
-                 memories.values.size());
+  constexpr std::size_t kSlice = 1 << 16;  // numbers that are worth waking a thread for
+  const std::size_t size = memories.values.size();
+  team.run(static_cast<int>((size + kSlice - 1) / kSlice), [&](int slice, int) {
+    const std::size_t at = slice * kSlice;
+    kernels().adam(adam, gradient.memories.data() + at, first_.data() + at, second_.data() + at,
+                   memories.values.data() + at, std::min(kSlice, size - at));
+  });
   if (learn_weights)
     kernels().adam(adam, gradient.bias.data(), weight_first_.data(), weight_second_.data(), memories.log_weights.data(),
                    memories.log_weights.size());

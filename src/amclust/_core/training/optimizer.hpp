@@ -3,6 +3,7 @@
 
 #include "memories.hpp"
 #include "objectives/objective.hpp"
+#include "team.hpp"
 #include "training/plan.hpp"
 
 namespace amclust {
@@ -11,7 +12,7 @@ class Optimizer {
  public:
   Optimizer(const OptimizerState& state, const Memories& memories);
 
-  void step(Memories& memories, const Gradient& gradient, double learning_rate, bool learn_weights);
+  void step(Memories& memories, const Gradient& gradient, double learning_rate, bool learn_weights, Team& team);
   // A memory that begins anew has no past.
   void forget(const Memories& memories, int memory);
   OptimizerState state(const Memories& memories) const;
