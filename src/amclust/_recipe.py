@@ -77,9 +77,10 @@ class Recipe:
     min_batch_rows_per_cluster : int
         With fewer a given batch size is warned of.
 
-    trained_share, min_trained, min_ranked_rows : float, int, int
+    trained_share, min_trained, min_ranked_rows, sphere_trained : float, int, int, int
         Of several restarts on at least so many rows, this part is trained (and at least so many):
-        those that start with the best silhouettes.
+        those that start with the best silhouettes. On the sphere so many are enough: more made no
+        difference on documents, whose starts are good.
 
     stages : tuple of Stage
         The trainings of a restart.
@@ -109,12 +110,15 @@ class Recipe:
     trained_share: float = 0.4
     min_trained: int = 4
     min_ranked_rows: int = 1000
+    sphere_trained: int = 2
     stages: tuple[Stage, ...] = (Stage(),)
 
-    def n_trained(self, n_runs: int, n_rows: int) -> int:
+    def n_trained(self, n_runs: int, n_rows: int, *, spherical: bool = False) -> int:
         """Return how many of some restarts are trained."""
         if n_rows < self.min_ranked_rows:
             return n_runs
+        if spherical:
+            return min(n_runs, self.sphere_trained)
         return min(n_runs, max(self.min_trained, ceil(self.trained_share * n_runs)))
 
     def met_memories(self, n_clusters: int, beta: float, median_gap: float) -> int:

@@ -428,7 +428,8 @@ def rank_starts(
     makes of it; on few, small changes make large differences, and all are trained.
     """
     everything = list(range(len(starts)))
-    n_trained = recipe.n_trained(len(starts), data.n_rows)
+    spherical = data.geometry.spherical
+    n_trained = recipe.n_trained(len(starts), data.n_rows, spherical=spherical)
     seeded = isinstance(options.init, str)
     ranked_by_silhouette = objective.beta_by_gap and options.selection == "silhouette"
     if n_trained == len(starts) or not (seeded and ranked_by_silhouette):
