@@ -402,6 +402,23 @@ def make_documents(
     return Documents(counts, topics)
 
 
+def make_directions(n_samples: int, n_features: int, n_clusters: int, noise: float) -> Table:
+    """Draw unit vectors about directions drawn at random, as embeddings are compared.
+
+    `noise` is its mean length beside a direction's.
+    """
+    generator = np.random.default_rng(0)
+    centers = generator.standard_normal((n_clusters, n_features))
+    centers /= np.linalg.norm(centers, axis=1, keepdims=True)
+    classes = generator.integers(n_clusters, size=n_samples)
+    rows = generator.standard_normal((n_samples, n_features), dtype=np.float32)
+    rows *= noise / n_features**0.5
+    rows += centers[classes]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    name = f"{n_samples}x{n_features} directions, noise {noise}"
+    return Table(name, rows, classes)
+
+
 def draw_removed(shape: tuple[int, int], fraction: float, seed: int) -> BoolArray:
     """Choose entries to remove completely at random, never a whole row or column."""
     generator = np.random.default_rng(seed)

@@ -15,6 +15,7 @@ import time
 import warnings
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from math import nan
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,7 +26,13 @@ from threadpoolctl import threadpool_limits
 
 from amclust import ClAM
 from amclust._native import EPOCH_ROWS
-from benchmarks.data import FASHION_MNIST_SHAPE, FloatArray, load_fashion_mnist, make_mixture
+from benchmarks.data import (
+    FASHION_MNIST_SHAPE,
+    FloatArray,
+    load_fashion_mnist,
+    make_documents,
+    make_mixture,
+)
 from benchmarks.folders import REPOSITORY
 from benchmarks.framework.environment import UnavailableError
 from benchmarks.framework.lines import Entry, Line, Target, timed
@@ -147,6 +154,8 @@ _TRAINING_ROWS = 10_000
 _EPOCHS = 3  # the peak does not depend on how long it goes on
 _STATUS, _CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 # What is called, ours and the peer's call of the same purpose.
+# Documents, words and topics of the text whose fit is measured, and the most that it may take.
+_TEXT, _TEXT_BYTES = (20_000, 100_000, 50), 2e9
 _COMPARED = (
     ("fit, default objective", "fit-default", "kmeans-fit"),
     ('fit, objective="completion"', "fit-completion", "kmeans-fit"),
@@ -171,10 +180,26 @@ def memory(options: Namespace) -> Iterator[Entry]:
             unit="% of X",
             note=f"X of {found['data'] / 1e6:.0f} MB, float32, C-ordered; {found['way']}",
         )
+    if options.quick:
+        return
+    found = json.loads(_python("-m", __spec__.name, "fit-text", "0"))
+    n_documents, n_words, n_topics = _TEXT
+    yield Line(
+        f"memory of the process, a fit of {n_documents}x{n_words} tf-idf, k={n_topics}",
+        found["peak"] / 1e6,
+        nan,
+        "",
+        value=found["peak"] / 1e6,
+        target=Target("memory", "<=", _TEXT_BYTES / 1e6, " MB"),
+        unit="MB",
+        note=f"X of {found['data'] / 1e6:.0f} MB; ten restarts",
+    )
 
 
 def measure_memory(name: str, rows: int) -> dict[str, Any]:
     """Run a call and tell how far the resident memory rose above where it stood."""
+    if name == "fit-text":
+        return _measure_text()
     features = make_mixture(rows, _FEATURES, _N_CLUSTERS)
     call = _prepare(name, features)
     gc.collect()
@@ -190,6 +215,14 @@ def measure_memory(name: str, rows: int) -> dict[str, Any]:
     call()
     extra = (_status_bytes(after) if after else _lifetime_peak()) - before
     return {"share": 100.0 * extra / features.nbytes, "data": features.nbytes, "way": way}
+
+
+def _measure_text() -> dict[str, Any]:
+    """Fit made documents and tell the most memory that the process ever had."""
+    rows = make_documents(*_TEXT).tfidf
+    size = rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+    ClAM(_TEXT[-1], metric="cosine", random_state=0).fit(rows)
+    return {"peak": _lifetime_peak(), "data": size}
 
 
 def _prepare(name: str, features: FloatArray) -> Callable[[], object]:

@@ -31,7 +31,6 @@ class Judged:
     counts: Weights  # how many rows each stands for
     is_sample: bool  # whether they stand for others too
 
-
     def some(self, max_rows: int = SAMPLED_ROWS) -> Judged:
         """Return a sample of them, which is cheaper to judge by."""
         if len(self.indices) <= max_rows:

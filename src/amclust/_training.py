@@ -217,14 +217,17 @@ class Start:
     total_square: float
     mean_distance: float
     compact: bool = False  # the memories have a bounded reach
+    separated: bool = False  # hardly any row is near the border of two clusters
     energy: NDArray[np.float32] | None = None  # what was learned of the energy; None: nothing yet
 
     @classmethod
     def of(cls, seeding: Seeding) -> Start:
         """Return what a backend found."""
-        mean_distance, compact = seeding.mean_square, False
+        mean_distance, compact, separated = seeding.mean_square, False, False
         if isinstance(seeding, EnergySeeding):
             mean_distance, compact = seeding.mean_distance, seeding.compact
+        else:
+            separated = seeding.separated
         return cls(
             seeding.memories,
             seeding.mean_square,
@@ -232,6 +235,7 @@ class Start:
             seeding.total_square,
             mean_distance,
             compact,
+            separated,
         )
 
 
@@ -656,6 +660,7 @@ def make_plan(
     plan.measure_first = bool(
         objective.beta_by_gap and seeded and options.early_stopping and options.max_epochs > 1
     )
+    plan.separated = start.separated
     plan.batch_size = int(options.batch_size)
     inside, total = start.mean_square, start.total_square
     explained = max(total - inside, recipe.min_explained * total, 1e-12)

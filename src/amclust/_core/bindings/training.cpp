@@ -223,6 +223,7 @@ void bind_training(nb::module_& m) {
       .def_rw("learn_weights", &Plan::learn_weights)
       .def_rw("reseed", &Plan::reseed)
       .def_rw("measure_first", &Plan::measure_first, "The first epoch makes no step, where epochs have many.")
+      .def_rw("separated", &Plan::separated, "Hardly any row is near the border of two clusters at the start.")
       .def_rw("whole_epochs", &Plan::whole_epochs)
       .def_rw("exact", &Plan::exact, "Assign and average instead of gradients: reconstruction with a large beta.")
       .def_rw("keep_last", &Plan::keep_last)
@@ -281,6 +282,7 @@ void bind_training(nb::module_& m) {
       .def_ro("mean_square", &Seeding::mean_square, "Mean squared distance of a row to its memory.")
       .def_ro("median_gap", &Seeding::median_gap,
               "Median difference between the squared distances to the second nearest and the nearest memory.")
+      .def_ro("separated", &Seeding::separated, "Whether hardly any row is near the border of two clusters.")
       .def_ro("total_square", &Seeding::total_square, "Mean squared distance of a row to the mean of all.")
       .def_ro("distinct", &Seeding::distinct, "Fewer than memories: there are no more distinct rows.");
 

@@ -83,6 +83,7 @@ struct Plan {
   // The first epoch makes no step, where epochs have several: clusters that are well separated at the start gain
   // little.
   bool measure_first = false;
+  bool separated = false;     // hardly any row is near the border of two clusters at the start
   bool whole_epochs = false;  // an epoch is all rows, however many
   bool exact = false;         // by exact steps (exact_steps.hpp): the reconstruction loss where beta is large
   bool keep_last = false;     // the record has the last memories, not those of the best epoch

@@ -33,7 +33,7 @@ constexpr int kManySettlingRounds = 100;
 constexpr int kFewMemories = 12, kOneLevel = 128;
 constexpr int kRelocations = 20;
 constexpr double kSettled = 1e-4;
-constexpr int kPolishSteps = 2;
+constexpr int kPolishSteps = 2, kManyPolishSteps = 20;
 // Rows of the sample: so many a memory, within limits; for very many memories fewer.
 constexpr std::int64_t kMinSample = 4096, kMaxSample = 65536, kSampleRows = 64, kMinSampleRows = 16, kPolishRows = 128;
 constexpr std::int64_t kMaxSampleNumbers = std::int64_t{1} << 22;
@@ -214,7 +214,7 @@ void polish(const Dataset& data, const TrainingRows& all, std::int64_t sampled, 
   start.log_weights.assign(k, 0.0f);
   start.energy = data.metric;
   ExactSteps steps(data, {which.data(), all.weights ? weights.data() : nullptr, n}, start, fill, team, &control);
-  steps.settle(kPolishSteps, kSettled);
+  steps.settle(on_sphere(data.metric) ? kManyPolishSteps : kPolishSteps, kSettled);
   memories = steps.memories_by_row();
 }
 
@@ -289,6 +289,19 @@ std::vector<int> spread_picks(const Sample& sample, EnergyKind metric, int k, st
   return plus_plus_picks(sample, k, random);
 }
 
+// From the gaps of some rows. A cluster of which two memories have a half each has rows without a gap, and so have
+// clusters that overlap.
+void set_gaps(std::vector<float>& gaps, Seeding& seeding) {
+  constexpr float kNarrow = 0.25f;        // of the median
+  constexpr double kNarrowRows = 1e-3;    // such rows do not count
+  const std::size_t n = gaps.size();
+  std::nth_element(gaps.begin(), gaps.begin() + n / 2, gaps.end());
+  const float median = gaps[n / 2];
+  const auto narrow = std::count_if(gaps.begin(), gaps.end(), [&](float gap) { return gap < kNarrow * median; });
+  seeding.median_gap = median;
+  seeding.separated = median > 0.0f && static_cast<double>(narrow) <= kNarrowRows * static_cast<double>(n);
+}
+
 // Mean of the smallest, median of second smallest minus smallest, of the squared distances to the memories; and the
 // mean of those to where one memory of all rows would be.
 void scales_of(const Sample& sample, EnergyKind metric, int k, Seeding& seeding) {
@@ -328,9 +341,8 @@ void scales_of(const Sample& sample, EnergyKind metric, int k, Seeding& seeding)
       squares += sample.weights[at] * x[j] * x[j];
     }
   }
-  std::nth_element(gaps.begin(), gaps.begin() + n / 2, gaps.end());
   seeding.mean_square = sum / weight;
-  seeding.median_gap = gaps[n / 2];
+  set_gaps(gaps, seeding);
   double centre_norm = 0.0;
   for (double c : centre) {
     squares -= c * c / weight;
@@ -386,9 +398,8 @@ void scales_of(const Dataset& data, const std::vector<std::int64_t>& which, cons
         centre[block.columns[e]] += weight * block.values[e];
     }
   }
-  std::nth_element(gaps.begin(), gaps.begin() + n / 2, gaps.end());
   seeding.mean_square = sum / total;
-  seeding.median_gap = gaps[n / 2];
+  set_gaps(gaps, seeding);
   double centre_norm = 0.0;
   for (int j = 0; j < d; ++j) {
     const double mean = centre[j] / total + (data.origin() ? data.origin()[j] : 0.0f);

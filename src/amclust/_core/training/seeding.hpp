@@ -18,6 +18,7 @@ struct Seeding {
   double mean_square = 0.0;     // mean squared distance of a row to its seed
   double median_gap = 0.0;      // median over rows of d^2(second nearest) - d^2(nearest)
   double total_square = 0.0;    // mean squared distance of a row to the mean of all
+  bool separated = false;       // hardly any row is near the border of two clusters
   int distinct = 0;             // fewer than k: there are no k distinct rows
 };
 
@@ -27,7 +28,7 @@ std::vector<Seeding> seed_memories(const Dataset& data, const TrainingRows& rows
                                    const std::vector<SeedingMethod>& methods, const std::vector<std::uint64_t>& seeds,
                                    std::uint64_t sample_seed, const float* fill, Team& team, const Control& control);
 
-// The same three scales for given memories [k][d].
+// The same scales for given memories [k][d].
 void measure_scales(const Dataset& data, const TrainingRows& rows, int k, std::uint64_t sample_seed, const float* fill,
                     Seeding& seeding);
 
