@@ -153,9 +153,9 @@ _FEATURES = 100
 _TRAINING_ROWS = 10_000
 _EPOCHS = 3  # the peak does not depend on how long it goes on
 _STATUS, _CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-# What is called, ours and the peer's call of the same purpose.
 # Documents, words and topics of the text whose fit is measured, and the most that it may take.
 _TEXT, _TEXT_BYTES = (20_000, 100_000, 50), 2e9
+# What is called, ours and the peer's call of the same purpose.
 _COMPARED = (
     ("fit, default objective", "fit-default", "kmeans-fit"),
     ('fit, objective="completion"', "fit-completion", "kmeans-fit"),

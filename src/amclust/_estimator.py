@@ -41,10 +41,12 @@ from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableRows, Weights
 from amclust._training import (
+    COLLAPSED_SHARE,
     MAX_SEED,
     Fit,
     OptimizerState,
     Options,
+    TrainedRun,
     draw_seeds,
     fit,
     fit_on,
@@ -133,7 +135,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     n_init : int, default=10
         Number of restarts; `selection` chooses among them. On 1,000 rows or more the starts with
-        the best silhouettes are trained, four of ten (see `runs_`).
+        the best silhouettes are trained, four of ten, two for `metric="cosine"` (see `runs_`).
 
     batch_size : "auto" or int, default="auto"
         Rows per gradient step. "auto" takes 1,024, and above 12 clusters 128 per cluster (64 beyond
@@ -161,8 +163,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     early_stopping : bool, default=True
         Stop a restart when lowering the learning rate has not helped for several times; or, where
-        the clusters are well separated at the start already (a loss of the silhouette below -0.5),
-        after two epochs that better nothing.
+        the clusters are well separated at the start already (a loss of the silhouette below -0.5,
+        or hardly a row near a border), after two epochs that better nothing.
 
     selection : {"silhouette", "loss"}, default="silhouette"
         How the best restart is chosen: by silhouette (exact up to 10,000 rows, on a fixed sample
@@ -176,7 +178,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     backend : {"native", "torch"}, default="native"
         What trains. "native" is the compiled core. "torch" (``pip install "amclust[torch]"``)
         trains all restarts as one stack of tensors, on any `device`, where it keeps the rows dense
-        in float32, with any energy as `metric` and any objective that has a torch function. Both
+        in float32 (of sparse rows, for "silhouette" with the Euclidean or the cosine metric, only
+        the entries of a batch, one restart after the other), with any energy as `metric` and any
+        objective that has a torch function. Both
         draw the same and go the same way up to rounding, which long training may amplify. Seeding,
         ranking and what a fitted network is asked are native with both (the latter only for the
         metrics that the core has; others are answered by torch on the CPU).
@@ -245,8 +249,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     runs_ : structured ndarray of shape (n_init,)
         One row per restart: seed, beta, loss, silhouette, living_clusters, n_iter, converged,
         chosen. ``pandas.DataFrame(model.runs_)`` shows it as a table. On 1,000 rows or more only
-        the restarts whose starts have the best silhouettes are trained (four of ten); the others
-        have ``n_iter`` 0 and the silhouette of their start.
+        the restarts whose starts have the best silhouettes are trained (see `n_init`); the others
+        have ``n_iter`` 0 and the silhouette of their start, on at most 2,048 rows.
 
     recorded_epochs_ : ndarray of shape (n_recorded,)
         Only with `record_epochs`: those of them that the chosen restart reached, ascending.
@@ -1013,7 +1017,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             f"silhouette {best.silhouette:.4f}, {best.n_nonempty} non-empty clusters",
         )
         if best.record.improving:
-            trained = [run for run in runs if run.is_trained]
+            trained = [run for run in runs if isinstance(run, TrainedRun)]
             count = sum(run.record.improving for run in trained)
             warnings.warn(
                 f"{count} of {len(trained)} restarts, the chosen one among them, were still "
@@ -1028,6 +1032,14 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 "before training: the partition has collapsed. Consider a larger beta, "
                 "objective='reconstruction', or another metric or scale.",
                 ConvergenceWarning,
+                stacklevel=4,
+            )
+        elif found.network.n_clusters > 1 and best.largest_share > COLLAPSED_SHARE:
+            warnings.warn(
+                f"{best.largest_share:.0%} of the rows are in one cluster, before training "
+                "already: the other clusters may be outliers. Consider scale='robust', another "
+                "metric, or another number of clusters.",
+                UserWarning,
                 stacklevel=4,
             )
         noise = np.count_nonzero(found.labels < 0)

@@ -77,9 +77,9 @@ class Recipe:
     min_batch_rows_per_cluster : int
         With fewer a given batch size is warned of.
 
-    trained_share, min_trained, min_ranked_rows, sphere_trained : float, int, int, int
+    trained_share, min_trained, min_ranked_rows, sphere_trained : float, int, int, float
         Of several restarts on at least so many rows, this part is trained (and at least so many):
-        those that start with the best silhouettes. On the sphere so many are enough: more made no
+        those that start with the best silhouettes. On the sphere this part of these: more made no
         difference on documents, whose starts are good.
 
     stages : tuple of Stage
@@ -110,16 +110,15 @@ class Recipe:
     trained_share: float = 0.4
     min_trained: int = 4
     min_ranked_rows: int = 1000
-    sphere_trained: int = 2
+    sphere_trained: float = 0.5
     stages: tuple[Stage, ...] = (Stage(),)
 
     def n_trained(self, n_runs: int, n_rows: int, *, spherical: bool = False) -> int:
         """Return how many of some restarts are trained."""
         if n_rows < self.min_ranked_rows:
             return n_runs
-        if spherical:
-            return min(n_runs, self.sphere_trained)
-        return min(n_runs, max(self.min_trained, ceil(self.trained_share * n_runs)))
+        trained = min(n_runs, max(self.min_trained, ceil(self.trained_share * n_runs)))
+        return ceil(self.sphere_trained * trained) if spherical else trained
 
     def met_memories(self, n_clusters: int, beta: float, median_gap: float) -> int:
         """Return how many memories a row meets in training; 0: all of them."""

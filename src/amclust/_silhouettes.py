@@ -32,11 +32,14 @@ class Judged:
     is_sample: bool  # whether they stand for others too
 
     def some(self, max_rows: int = SAMPLED_ROWS) -> Judged:
-        """Return a sample of them, which is cheaper to judge by."""
+        """Return a sample of them, which is cheaper to judge by; rows that stand for many stay."""
         if len(self.indices) <= max_rows:
             return self
-        sample = sample_rows(len(self.indices), max_rows)
-        return Judged(self.indices[sample], self.counts[sample], True)
+        heavy = self.counts * max_rows > self.counts.sum(dtype=np.float64)
+        others = np.flatnonzero(~heavy)
+        sample = others[sample_rows(len(others), max_rows - int(np.count_nonzero(heavy)))]
+        kept = np.sort(np.r_[np.flatnonzero(heavy), sample])
+        return Judged(self.indices[kept], self.counts[kept], True)
 
 
 def judged_rows(rows: Rows, sample_weight: Weights | None) -> Judged:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,6 +142,16 @@ class OptimizerState:
     )
 
 
+@dataclass(frozen=True)
+class UntrainedRun:
+    """A restart that was judged by its start, and went no further."""
+
+    seed: int
+    beta: float  # in core units
+    silhouette: float
+    n_nonempty: int
+
+
 @dataclass
 class TrainedRun:
     """One restart: what it was to do, what it found, and how good that is."""
@@ -162,31 +172,23 @@ class TrainedRun:
         return self.plan.network.beta if self.cooled is None else self.cooled
 
     @property
-    def is_trained(self) -> bool:
-        """Whether it went beyond its start."""
-        return self.record.n_epochs > 0
-
-    @property
     def objective(self) -> Objective:
         """What was minimised."""
         return find_objective(self.plan.objective.name)
 
     def network(self, geometry: Geometry) -> Network:
         """Return the network that was found."""
-        found, start = self.record, self.plan.network
+        found = self.record
         log_weights = found.log_weights.astype(np.float64)
         if self.plan.learn_weights:  # only ratios matter: make the mean weight 1
             log_weights -= np.log(np.mean(np.exp(log_weights)))
-        return Network(
-            found.memories if self.moved is None else self.moved,
-            log_weights.astype(np.float32),
-            self.beta,
-            start.step_size,
-            start.n_steps,
-            geometry,
-            np.arange(len(log_weights), dtype=np.int32),
-            self.objective.fills_from_mask,
-            energy_function(geometry, len(log_weights), found.energy),
+        network = network_at_start(self.plan, geometry)
+        return dataclasses.replace(
+            network,
+            memories=found.memories if self.moved is None else self.moved,
+            log_weights=log_weights.astype(np.float32),
+            beta=self.beta,
+            energy_function=energy_function(geometry, len(log_weights), found.energy),
         )
 
     def optimizer(self, seeding: Scatter) -> OptimizerState:
@@ -248,7 +250,7 @@ class Fit:
 
     network: Network
     optimizer: OptimizerState
-    runs: list[TrainedRun]
+    runs: list[TrainedRun | UntrainedRun]
     chosen: int
     labels: NDArray[np.int32]
     total_weight: float | None = None  # of the rows that were trained on; None: values are missing
@@ -257,7 +259,9 @@ class Fit:
     @property
     def best(self) -> TrainedRun:
         """The chosen run."""
-        return self.runs[self.chosen]
+        run = self.runs[self.chosen]
+        assert isinstance(run, TrainedRun)
+        return run
 
     @property
     def inertia(self) -> float | None:
@@ -274,17 +278,38 @@ class Fit:
         unit = self.network.geometry.distance_unit
         table = np.zeros(len(self.runs), dtype=RUN_DTYPE)
         for index, run in enumerate(self.runs):
+            loss, epochs, converged = np.nan, 0, False
+            if isinstance(run, TrainedRun):
+                record = run.record
+                loss, epochs, converged = record.loss, record.n_epochs, record.converged
             table[index] = (
                 run.seed,
                 run.beta / unit,
-                run.record.loss if run.is_trained else np.nan,
+                loss,
                 run.silhouette,
                 run.n_nonempty,
-                run.record.n_epochs,
-                run.record.converged,
+                epochs,
+                converged,
                 index == self.chosen,
             )
         return table
+
+
+def network_at_start(plan: _native.Plan, geometry: Geometry) -> Network:
+    """Return the network that a run starts from."""
+    start = plan.network
+    n_memories = len(start.memories)
+    return Network(
+        start.memories,
+        start.log_weights,
+        start.beta,
+        start.step_size,
+        start.n_steps,
+        geometry,
+        np.arange(n_memories, dtype=np.int32),
+        find_objective(plan.objective.name).fills_from_mask,
+        energy_function(geometry, n_memories, plan.energy),
+    )
 
 
 def energy_function(
@@ -380,7 +405,7 @@ def fit(
     epochs = check_epochs(options.record_epochs, options.max_epochs)
     objective = _objective(data, options, n_clusters)
     starts = seed_runs(data, options, n_clusters, seeds, sample_seed, backend, recipe)
-    runs, promising = rank_starts(data, starts, seeds, objective, options, backend, recipe)
+    judged, promising = rank_starts(data, starts, seeds, objective, options, backend, recipe)
     progress = reporter(verbose, len(promising), options.max_epochs)
     trained = train_stages(
         data,
@@ -396,6 +421,7 @@ def fit(
     judge_runs(data, trained)
     # What exact steps minimise is what counts.
     best = choose_run(trained, "loss" if trained[0].plan.exact else options.selection)
+    runs: dict[int, TrainedRun | UntrainedRun] = {**judged}
     runs |= dict(zip(promising, trained, strict=True))
     chosen = promising[best]
     found = conclude(data, [runs[run] for run in range(len(starts))], chosen, starts[chosen])
@@ -425,7 +451,7 @@ def rank_starts(
     options: Options,
     backend: Backend,
     recipe: Recipe,
-) -> tuple[dict[int, TrainedRun], list[int]]:
+) -> tuple[dict[int, UntrainedRun], list[int]]:
     """Return the restarts as they start, judged, and which of them to train.
 
     On many rows the silhouette of a start tells how good the silhouette will be that training
@@ -438,16 +464,26 @@ def rank_starts(
     ranked_by_silhouette = objective.beta_by_gap and options.selection == "silhouette"
     if n_trained == len(starts) or not (seeded and ranked_by_silhouette):
         return {}, everything
-    plans = _stage_plans(data, starts, seeds, objective, options, recipe, recipe.stages[0])
-    for plan in plans:
-        plan.pause_at = 0
-    runs = train_plans(data, plans, seeds, backend, None)
-    # A sample tells starts apart as well as all rows do.
-    judge_runs(dataclasses.replace(data, judged=data.judged.some()), runs)
-    n_nonempty = np.array([run.n_nonempty for run in runs])
-    silhouettes_of_starts = np.array([run.silhouette for run in runs])
-    order = order_runs(-n_nonempty, silhouettes_of_starts, np.zeros(len(runs)), "silhouette")
-    return dict(zip(everything, runs, strict=True)), sorted(order[:n_trained].tolist())
+
+    def networks() -> Iterator[Network]:
+        # One after the other: of many columns each is large.
+        for start in starts:
+            (plan,) = _stage_plans(
+                data, [start], seeds[:1], objective, options, recipe, recipe.stages[0]
+            )
+            yield network_at_start(plan, data.geometry)
+
+    found = judge(dataclasses.replace(data, judged=data.judged.some()), networks())
+    if any(np.isnan(one.silhouette) for one in found):  # the sample had rows of a single cluster
+        found = judge(data, networks())
+    judged = {
+        place: UntrainedRun(int(seed), one.beta, one.silhouette, one.n_nonempty)
+        for place, (seed, one) in enumerate(zip(seeds, found, strict=True))
+    }
+    n_nonempty = np.array([one.n_nonempty for one in found])
+    scores = np.array([one.silhouette for one in found])
+    order = order_runs(-n_nonempty, scores, np.zeros(len(scores)), "silhouette")
+    return judged, sorted(order[:n_trained].tolist())
 
 
 def without_empty(data: TrainingSet, found: Fit, options: Options) -> Fit:
@@ -549,14 +585,17 @@ def fit_on(
     return conclude(data, [run], 0, start)
 
 
-def conclude(data: TrainingSet, runs: list[TrainedRun], chosen: int, start: Scatter) -> Fit:
+def conclude(
+    data: TrainingSet, runs: Sequence[TrainedRun | UntrainedRun], chosen: int, start: Scatter
+) -> Fit:
     """Make a network of the chosen run and label all rows by it."""
     best = runs[chosen]
+    assert isinstance(best, TrainedRun)
     network = best.network(data.geometry)
     labels = network.core_labels(data.rows, n_jobs=data.threads)
     total = float(data.n_rows if data.counts is None else data.counts.sum(dtype=np.float64))
     weight = None if data.has_missing else total
-    return Fit(network, best.optimizer(start), runs, chosen, labels, weight)
+    return Fit(network, best.optimizer(start), list(runs), chosen, labels, weight)
 
 
 def _objective(
@@ -660,7 +699,7 @@ def make_plan(
     plan.measure_first = bool(
         objective.beta_by_gap and seeded and options.early_stopping and options.max_epochs > 1
     )
-    plan.separated = start.separated
+    plan.starts_separated = start.separated
     plan.batch_size = int(options.batch_size)
     inside, total = start.mean_square, start.total_square
     explained = max(total - inside, recipe.min_explained * total, 1e-12)
@@ -709,7 +748,12 @@ def train_stages(
         plans = _stage_plans(data, starts, seeds, objective, options, recipe, stage)
         runs = train_recorded(data, plans, seeds, backend, progress, record_epochs)
         starts = [
-            dataclasses.replace(start, memories=run.record.memories, energy=run.record.energy)
+            dataclasses.replace(
+                start,
+                memories=run.record.memories,
+                energy=run.record.energy,
+                separated=False,
+            )
             for start, run in zip(starts, runs, strict=True)
         ]
     return runs
@@ -779,29 +823,42 @@ def train_plans(
     ]
 
 
-def judge_runs(data: TrainingSet, runs: list[TrainedRun]) -> None:
-    """Fill in every run's silhouette, its non-empty clusters and the share of the largest one."""
-    counts = data.judged.counts
-    networks = [run.network(data.geometry) for run in runs]
-    labels = np.stack(
-        [
-            network.core_labels(data.rows, indices=data.judged.indices, n_jobs=data.threads)
-            for network in networks
-        ]
-    )
-    for run, network, labels_of_run in zip(runs, networks, labels, strict=True):
-        inside = labels_of_run >= 0  # the others are noise
-        sizes = np.bincount(labels_of_run[inside], counts[inside], minlength=1)
-        run.largest_share = float(sizes.max() / counts.sum(dtype=np.float64))
-        run.n_nonempty = len(np.unique(labels_of_run[inside]))
-        if run.n_nonempty < network.n_clusters and data.judged.is_sample:
+class Judgement(NamedTuple):
+    """How good a partition is."""
+
+    silhouette: float  # NaN: of a single cluster
+    n_nonempty: int
+    largest_share: float
+    beta: float  # of the network, in core units
+
+
+def judge(data: TrainingSet, networks: Iterable[Network]) -> list[Judgement]:
+    """Judge the partitions that networks make of the rows to judge by."""
+    counts, partitions, others, n_clusters = data.judged.counts, [], [], 1
+    for network in networks:
+        labels = network.core_labels(data.rows, indices=data.judged.indices, n_jobs=data.threads)
+        inside = labels >= 0  # the others are noise
+        of_clusters = np.bincount(labels[inside], counts[inside], minlength=1)
+        n_nonempty = len(np.unique(labels[inside]))
+        if n_nonempty < network.n_clusters and data.judged.is_sample:
             # The others may have rows outside of the sample.
             found = network.infer(data.rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads)
-            run.n_nonempty = len(np.unique(network.assembly[np.flatnonzero(found.counts)]))
-    if max(network.n_clusters for network in networks) > 1:
-        scores = silhouettes(data.rows, data.judged, labels, data.threads)
-        for run, score in zip(runs, scores, strict=True):
-            run.silhouette = float(score)
+            n_nonempty = len(np.unique(network.assembly[np.flatnonzero(found.counts)]))
+        partitions.append(labels)
+        share = float(of_clusters.max() / counts.sum(dtype=np.float64))
+        others.append((n_nonempty, share, network.beta))
+        n_clusters = max(n_clusters, network.n_clusters)
+    scores = np.full(len(partitions), np.nan)
+    if n_clusters > 1:
+        scores = silhouettes(data.rows, data.judged, np.stack(partitions), data.threads)
+    return [Judgement(float(score), *rest) for score, rest in zip(scores, others, strict=True)]
+
+
+def judge_runs(data: TrainingSet, runs: list[TrainedRun]) -> None:
+    """Fill in every run's silhouette, its non-empty clusters and the share of the largest one."""
+    found = judge(data, (run.network(data.geometry) for run in runs))
+    for run, judgement in zip(runs, found, strict=True):
+        run.silhouette, run.n_nonempty, run.largest_share, _ = judgement
 
 
 def choose_run(runs: list[TrainedRun], selection: str) -> int:

@@ -22,6 +22,7 @@ from plans import make_plan, train_natively, training_set
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from amclust import ClAM, ClAMSearch, _native
@@ -29,6 +30,7 @@ from amclust.torch import functional as F
 from amclust.torch._training import _objectives, _stack, train
 from amclust.torch._training._adjoint import Networks, recall
 from amclust.torch.energies import Cosine, Euclidean
+from benchmarks.data import make_documents
 
 CPU = torch.device("cpu")
 OBJECTIVES = ["completion", "reconstruction", "silhouette"]
@@ -447,3 +449,27 @@ def test_without_torch_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r'backend=.torch.*pip install "amclust\[torch\]"'):
         make(backend="torch").fit(table())
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("scale", ["standard", None])
+def test_wide_sparse_rows_are_trained_by_their_entries(metric, scale, monkeypatch):
+    rows = make_documents(600, 900, 4, seed=2).tfidf
+    read = _native.load_rows
+
+    def few(rows, indices):
+        assert indices is not None
+        assert len(indices) < 10
+        return read(rows, indices)
+
+    monkeypatch.setattr(_native, "load_rows", few)
+    settings = {"metric": metric, "n_init": 2, "max_epochs": 5, "random_state": 0}
+    if metric == "euclidean":
+        settings["scale"] = scale
+    with pytest.warns(ConvergenceWarning):  # so few epochs
+        native, torch_ = (
+            ClAM(4, **settings, backend=backend).fit(rows) for backend in ("native", "torch")
+        )
+    assert_allclose(torch_.loss_curve_, native.loss_curve_, rtol=1e-4)
+    assert np.mean(torch_.labels_ == native.labels_) > 0.99
+    assert_array_equal(torch_.predict(rows), torch_.labels_)

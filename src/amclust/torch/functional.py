@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from amclust.torch._dynamics import Backward, Dynamics, make_network
+from amclust.torch._soft_silhouette import DenseRows, soft_silhouette_loss
 from amclust.torch.energies import Energy
 
 __all__ = [
@@ -31,9 +32,6 @@ __all__ = [
 ]
 
 Reduction = Literal["mean", "sum", "none"]
-
-# A cluster with a smaller part of all weight is nobody's cluster and nobody's neighbour.
-MIN_SHARE = 1e-6
 
 
 def energy(
@@ -564,48 +562,8 @@ def silhouette_loss(
     patterns = network.energy.embed(network.energy.place(memories)).to(p.dtype)
     x = network.energy.embed(x).to(p.dtype)
     weight = x.new_ones(x.shape[:-1]) if sample_weight is None else sample_weight
-    total = weight.sum(-1)
-    size = (weight.unsqueeze(-2) @ p).squeeze(-2)
-    empty = size < MIN_SHARE * total.unsqueeze(-1)
-    # What is empty is left out of everything; its size must not be divided by.
-    safe = torch.where(empty, 1.0, size)
-    parts = weight.unsqueeze(-1) * p
-    centre = parts.mT @ x / safe.unsqueeze(-1)
-    square = x.square().sum(-1)
-    mean_square = (square.unsqueeze(-2) @ parts).squeeze(-2) / safe
-    r2 = square.unsqueeze(-1) - 2 * x @ centre.mT + mean_square.unsqueeze(-2)
-    r2 = r2.clamp(min=1e-12)
-    value, kept = _row_silhouettes(r2, p, weight, safe, empty)
-    soft = (weight * (p * kept * value).sum(-1)).sum(-1) / total
-    scatter = mean_square - centre.square().sum(-1)
-    distance = (patterns - centre).square().sum(-1)
-    if network.energy.spherical:
-        # The direction of a centre is the best place for its memory, not the centre itself.
-        length = torch.where(empty, 1.0, centre.square().sum(-1)).clamp(min=1e-12).sqrt()
-        scatter, distance = scatter + (1 - length).square(), distance - (1 - length).square()
-    cost = _last(anchor) * scatter + _last(tie) * distance
-    return -soft + torch.where(empty, 0.0, size * cost).sum(-1) / total
-
-
-def _row_silhouettes(
-    r2: Tensor, p: Tensor, weight: Tensor, size: Tensor, empty: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return every row's silhouette in every cluster, and the part of it that counts.
-
-    One copy of a row, of weight at most 1, is left out of its own cluster; a cluster that is little
-    more than the row itself earns little.
-    """
-    size, empty = size.unsqueeze(-2), empty.unsqueeze(-2)
-    own = weight.clamp(max=1).unsqueeze(-1) * p
-    inside = (r2 * size / (size - own).maximum(1e-4 * size)).sqrt()
-    root = torch.where(empty, torch.inf, r2).sqrt()
-    nearest, which = root.topk(2, dim=-1, largest=False)
-    clusters = torch.arange(p.shape[-1], device=p.device)
-    outside = torch.where(clusters == which[..., :1], nearest[..., 1:], nearest[..., :1])
-    alone = empty | outside.isinf()
-    outside = torch.where(alone, 1.0, outside)
-    value = (outside - inside) / torch.maximum(inside, outside)
-    return torch.where(alone, 0.0, value), (1 - own / size).clamp(min=0)
+    spherical = network.energy.spherical
+    return soft_silhouette_loss(DenseRows(x), p, patterns, weight, anchor, tie, spherical=spherical)
 
 
 def _mean_square(differences: Tensor, where: Tensor) -> Tensor:
@@ -623,7 +581,3 @@ def _reduce(losses: Tensor, weights: Tensor | None, reduction: str) -> Tensor:
         return losses.mean(-1) if reduction == "mean" else losses.sum(-1)
     total = (weights * losses).sum(-1)
     return total / weights.sum(-1) if reduction == "mean" else total
-
-
-def _last(value: float | Tensor) -> float | Tensor:
-    return value.unsqueeze(-1) if isinstance(value, Tensor) and value.ndim else value

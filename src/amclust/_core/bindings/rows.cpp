@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -130,6 +132,33 @@ Out<float, 2> load_rows(const HeldRows& held, const Indices& indices) {
   return array(std::move(out), n, d);
 }
 
+// The stored entries of sparse rows in core units.
+struct LoadedEntries {
+  SparseEntries entries;
+  std::vector<float> squares;
+};
+
+LoadedEntries load_entries(const HeldRows& held, const Indices& indices) {
+  if (!held.data.gives_entries()) throw std::invalid_argument("these rows have no entries of their own");
+  const TrainingRows which = some_rows(held.data, indices, std::nullopt);
+  LoadedEntries out;
+  out.squares.resize(static_cast<std::size_t>(which.size));
+  std::vector<std::int64_t> all;
+  if (!which.rows) {
+    all.resize(out.squares.size());
+    std::iota(all.begin(), all.end(), std::int64_t{0});
+  }
+  held.data.load_entries(which.rows ? which.rows : all.data(), static_cast<int>(which.size), out.entries,
+                         out.squares.data());
+  return out;
+}
+
+std::optional<Out<float, 1>> origin_of(const HeldRows& held) {
+  const float* origin = held.data.origin();
+  if (!origin) return std::nullopt;
+  return array(std::vector<float>(origin, origin + held.data.features));
+}
+
 }  // namespace
 
 void bind_rows(nb::module_& m) {
@@ -139,6 +168,10 @@ void bind_rows(nb::module_& m) {
       .def_prop_ro("energy", [](const HeldRows& h) { return energy_name(h.data.metric); })
       .def_prop_ro("is_sparse", [](const HeldRows& h) { return h.data.is_sparse; })
       .def_prop_ro("has_missing", [](const HeldRows& h) { return h.data.has_missing; })
+      .def_prop_ro(
+          "gives_entries", [](const HeldRows& h) { return h.data.gives_entries(); },
+          "Whether rows are sparse in core units too, as their entries and `origin`.")
+      .def_prop_ro("origin", &origin_of, "What a row without entries is in core units; None: zero.", kOwned)
       .def("in_units", &in_units, "energy"_a, "offset"_a, "scale"_a, "has_missing"_a,
            "Return the same rows, read as (x - offset) * scale and placed where the energy has them.");
 
@@ -162,6 +195,16 @@ void bind_rows(nb::module_& m) {
         "Whether rows are dense, with all their values, none of them huge, and not only zeros unless they may be.");
   m.def("distinct_rows", &distinct, "rows"_a, "indices"_a.none(), "weights"_a.none());
   m.def("load_rows", &load_rows, "rows"_a, "indices"_a.none());
+  nb::class_<LoadedEntries>(m, "Entries", "Sparse rows in core units, as CSR without their origin.")
+      .def_prop_ro(
+          "values", [](const LoadedEntries& e) { return array(e.entries.values); }, kOwned)
+      .def_prop_ro(
+          "columns", [](const LoadedEntries& e) { return array(e.entries.columns); }, kOwned)
+      .def_prop_ro(
+          "starts", [](const LoadedEntries& e) { return array(e.entries.starts); }, kOwned)
+      .def_prop_ro(
+          "squares", [](const LoadedEntries& e) { return array(e.squares); }, "Squared norms of the rows.", kOwned);
+  m.def("load_entries", &load_entries, "rows"_a, "indices"_a.none());
 }
 
 }  // namespace amclust::bindings

@@ -223,7 +223,8 @@ void bind_training(nb::module_& m) {
       .def_rw("learn_weights", &Plan::learn_weights)
       .def_rw("reseed", &Plan::reseed)
       .def_rw("measure_first", &Plan::measure_first, "The first epoch makes no step, where epochs have many.")
-      .def_rw("separated", &Plan::separated, "Hardly any row is near the border of two clusters at the start.")
+      .def_rw("starts_separated", &Plan::starts_separated,
+              "Hardly any row is near the border of two clusters at the start.")
       .def_rw("whole_epochs", &Plan::whole_epochs)
       .def_rw("exact", &Plan::exact, "Assign and average instead of gradients: reconstruction with a large beta.")
       .def_rw("keep_last", &Plan::keep_last)

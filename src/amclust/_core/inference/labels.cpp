@@ -41,7 +41,7 @@ Certificates::Certificates(const Memories& memories)
     for (int m = 0; m < memories.kp; ++m) bias_[m] = m < k ? energy.closeness(0.0f, memories.square_norms[m]) : -1e30f;
   });
   kernels().to_rows(memories.values.data(), d, k, memories.kp, memories.ld, rows_.data());
-  if (memories.shape.for_sparse && k <= kMaxKept) products_.resize(k, memories.kp);
+  if (memories.shape.for_sparse && k <= kMaxKept && memories.kp <= memories.ld) products_.resize(k, memories.kp);
   for (std::atomic<float>& gap : gaps_) gap.store(k > 1 ? kUnknown : 0.0f, std::memory_order_relaxed);
   std::vector<double> mean(d, 0.0);
   for (int m = 0; m < k; ++m)
@@ -297,6 +297,7 @@ void Labeller::step(int n) {
     const float keep = energy.on_sphere ? 1.0f : 1.0f - memories_.step_size;
     kernels().logits(products_.data(), n, memories_.kp, memories_.bias.data(), energy.logit_factor(memories_.beta),
                      logits_.data());
+    if (!has_states) find_shared(n);
     for (int i = 0; i < n; ++i) {
       share_out(logits_.row(i));
       has_states ? move_state(i, keep, energy.on_sphere) : move_products(i, keep, energy.on_sphere);
@@ -326,6 +327,16 @@ void Labeller::share_out(const float* logits) {
   for (Share& share : shares_) share.value = memories_.step_size * (share.value / total);
 }
 
+// The products of all memories that a step of n states adds, together.
+void Labeller::find_shared(int n) {
+  shared_.clear();
+  for (int i = 0; i < n; ++i) {
+    share_out(logits_.row(i));
+    for (const Share& share : shares_) shared_.push_back(share.memory);
+  }
+  certificates_.find(shared_.data(), static_cast<int>(shared_.size()));
+}
+
 void Labeller::move_state(int row, float keep, bool on_sphere) {
   const int ld = memories_.ld;
   float* v = states_.row(row);
@@ -348,7 +359,6 @@ void Labeller::move_products(int row, float keep, bool on_sphere) {
   for (const Share& share : shares_) with_state += static_cast<double>(share.value) * products[share.memory];
   for (int m = 0; m < memories_.kp; ++m) products[m] *= keep;
   for (const Share& share : shares_) {
-    certificates_.find(&share.memory, 1);
     const float* among = certificates_.products_of(share.memory);
     for (int m = 0; m < memories_.kp; ++m) products[m] += share.value * among[m];
     for (const Share& other : shares_)

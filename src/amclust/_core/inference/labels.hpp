@@ -114,6 +114,7 @@ class Labeller {
   void start(const RowBlock& rows, const Densify& densify);
   void carry(std::int32_t* labels);
   void step(int n);
+  void find_shared(int n);
   void share_out(const float* logits);
   void move_state(int row, float keep, bool on_sphere);
   void move_products(int row, float keep, bool on_sphere);
@@ -133,6 +134,7 @@ class Labeller {
     float value;
   };
   std::vector<Share> shares_;  // of the memories in a step
+  std::vector<std::int32_t> shared_;
   NearestTwo found_;
 };
 

@@ -116,8 +116,8 @@ struct CentreBlock {
 // tie. `stretch` makes a centre the best place of its memory.
 struct CentreAdjoint {
   int n, kp;
-  const float *memories, *centres;       // [n][kp]
-  const float *inverse_size, *stretch;   // [kp]
+  const float *memories, *centres;      // [n][kp]
+  const float *inverse_size, *stretch;  // [kp]
   float by_product, anchor, tie;
   float* gradient;  // [n][kp] in: sums over the rows of the gradient by their distances; out: gradient by the sums
   float* dot;       // [kp] added to: gradient by the centres times the centres

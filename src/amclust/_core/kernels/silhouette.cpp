@@ -126,8 +126,8 @@ void centre_adjoint(const CentreAdjoint& block) {
       const Vec centre = load(row_of(block.centres, j, block.kp) + c);
       const Vec by_centre = by_product * load(to), place = stretch * centre;
       dot += by_centre * centre;
-      store(to, by_centre * inverse_size + anchor * place +
-                    tie * (load(row_of(block.memories, j, block.kp) + c) - place));
+      store(to,
+            by_centre * inverse_size + anchor * place + tie * (load(row_of(block.memories, j, block.kp) + c) - place));
     }
     store(block.dot + c, dot);
   }

@@ -104,8 +104,8 @@ class Silhouette final : public Objective {
     if (data_.has_missing) missing_.fit(rows, d);
     for (Matrix* matrix : {&memberships_, &products_, &distance_bar_, &membership_bar_}) matrix->fit(rows, kp);
     for (Matrix* matrix : {&centre_, &centre_bar_}) matrix->resize(d + 1, kp);
-    for (Buffer* buffer : {&size_, &inverse_size_, &mean_square_, &centre_norm_, &offset_, &stretch_, &size_bar_,
-                           &square_bar_, &pull_})
+    for (Buffer* buffer :
+         {&size_, &inverse_size_, &mean_square_, &centre_norm_, &offset_, &stretch_, &size_bar_, &square_bar_, &pull_})
       buffer->resize(kp);
     const std::size_t members = task.team.size();
     if (fillers_.size() < members) fillers_.resize(members);
@@ -120,7 +120,8 @@ class Silhouette final : public Objective {
       sums.reset(task.memories);
       task.parts.for_blocks(part, [&](BlockOfRows block) { work(sums, member, block); });
     };
-    return parallel_reduce(task.team, sums_, task.parts.count(), task.memories.values.size(), fill);
+    const std::size_t size = data_.gives_entries() ? task.memories.kp : task.memories.values.size();
+    return parallel_reduce(task.team, sums_, task.parts.count(), size, fill);
   }
   // Adds to the sum over the rows of row^T times coefficients; sparse rows wait for over_columns().
   void add_outer(SilhouetteSums& part, BlockOfRows block, MatrixView<const float> coef) const {
@@ -131,12 +132,12 @@ class Silhouette final : public Objective {
   template <class Work>
   const ColumnTotals& over_columns(const Task& task, const SilhouetteSums& sums, const Matrix& coef,
                                    const Buffer& coef_sum, float* out, const Work& work) {
-    constexpr int kColumns = 32, kMinPart = 1024, kMaxParts = 16;
+    constexpr int kColumns = 32, kMinPart = 256, kMaxParts = 16;
     const int d = task.memories.d, kp = task.memories.kp;
     if (!data_.gives_entries()) {
       std::fill_n(out, static_cast<std::size_t>(d) * kp, 0.0f);
       sums.outer.add_to(out);
-      totals_.resize(std::max<std::size_t>(totals_.size(), 1));
+      if (totals_.empty()) totals_.resize(1);
       totals_[0].reset(kp);
       work(totals_[0], 0, d);
       return totals_[0];

@@ -2,6 +2,9 @@
 
 #include "kernels/kernels.hpp"
 
+#include <limits>
+#include <stdexcept>
+
 namespace amclust {
 
 void SparseColumns::set(const std::vector<SparseEntries>& blocks, int count, int d) {
@@ -12,6 +15,8 @@ void SparseColumns::set(const std::vector<SparseEntries>& blocks, int count, int
     for (const std::int32_t column : blocks[b].columns) ++starts_[column + 2];
     size += blocks[b].columns.size();
   }
+  if (size > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    throw std::length_error("a batch has too many entries: batch_size must be smaller");
   for (int j = 0; j < d; ++j) starts_[j + 2] += starts_[j + 1];
   values_.resize(size);
   rows_.resize(size);

@@ -1,5 +1,5 @@
-// The entries of a batch of sparse rows column by column, for sums over the rows of row^T times coefficients: the sum of
-// a column is made at once and written once, and columns can be shared out to threads.
+// The entries of a batch of sparse rows column by column, for sums over the rows of row^T times coefficients: the sum
+// of a column is made at once and written once, and columns can be shared out to threads.
 #pragma once
 
 #include "rows/row_block.hpp"

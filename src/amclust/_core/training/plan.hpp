@@ -83,12 +83,12 @@ struct Plan {
   // The first epoch makes no step, where epochs have several: clusters that are well separated at the start gain
   // little.
   bool measure_first = false;
-  bool separated = false;     // hardly any row is near the border of two clusters at the start
-  bool whole_epochs = false;  // an epoch is all rows, however many
-  bool exact = false;         // by exact steps (exact_steps.hpp): the reconstruction loss where beta is large
-  bool keep_last = false;     // the record has the last memories, not those of the best epoch
-  OptimizerState optimizer;   // of other training that ended in these memories
-  std::vector<float> energy;  // parameters of an energy of another backend; empty: as it has them
+  bool starts_separated = false;  // hardly any row is near the border of two clusters at the start
+  bool whole_epochs = false;      // an epoch is all rows, however many
+  bool exact = false;             // by exact steps (exact_steps.hpp): the reconstruction loss where beta is large
+  bool keep_last = false;         // the record has the last memories, not those of the best epoch
+  OptimizerState optimizer;       // of other training that ended in these memories
+  std::vector<float> energy;      // parameters of an energy of another backend; empty: as it has them
 
   int pause_at = std::numeric_limits<int>::max();  // stop after this many epochs; `earlier` goes on from there
   std::optional<RunRecord> earlier;                // of this very run; then its memories and moments count

@@ -3,7 +3,6 @@
 #include "training/reseeding.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace amclust {
@@ -33,7 +32,6 @@ Run::Run(const Plan& plan, const TrainingRows& rows, int features)
       record_(first_record(plan)),
       stream_(rows, plan.batch_size, plan.whole_epochs, plan.objective.seed, record_.stream),
       batches_(stream_.batches_per_epoch(plan.whole_epochs)),
-      epochs_per_pass_(stream_.epochs_per_pass(plan.whole_epochs)),
       schedule_(plan.schedule, record_.schedule, batches_, static_cast<double>(batches_) * stream_.batch_size()) {
   if (start_settled()) schedule_.set_settled();
 }
@@ -57,13 +55,7 @@ bool Run::is_best(double loss, int living) {
 
 bool Run::start_settled() const {
   return plan_.measure_first && !record_.loss_curve.empty() &&
-         (plan_.separated || record_.loss_curve[0] < kSettledLoss);
-}
-
-double Run::recent_loss() const {
-  const auto last = record_.loss_curve.end();
-  const auto count = std::min<std::ptrdiff_t>(epochs_per_pass_, last - record_.loss_curve.begin());
-  return std::accumulate(last - count, last, 0.0) / static_cast<double>(count);
+         (plan_.starts_separated || record_.loss_curve[0] < kSettledLoss);
 }
 
 void Run::end_epoch(double loss) {
@@ -73,7 +65,7 @@ void Run::end_epoch(double loss) {
   if (measured && !start_settled())
     record_.best_living = -1;  // there is much to gain: whatever comes is better
   else
-    record_.converged = schedule_.after_epoch(recent_loss());
+    record_.converged = schedule_.after_epoch(loss);
 }
 
 RunRecord Run::finish(std::vector<float> memories, std::vector<float> log_weights, std::vector<float> last_memories,

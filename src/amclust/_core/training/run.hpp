@@ -44,13 +44,11 @@ class Run {
  private:
   // Whether the clusters that the run starts from are well separated already.
   bool start_settled() const;
-  // The mean loss of the last epochs, as many as go through all rows: epochs on different rows do not compare.
-  double recent_loss() const;
 
   const Plan& plan_;
   RunRecord record_;
   BatchStream stream_;
-  int batches_, epochs_per_pass_;
+  int batches_;
   Schedule schedule_;
 };
 

@@ -291,15 +291,17 @@ std::vector<int> spread_picks(const Sample& sample, EnergyKind metric, int k, st
 
 // From the gaps of some rows. A cluster of which two memories have a half each has rows without a gap, and so have
 // clusters that overlap.
-void set_gaps(std::vector<float>& gaps, Seeding& seeding) {
-  constexpr float kNarrow = 0.25f;        // of the median
-  constexpr double kNarrowRows = 1e-3;    // such rows do not count
+void set_gaps(std::vector<float>& gaps, int k, Seeding& seeding) {
+  constexpr float kNarrow = 0.25f;  // of the median
+  // Such rows do not count where they are so small a part of all, and of a cluster.
+  constexpr double kNarrowRows = 1e-3, kNarrowInCluster = 0.1;
   const std::size_t n = gaps.size();
   std::nth_element(gaps.begin(), gaps.begin() + n / 2, gaps.end());
   const float median = gaps[n / 2];
   const auto narrow = std::count_if(gaps.begin(), gaps.end(), [&](float gap) { return gap < kNarrow * median; });
   seeding.median_gap = median;
-  seeding.separated = median > 0.0f && static_cast<double>(narrow) <= kNarrowRows * static_cast<double>(n);
+  const double few = static_cast<double>(n) * std::min(kNarrowRows, kNarrowInCluster / k);
+  seeding.separated = k > 1 && median > 0.0f && static_cast<double>(narrow) <= few;
 }
 
 // Mean of the smallest, median of second smallest minus smallest, of the squared distances to the memories; and the
@@ -342,7 +344,7 @@ void scales_of(const Sample& sample, EnergyKind metric, int k, Seeding& seeding)
     }
   }
   seeding.mean_square = sum / weight;
-  set_gaps(gaps, seeding);
+  set_gaps(gaps, k, seeding);
   double centre_norm = 0.0;
   for (double c : centre) {
     squares -= c * c / weight;
@@ -399,7 +401,7 @@ void scales_of(const Dataset& data, const std::vector<std::int64_t>& which, cons
     }
   }
   seeding.mean_square = sum / total;
-  set_gaps(gaps, seeding);
+  set_gaps(gaps, k, seeding);
   double centre_norm = 0.0;
   for (int j = 0; j < d; ++j) {
     const double mean = centre[j] / total + (data.origin() ? data.origin()[j] : 0.0f);

@@ -29,12 +29,6 @@ int BatchStream::batches_per_epoch(bool whole_epochs) const {
   return static_cast<int>(std::max<std::int64_t>(1, (rows + batch_ - 1) / batch_));
 }
 
-int BatchStream::epochs_per_pass(bool whole_epochs) const {
-  constexpr std::int64_t kFew = 8;
-  const std::int64_t rows = static_cast<std::int64_t>(batches_per_epoch(whole_epochs)) * batch_;
-  return static_cast<int>(std::clamp<std::int64_t>((rows_.size + rows / 2) / rows, 1, kFew));
-}
-
 Batch BatchStream::next(std::uint32_t epoch) {
   if (pass_is_over()) {
     state_.at = 0;

@@ -19,8 +19,6 @@ class BatchStream {
   const StreamState& state() const { return state_; }
   int batch_size() const { return batch_; }
   int batches_per_epoch(bool whole_epochs) const;
-  // How many epochs go through all rows, up to a few.
-  int epochs_per_pass(bool whole_epochs) const;
 
   // The next batch; a pass ends with what is left of it, or with fewer rows than half a batch left over: as a batch of
   // their own they would tell little about many clusters. `all`: with no row left over.

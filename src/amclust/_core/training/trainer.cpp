@@ -223,21 +223,6 @@ RunRecord train_exactly(const Dataset& data, const TrainingRows& rows, const Pla
   return record;
 }
 
-// A run before its first epoch.
-RunRecord untrained(const Plan& plan) {
-  RunRecord record;
-  const NetworkParameters& start = plan.network;
-  record.k = start.k;
-  record.d = start.d;
-  record.memories = record.last_memories = start.memories;
-  record.log_weights = record.last_log_weights = start.log_weights;
-  record.optimizer = plan.optimizer;
-  record.optimizer.moments.resize(2 * start.memories.size());
-  record.optimizer.weight_moments.resize(2 * start.log_weights.size());
-  record.schedule.learning_rate = plan.schedule.learning_rate;
-  return record;
-}
-
 }  // namespace
 
 std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, const std::vector<Plan>& plans, int threads,
@@ -245,9 +230,7 @@ std::vector<RunRecord> train(const Dataset& data, const TrainingRows& rows, cons
   for (const Plan& plan : plans) check(plan, data.features, rows.size);
   std::vector<RunRecord> records(plans.size());
   const auto train_one = [&](int index, Team& team) {
-    if (plans[index].pause_at == 0 && !plans[index].earlier)
-      records[index] = untrained(plans[index]);
-    else if (plans[index].exact)
+    if (plans[index].exact)
       records[index] = train_exactly(data, rows, plans[index], index, team, control);
     else
       records[index] = Trainer(data, rows, plans[index], index, team, control).train();

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from amclust import _native
 from amclust.torch import functional as F
+from amclust.torch._soft_silhouette import soft_silhouette_loss
 from amclust.torch._training._adjoint import Networks, recall
 from amclust.torch._training._rows import Epoch, Rows, draw_hidden
 from amclust.torch.energies import Cosine, Energy, Euclidean
@@ -182,17 +183,59 @@ class Batches:
     def __init__(self, rows: Rows, plan: _native.Plan, epoch: Epoch) -> None:
         self.rows, self.plan, self.epoch = rows, plan, epoch
         index = torch.from_numpy(np.ascontiguousarray(epoch.ids)).to(rows.device)
-        self.x = rows.values[index]  # (batches, runs, n, d)
-        self.missing = None if rows.missing is None else rows.missing[index]
-        self.fill = torch.from_numpy(plan.objective.fill).to(rows.device)
+        self.gather(index)
         valid = torch.from_numpy(epoch.valid).to(rows.device)
         total = (rows.mean_weight * epoch.sizes[:, None]).astype(np.float32)
         self.weight = rows.weights[index] * valid  # (batches, runs, n)
         self.total = torch.from_numpy(total).to(rows.device)  # what losses are divided by
 
+    def gather(self, index: Tensor) -> None:
+        """Take rows (batches, runs, n)."""
+        self.x = self.rows.values[index]  # (batches, runs, n, d)
+        self.missing = None if self.rows.missing is None else self.rows.missing[index]
+        self.fill = torch.from_numpy(self.plan.objective.fill).to(self.rows.device)
+
     def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
         """Evaluate one batch."""
         raise NotImplementedError
+
+
+class SparseSilhouette(Batches):
+    """The silhouette of sparse rows, by their entries: one run after the other."""
+
+    def gather(self, index: Tensor) -> None:
+        """Take nothing ahead: entries are few, and read where they lie."""
+
+    def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
+        """Evaluate one batch."""
+        runs = range(len(net.memories))
+        parts = [self._evaluate(at, run, net, costs) for run in runs]
+        loss, by_memories, by_log_weights, winner, badness = zip(*parts, strict=True)
+        return Evaluation(*map(torch.stack, (loss, by_memories, by_log_weights, winner, badness)))
+
+    def _evaluate(self, at: int, run: int, net: Networks, costs: Costs) -> tuple[Tensor, ...]:
+        rows, weight = self.rows.take_entries(self.epoch.ids[at, run]), self.weight[at, run]
+        memories = net.memories[run].clone().requires_grad_()
+        log_weights = net.log_weights[run].clone().requires_grad_()
+        with torch.enable_grad():
+            beta = net.beta[run]
+            logits = net.factor[run] * rows.with_points(memories) + log_weights
+            if not net.cosine:
+                logits = logits - beta * memories.square().sum(-1)
+            loss = soft_silhouette_loss(
+                rows,
+                logits.softmax(-1),
+                memories,
+                weight,
+                costs.anchor[run],
+                costs.tie[run],
+                spherical=net.cosine,
+            )
+            loss = loss * (weight.sum() / self.total[at, 0])
+            by_memories, by_log_weights = torch.autograd.grad(loss, (memories, log_weights))
+        largest, winner = logits.detach().max(-1)
+        badness = (rows.square - largest / beta).clamp_(min=0)
+        return loss.detach(), by_memories, by_log_weights, winner, badness
 
 
 class Differentiated(Batches):
@@ -360,9 +403,11 @@ CLOSED_FORMS: dict[str, type[Batches]] = {
 }
 
 
-def batches_of(name: str, energy: Energy) -> type[Batches]:
-    """Return the kind of batches that an objective is evaluated by."""
+def batches_of(name: str, energy: Energy, *, sparse: bool) -> type[Batches]:
+    """Return the kind of batches that an objective is evaluated by, of rows that may be sparse."""
     find_loss(name)
     if type(energy) in (Euclidean, Cosine):
+        if sparse and name == "silhouette":
+            return SparseSilhouette
         return CLOSED_FORMS.get(name, Differentiated)
     return Differentiated

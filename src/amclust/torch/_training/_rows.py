@@ -14,34 +14,77 @@ from torch import Tensor
 
 from amclust import _native
 from amclust.backends.base import TrainingSet
+from amclust.torch._training._sparse import SparseRows
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What is trained on, in core units and on the device."""
+    """What is trained on, in core units: dense on the device, or sparse where it lies."""
 
-    values: Tensor  # (n, d), 0 where missing
-    missing: Tensor | None  # (n, d); None: nothing is missing
-    weights: Tensor  # (n,)
+    data: TrainingSet
+    weights: Tensor  # (n,), on the device
     mean_weight: float
 
     @classmethod
     def load(cls, data: TrainingSet, device: torch.device) -> Rows:
         """Load the rows of a training set."""
-        values = torch.from_numpy(_native.load_rows(data.rows, data.indices)).to(device)
-        missing = values.isnan() if data.rows.has_missing else None
-        if missing is not None:
-            values = values.masked_fill_(missing, 0.0)
         weights = data.weights
         if weights is None:
-            return cls(values, missing, torch.ones(len(values), device=device), 1.0)
+            return cls(data, torch.ones(data.n_rows, device=device), 1.0)
         mean = float(weights.sum(dtype=np.float64)) / len(weights)
-        return cls(values, missing, torch.from_numpy(weights).to(device), mean)
+        return cls(data, torch.from_numpy(weights).to(device), mean)
 
     @property
     def device(self) -> torch.device:
-        """Where they are."""
-        return self.values.device
+        """Where they are trained on."""
+        return self.weights.device
+
+    @property
+    def n_features(self) -> int:
+        """How many columns there are."""
+        return self.data.rows.n_features
+
+    @property
+    def are_sparse(self) -> bool:
+        """Whether rows can be had as their stored entries."""
+        return self.data.rows.gives_entries
+
+    @cached_property
+    def values(self) -> Tensor:
+        """All of them, (n, d), on the device; 0 where missing."""
+        values = torch.from_numpy(_native.load_rows(self.data.rows, self.data.indices))
+        if self.data.rows.has_missing:
+            values = values.nan_to_num_(nan=0.0)
+        return values.to(self.device)
+
+    @cached_property
+    def missing(self) -> Tensor | None:
+        """Where they have no value, (n, d); None: nothing is missing."""
+        if not self.data.rows.has_missing:
+            return None
+        values = torch.from_numpy(_native.load_rows(self.data.rows, self.data.indices))
+        return values.isnan().to(self.device)
+
+    def take(self, ids: NDArray[np.int64], fill: Tensor) -> Tensor:
+        """Return some rows, (n, d), their missing values filled."""
+        values = torch.from_numpy(_native.load_rows(self.data.rows, self._places(ids)))
+        values = values.to(self.device)
+        return torch.where(values.isnan(), fill, values) if self.data.rows.has_missing else values
+
+    @cached_property
+    def _origin(self) -> Tensor | None:
+        origin = self.data.rows.origin
+        return None if origin is None else torch.from_numpy(origin).to(self.device)
+
+    def take_entries(self, ids: NDArray[np.int64]) -> SparseRows:
+        """Return some rows by their stored entries."""
+        entries = _native.load_entries(self.data.rows, self._places(ids))
+        return SparseRows.of(entries, self._origin, self.n_features, self.device)
+
+    def _places(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where rows that are trained on lie among all."""
+        places = ids if self.data.indices is None else self.data.indices[ids]
+        return np.ascontiguousarray(places, dtype=np.int64)
 
     @cached_property
     def missing_on_host(self) -> NDArray[np.uint8] | None:
@@ -78,7 +121,7 @@ class Epoch(NamedTuple):
 def draw_hidden(rows: Rows, epoch: Epoch, mask_prob: float) -> Tensor:
     """Draw what is hidden as the core does, by seed, epoch and row: (batches, runs, d, size)."""
     n_batches, n_runs, size = epoch.ids.shape
-    d = rows.values.shape[1]
+    d = rows.n_features
     missing = np.zeros((n_batches * size, d), np.uint8)
     drawn = []
     for run, seed in enumerate(epoch.seeds):

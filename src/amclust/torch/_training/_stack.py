@@ -74,7 +74,7 @@ def train(
 ) -> list[_native.Record]:
     """Train runs of any configurations on the same rows, stacked where they fit together."""
     rows = Rows.load(data, device)
-    n_rows, n_features = rows.values.shape
+    n_rows, n_features = data.n_rows, rows.n_features
     trainees = [
         Trainee(place, plan, _native.Run(plan, n_rows, data.weights), _start(plan).steps)
         for place, plan in enumerate(plans)
@@ -136,7 +136,8 @@ class Stack:
         network = plan.network
         self._learn_weights = plan.learn_weights
         self._fill = torch.from_numpy(plan.objective.fill).to(self._device)
-        self._batches = partial(batches_of(plan.objective.name, energy), rows, plan)
+        kind = batches_of(plan.objective.name, energy, sparse=rows.are_sparse)
+        self._batches = partial(kind, rows, plan)
         self._records: dict[int, _native.Record] = {}
         starts = [_start(trainee.plan) for trainee in trainees]
         self._memories = Learned(
@@ -206,7 +207,7 @@ class Stack:
             n_batches,
             self._device,
         )
-        ahead = max(1, MAX_AHEAD // (n_runs * size * self._rows.values.shape[1]))
+        ahead = max(1, MAX_AHEAD // (n_runs * size * self._rows.n_features))
         weights: list[Tensor] = []
         losses: list[Tensor] = []
         winners: list[Tensor] = []
@@ -271,10 +272,7 @@ class Stack:
                 continue
             worst = np.ascontiguousarray(badness[at].cpu().numpy(), dtype=np.float32)
             picks = trainee.run.draw_reseeds(worst, len(empty))
-            index = torch.from_numpy(picks).to(self._device)
-            rows = self._rows.values[index]
-            if self._rows.missing is not None:
-                rows = torch.where(self._rows.missing[index], self._fill, rows)
+            rows = self._rows.take(picks, self._fill)
             moved = torch.from_numpy(empty[: len(picks)]).to(self._device)
             self._memories.replace(at, moved, rows)
             self._log_weights.replace(at, moved, 0.0)
