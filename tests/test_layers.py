@@ -18,7 +18,7 @@ LAYERS = [
     ["_validation", "_silhouettes"],
     ["backends.base"],
     ["backends.native", "backends", "torch.energies", "torch._device"],
-    ["torch._dynamics"],
+    ["torch._dynamics", "torch._soft_silhouette"],
     ["torch.functional"],
     ["torch.layer", "torch._training"],
     ["backends.torch"],

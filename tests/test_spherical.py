@@ -64,8 +64,10 @@ def test_a_collapsed_partition_is_warned_of(blob_with_outliers):
         clam.fit(blob_with_outliers)
 
 
-def test_rows_that_are_mostly_in_one_cluster_from_the_start_are_not(blob_with_outliers):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+def test_rows_that_are_mostly_in_one_cluster_from_the_start_are_told(blob_with_outliers):
+    with pytest.warns(UserWarning, match="99% of the rows are in one cluster, before training"):
         labels = ClAM(2, random_state=0).fit_predict(blob_with_outliers)
     assert np.bincount(labels).max() == 300
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ClAM(2, random_state=0).fit(blob_with_outliers[278:])  # 22 and 3

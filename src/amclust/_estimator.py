@@ -1034,7 +1034,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        elif found.network.n_clusters > 1 and best.largest_share > COLLAPSED_SHARE:
+        elif (
+            best.largest_share > COLLAPSED_SHARE
+            and best.n_nonempty == self.n_clusters_ > 1
+            and isinstance(self.beta, str)
+            and isinstance(self.init, str)
+            and self.init != "random"
+        ):
             warnings.warn(
                 f"{best.largest_share:.0%} of the rows are in one cluster, before training "
                 "already: the other clusters may be outliers. Consider scale='robust', another "
