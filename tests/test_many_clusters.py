@@ -231,7 +231,7 @@ def test_a_batch_that_is_too_small_is_said():
     settings = {"batch_size": 64, "max_epochs": 2}
     with pytest.warns(UserWarning, match="batch_size=64 has 1.6 rows per cluster") as caught:
         make(40, **settings).fit(X)
-    assert "batch_size='auto' (5120 here)" in str(caught[0].message)
+    assert "batch_size='auto' (5120 here, so all rows)" in str(caught[0].message)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
@@ -272,3 +272,24 @@ def test_how_many_memberships_must_be_a_number(top):
     X, _ = make_blobs(50, centers=2, random_state=0)
     with pytest.raises(ValueError, match="top must be an int of at least 1, or None"):
         make(2).fit(X).predict_proba(X, top=top)
+
+
+@pytest.mark.parametrize("objective", ["silhouette", "reconstruction"])
+@pytest.mark.parametrize("scale", ["standard", "robust", None])
+@pytest.mark.parametrize("value", [1e4, 1e7])
+def test_an_extreme_value_leaves_the_other_rows_their_digits(objective, scale, value):
+    X = np.random.default_rng(0).random((600, 3))
+    X[0] = value
+    model = ClAM(30, objective=objective, scale=scale, n_init=1, random_state=0).fit(X)
+    assert len(np.unique(model.labels_)) == 30
+    squares = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2)[1:]
+    assert np.mean(squares.argmin(axis=1) == model.labels_[1:]) > 0.99
+    assert_array_equal(model.transform(X).argmin(axis=1), model.labels_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_many_distinct_rows_have_clusters_of_their_own(seed):
+    X = np.repeat(np.random.default_rng(0).random((100, 3)), 5, axis=0)
+    labels = ClAM(100, scale=None, n_init=1, random_state=seed).fit_predict(X)
+    assert len(np.unique(labels)) == 100

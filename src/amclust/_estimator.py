@@ -913,7 +913,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             warnings.warn(
                 f"batch_size={given} has {given / n_clusters:.2g} rows per cluster for n_clusters="
                 f"{n_clusters}: clusters that a batch misses may be lost. Use batch_size='auto' "
-                f"({fitting} here).",
+                f"({fitting} here{', so all rows' if fitting >= n_rows else ''}).",
                 UserWarning,
                 stacklevel=4,
             )
@@ -1008,6 +1008,30 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             shape = (len(memories), *self.cluster_centers_.shape)
             self.recorded_memories_ = np.array(memories, dtype=geometry.dtype).reshape(shape)
 
+    def _chose_freely(self) -> bool:
+        """Whether what was found is the data's: nothing led there that the user has given."""
+        given = (self.n_clusters, self.beta, self.init)
+        return [isinstance(value, str) for value in given] == [False, True, True] and (
+            self.init != "random"
+        )
+
+    def _tell_outliers(self, found: Fit) -> None:
+        """Warn where one cluster has nearly all rows, before training already."""
+        sizes = np.bincount(found.labels[found.labels >= 0])
+        largest, n_rows = int(sizes.max()), int(sizes.sum())
+        if largest <= COLLAPSED_SHARE * n_rows:
+            return
+        advice = ""
+        if self.scale == "standard" and found.network.geometry.by_column:
+            advice = " With scale='robust' extreme values count less."
+        warnings.warn(
+            f"{largest:,} of {n_rows:,} rows are in one cluster, before training already: the "
+            f"{n_rows - largest:,} of the other n_clusters={self.n_clusters_} clusters may be "
+            f"outliers.{advice}",
+            UserWarning,
+            stacklevel=5,
+        )
+
     def _conclude(self, found: Fit) -> None:
         """Say, and warn of, what was found."""
         runs, best = found.runs, found.best
@@ -1021,8 +1045,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             count = sum(run.record.improving for run in trained)
             warnings.warn(
                 f"{count} of {len(trained)} restarts, the chosen one among them, were still "
-                f"improving at max_epochs={self.max_epochs}. Consider a larger max_epochs or "
-                "learning_rate.",
+                f"improving at max_epochs={self.max_epochs}. Consider a larger max_epochs"
+                f"{'' if best.plan.exact else ' or learning_rate'}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -1034,20 +1058,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        elif (
-            best.largest_share > COLLAPSED_SHARE
-            and best.n_nonempty == self.n_clusters_ > 1
-            and isinstance(self.beta, str)
-            and isinstance(self.init, str)
-            and self.init != "random"
-        ):
-            warnings.warn(
-                f"{best.largest_share:.0%} of the rows are in one cluster, before training "
-                "already: the other clusters may be outliers. Consider scale='robust', another "
-                "metric, or another number of clusters.",
-                UserWarning,
-                stacklevel=4,
-            )
+        elif self._chose_freely() and best.n_nonempty == self.n_clusters_ > 1:
+            self._tell_outliers(found)
         noise = np.count_nonzero(found.labels < 0)
         if 2 * noise > len(found.labels):
             warnings.warn(

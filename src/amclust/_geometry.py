@@ -35,6 +35,11 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+# A column whose range is more than so many standard deviations may have extreme values; its median
+# is taken of so many rows.
+MAX_PLAIN_RANGE, MEDIAN_ROWS = 8.0, 4096
+
+
 @dataclass(frozen=True, eq=False)
 class Whitening:
     """A linear map after which Mahalanobis distances are Euclidean.
@@ -217,7 +222,8 @@ class Geometry:
         factors = np.ones(d)
         if scaling is not None:
             factors = _column_factors(scaling, rows, stats, indices, weights)
-        offset = mean.astype(dtype).astype(np.float64)  # exact in the type of the table
+        middle = _middles(rows, stats, indices)
+        offset = middle.astype(dtype).astype(np.float64)  # exact in the type of the table
         spread = float(np.sqrt(np.mean(variance * factors**2)))
         common = 1.0 / spread if spread > 0 else 1.0
         columns = (factors * common).astype(np.float32)
@@ -273,7 +279,7 @@ class Geometry:
 
     @property
     def center(self) -> NDArray[np.float64]:
-        """The mean of the rows that it was taken from, in original units; 0 for directions."""
+        """What rows are centred on, in original units: their mean, mostly; 0 for directions."""
         return self.offset if self.whitening is None else self.whitening.mean
 
     @property
@@ -374,6 +380,27 @@ class Geometry:
             X = np.asarray(X)
             X = np.ascontiguousarray(X, dtype=X.dtype if X.dtype.kind == "f" else np.float64)
         return _native.load_rows(self.read(TableRows(X), has_missing=False), None)
+
+
+def _middles(rows: Rows, stats: _native.Statistics, indices: Indices | None) -> NDArray[np.float64]:
+    """Return what columns are centred on: their means, or medians where these are far away.
+
+    A few extreme values carry the mean away from all others, whose differences float32 could not
+    hold any more.
+    """
+    middles = stats.mean.copy()
+    spread = np.sqrt(stats.variance)
+    suspects = np.flatnonzero(stats.max - stats.min > MAX_PLAIN_RANGE * spread)
+    if rows.is_sparse or not len(suspects):
+        return middles
+    every = np.arange(rows.n_rows) if indices is None else indices
+    some = every[:: max(1, len(every) // MEDIAN_ROWS)]
+    for j in suspects:
+        values = rows.column(int(j), some)
+        low, median, high = np.quantile(values[~np.isnan(values)], [0.25, 0.5, 0.75])
+        if abs(middles[j] - median) > high - low > 0:
+            middles[j] = median
+    return middles
 
 
 def _mask_values(mask_value: str | float, stats: _native.Statistics) -> NDArray[np.float64]:

@@ -35,6 +35,10 @@ class Rows(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """Type of the values, float32 or float64."""
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the rows are a CSR matrix."""
+
     def statistics(
         self, indices: Indices | None, weights: Weights | None, threads: int
     ) -> _native.Statistics:

@@ -355,7 +355,9 @@ def prepare(
     if rows.n_rows <= options.batch_size:
         indices, counts = rows.distinct(None, sample_weight)
         if geometry is None:
-            check_distinct(len(indices), n_clusters, rows.n_rows)
+            weighted = sample_weight is not None and not sample_weight.all()
+            advice = "Rows of weight 0 do not count." if weighted else ""
+            check_distinct(len(indices), n_clusters, rows.n_rows, advice)
     elif sample_weight is not None and (sample_weight == 0).any():
         indices = np.flatnonzero(sample_weight)
         counts = np.ascontiguousarray(sample_weight[indices])
@@ -490,35 +492,45 @@ def without_empty(data: TrainingSet, found: Fit, options: Options) -> Fit:
     """Move the memories that no row falls to: a fit ends with as many clusters as were asked for.
 
     Where the temperature is not given it is lowered if rows are still carried away from memories
-    that are nearest to them.
+    that are nearest to them. Where two memories are as near to a row as each other that does not
+    help, and all of them move to the means of their rows.
     """
-    network, best, most = found.network, found.best, _n_clusters(data, found.labels)
-    if network.energy_function is not None or most == network.n_clusters:
+    most = _n_clusters(data, found.labels)
+    if found.network.energy_function is not None or most == found.network.n_clusters:
         return found
-    plan = best.plan.network
-    moved = _native.fill_empty(
-        data.rows,
-        data.indices,
-        data.weights,
-        core_network(network.memories, network.log_weights, plan.beta, options, data.geometry),
-        data.geometry.fill,
-        best.seed,
-        data.threads,
-    )
-    for power in range(MAX_COOLINGS if isinstance(options.beta, str) else 1):
-        beta = float(np.clip(plan.beta * COOLING**power, MIN_BETA, MAX_BETA))
-        cooler = dataclasses.replace(network, memories=moved, beta=beta)
+    for cooler, moved in _rescues(data, found, options):
         labels = cooler.core_labels(data.rows, n_jobs=data.threads)
         n_nonempty = _n_clusters(data, labels)
         if n_nonempty > most:
             most = n_nonempty
-            run = dataclasses.replace(best, moved=moved, cooled=beta)
+            run = dataclasses.replace(found.best, moved=moved, cooled=cooler.beta)
             runs = [*found.runs[: found.chosen], run, *found.runs[found.chosen + 1 :]]
             found = dataclasses.replace(found, network=cooler, runs=runs, labels=labels)
-        if n_nonempty == network.n_clusters:
+        if n_nonempty == cooler.n_clusters:
             break
     judge_runs(data, [found.best])
     return found
+
+
+def _rescues(
+    data: TrainingSet, found: Fit, options: Options
+) -> Iterator[tuple[Network, NDArray[np.float32]]]:
+    """Yield networks that may have rows for all memories, with these."""
+    network, plan, seed = found.network, found.best.plan.network, found.best.seed
+    for average in (False, True):
+        moved = _native.fill_empty(
+            data.rows,
+            data.indices,
+            data.weights,
+            core_network(network.memories, network.log_weights, plan.beta, options, data.geometry),
+            data.geometry.fill,
+            seed,
+            average,
+            data.threads,
+        )
+        for power in range(MAX_COOLINGS if isinstance(options.beta, str) else 1):
+            beta = float(np.clip(plan.beta * COOLING**power, MIN_BETA, MAX_BETA))
+            yield dataclasses.replace(network, memories=moved, beta=beta), moved
 
 
 def _n_clusters(data: TrainingSet, labels: NDArray[np.int32]) -> int:
@@ -637,7 +649,14 @@ def seed_runs(
     methods = recipe.seeding_methods(options.init, len(seeds), n_clusters)
     whole = [int(seed) for seed in seeds]
     found = backend.seed(data, n_clusters, methods, whole, sample_seed)
-    check_distinct(min(seeding.distinct for seeding in found), n_clusters, data.rows.n_rows)
+    advice = (
+        "Rows of the same direction count as one."
+        if data.geometry.spherical
+        else "Rows that differ by less than about 1e-7 of the spread of X count as one: look for "
+        "extreme values."
+    )
+    distinct = min(seeding.distinct for seeding in found)
+    check_distinct(distinct, n_clusters, data.rows.n_rows, advice)
     return [Start.of(seeding) for seeding in found]
 
 

@@ -185,29 +185,24 @@ def check_columns(
 class DistinctRowsError(ValueError):
     """Fewer distinct rows than clusters."""
 
-    def __init__(self, n_clusters: int, distinct: int, n_rows: int) -> None:
+    def __init__(self, n_clusters: int, distinct: int, n_rows: int, advice: str = "") -> None:
         self.n_clusters, self.distinct, self.n_rows = n_clusters, distinct, n_rows
-        self.advice = (
-            "Rows that differ by less than about 1e-7 of the spread of X count as one: look for "
-            "extreme values."
-            if distinct < n_rows
-            else ""
-        )
+        self.advice = advice
         msg = (
             f"n_clusters={n_clusters} must be at most the number of distinct rows of X, which is "
-            f"{distinct} (n_samples={n_rows}). {self.advice}"
+            f"{distinct} (n_samples={n_rows}). {advice}"
         )
         super().__init__(msg.strip())
 
-    def __reduce__(self) -> tuple[type[DistinctRowsError], tuple[int, int, int]]:
+    def __reduce__(self) -> tuple[type[DistinctRowsError], tuple[int, int, int, str]]:
         # Processes send errors to each other.
-        return type(self), (self.n_clusters, self.distinct, self.n_rows)
+        return type(self), (self.n_clusters, self.distinct, self.n_rows, self.advice)
 
 
-def check_distinct(distinct: int, n_clusters: int, n_rows: int) -> None:
-    """Refuse fewer distinct rows than clusters."""
+def check_distinct(distinct: int, n_clusters: int, n_rows: int, advice: str = "") -> None:
+    """Refuse fewer distinct rows than clusters; the advice says which rows count as one."""
     if distinct < n_clusters:
-        raise DistinctRowsError(n_clusters, distinct, n_rows)
+        raise DistinctRowsError(n_clusters, distinct, n_rows, advice if distinct < n_rows else "")
 
 
 def as_numbers(name: str, values: Any) -> np.ndarray:

@@ -81,7 +81,8 @@ Seeding measure(const HeldRows& held, const Indices& indices, const Weights& wei
 
 // The memories of a network, those that are nearest to no row moved to where they have rows.
 Out<float, 2> fill_empty(const HeldRows& held, const Indices& indices, const Weights& weights,
-                         const NetworkParameters& network, const In<float, 1>& fill, std::uint64_t seed, int threads) {
+                         const NetworkParameters& network, const In<float, 1>& fill, std::uint64_t seed, bool average,
+                         int threads) {
   const std::vector<float> start = vector(fill, static_cast<std::size_t>(held.data.features), "fill");
   const TrainingRows which = some_rows(held.data, indices, weights);
   if (network.d != held.data.features) throw std::invalid_argument("the network does not fit the rows");
@@ -91,6 +92,10 @@ Out<float, 2> fill_empty(const HeldRows& held, const Indices& indices, const Wei
     Team team(threads);
     ExactSteps steps(held.data, which, network, start.data(), team, &control);
     steps.fill_empty(seed);
+    if (average) {
+      steps.settle(1, 0.0);
+      steps.fill_empty(seed);
+    }
     memories = steps.memories_by_row();
   });
   return array(std::move(memories), network.k, network.d);
@@ -299,7 +304,9 @@ void bind_training(nb::module_& m) {
         "sample_seed"_a, "fill"_a, "threads"_a);
   m.def("measure", &measure, "rows"_a, "indices"_a.none(), "weights"_a.none(), "memories"_a, "sample_seed"_a, "fill"_a);
   m.def("fill_empty", &fill_empty, "rows"_a, "indices"_a.none(), "weights"_a.none(), "network"_a, "fill"_a, "seed"_a,
-        "threads"_a, "Return the memories of a network, the ones of empty clusters where they have rows.");
+        "average"_a, "threads"_a,
+        "Return the memories of a network, the ones of empty clusters where they have rows; or the means of the rows "
+        "that are nearest to each.");
   m.def("train", &train_plans, "rows"_a, "indices"_a.none(), "weights"_a.none(), "plans"_a, "threads"_a,
         "progress"_a.none() = nb::none());
   m.def("evaluate", &evaluate, "rows"_a, "indices"_a, "weights"_a.none(), "plan"_a, "hidden"_a.none() = nb::none(),
