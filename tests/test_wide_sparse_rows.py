@@ -99,3 +99,23 @@ def test_clusters_without_rows_between_them_are_settled(noise, settled):
         units, None, None, centers.astype(np.float32), 0, np.zeros(400, np.float32)
     )
     assert seeding.separated == settled
+
+
+def test_explicit_zeros_change_nothing():
+    rows = make_documents(300, 200, 3).tfidf
+    dotted = rows.tocoo()
+    empty = np.argwhere(rows.toarray()[:, :50] == 0)[::7]
+    places = np.concatenate([np.array(dotted.coords), empty.T], axis=1)
+    values = np.concatenate([dotted.data, np.zeros(len(empty), rows.dtype)])
+    dotted = sparse.coo_array((values, tuple(places)), shape=rows.shape).tocsr()
+    assert dotted.nnz > rows.nnz
+    plain, other = (ClAM(3, scale=None, n_init=2, random_state=0).fit(X) for X in (rows, dotted))
+    assert_array_equal(plain.cluster_centers_, other.cluster_centers_)
+    assert_array_equal(plain.labels_, other.predict(rows))
+
+
+def test_initial_memories_may_be_sparse():
+    rows = make_documents(300, 200, 3).tfidf
+    starts = [rows[:3], rows[:3].toarray()]
+    first, second = (ClAM(3, metric="cosine", init=start).fit(rows) for start in starts)
+    assert_array_equal(first.labels_, second.labels_)

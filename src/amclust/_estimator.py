@@ -126,7 +126,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         distances, energies and `beta` are in those of the scaled columns. Not for
         `metric="cosine"`, which takes rows as they are, nor "mahalanobis", which has its own way.
 
-    init : {"auto", "k-means++", "ward", "random"} or array-like of shape \
+    init : {"auto", "k-means++", "ward", "random"} or {array-like, sparse matrix} of shape \
             (n_clusters, n_features), default="auto"
         Initial memories: k-means++ (greedy), the clusters of a Ward tree of up to 1,024 rows, or
         random rows. With "auto" restarts take turns: the first has a tree, the second k-means++,

@@ -43,7 +43,7 @@ PARAMETERS: Constraints = {
     "weights": [None, StrOptions({"learn"}), "array-like"],
     "metric": [str, HasMethods(["attraction", "pull"])],  # see `check_metric`
     "scale": [StrOptions(set(SCALES)), None],
-    "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like"],
+    "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like", "sparse matrix"],
     "n_init": [Interval(Integral, 1, MAX_INT, closed="both")],
     "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, MAX_INT, closed="both")],
     "max_epochs": [Interval(Integral, 1, MAX_INT, closed="both")],

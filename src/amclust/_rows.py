@@ -106,7 +106,7 @@ class TableRows:
         return self.X if indices is None else self.X[indices]
 
     def read(self) -> _native.Rows:
-        """Return the rows as the core reads them; only CSR with unsorted entries is copied."""
+        """Return the rows as the core reads them; CSR with unsorted entries or zeros is copied."""
         return self._read
 
     @cached_property
@@ -114,9 +114,10 @@ class TableRows:
         X = self.X
         if not self.is_sparse:
             return _native.dense_rows(X)
-        if not X.has_canonical_format:
+        if not X.has_canonical_format or not X.data.all():
             X = X.copy()
             X.sum_duplicates()
+            X.eliminate_zeros()
         values, indices, indptr = map(np.ascontiguousarray, (X.data, X.indices, X.indptr))
         return _native.csr_rows(values, indices, indptr, X.shape[1])
 

@@ -232,7 +232,7 @@ def check_weights(weights: Any, n_clusters: int) -> np.ndarray:
 
 def check_init(init: Any, n_clusters: int, geometry: Geometry) -> NDArray[np.float32]:
     """Return given initial memories in core units."""
-    values = as_numbers("init", init)
+    values = as_numbers("init", init.toarray() if sparse.issparse(init) else init)
     expected = (n_clusters, geometry.n_features)
     if values.shape != expected:
         msg = f"init must have shape (n_clusters, n_features) = {expected}, got {values.shape}."
