@@ -1010,10 +1010,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def _chose_freely(self) -> bool:
         """Whether what was found is the data's: nothing led there that the user has given."""
-        given = (self.n_clusters, self.beta, self.init)
-        return [isinstance(value, str) for value in given] == [False, True, True] and (
-            self.init != "random"
-        )
+        estimated = "n_clusters_evidence_" in vars(self)
+        named = isinstance(self.beta, str) and isinstance(self.init, str)
+        return named and not estimated and self.init != "random"
 
     def _tell_outliers(self, found: Fit) -> None:
         """Warn where one cluster has nearly all rows, before training already."""
@@ -1025,9 +1024,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         if self.scale == "standard" and found.network.geometry.by_column:
             advice = " With scale='robust' extreme values count less."
         warnings.warn(
-            f"{largest:,} of {n_rows:,} rows are in one cluster, before training already: the "
-            f"{n_rows - largest:,} of the other n_clusters={self.n_clusters_} clusters may be "
-            f"outliers.{advice}",
+            f"{largest:,} of {n_rows:,} rows are in one of n_clusters={self.n_clusters_} clusters, "
+            f"before training already: the other {n_rows - largest:,} may be outliers.{advice}",
             UserWarning,
             stacklevel=5,
         )

@@ -397,7 +397,10 @@ def _middles(rows: Rows, stats: _native.Statistics, indices: Indices | None) -> 
     some = every[:: max(1, len(every) // MEDIAN_ROWS)]
     for j in suspects:
         values = rows.column(int(j), some)
-        low, median, high = np.quantile(values[~np.isnan(values)], [0.25, 0.5, 0.75])
+        seen = values[~np.isnan(values)]
+        if not len(seen):
+            continue
+        low, median, high = np.quantile(seen, [0.25, 0.5, 0.75])
         if abs(middles[j] - median) > high - low > 0:
             middles[j] = median
     return middles

@@ -407,7 +407,7 @@ def fit(
     epochs = check_epochs(options.record_epochs, options.max_epochs)
     objective = _objective(data, options, n_clusters)
     starts = seed_runs(data, options, n_clusters, seeds, sample_seed, backend, recipe)
-    judged, promising = rank_starts(data, starts, seeds, objective, options, backend, recipe)
+    judged, promising = rank_starts(data, starts, seeds, objective, options, recipe)
     progress = reporter(verbose, len(promising), options.max_epochs)
     trained = train_stages(
         data,
@@ -451,7 +451,6 @@ def rank_starts(
     seeds: NDArray[np.int64],
     objective: Objective,
     options: Options,
-    backend: Backend,
     recipe: Recipe,
 ) -> tuple[dict[int, UntrainedRun], list[int]]:
     """Return the restarts as they start, judged, and which of them to train.

@@ -50,20 +50,23 @@ class Rows:
         return self.data.rows.gives_entries
 
     @cached_property
+    def _dense(self) -> tuple[Tensor, Tensor | None]:
+        values = torch.from_numpy(_native.load_rows(self.data.rows, self.data.indices))
+        values = values.to(self.device)
+        if not self.data.rows.has_missing:
+            return values, None
+        missing = values.isnan()
+        return values.masked_fill_(missing, 0.0), missing
+
+    @property
     def values(self) -> Tensor:
         """All of them, (n, d), on the device; 0 where missing."""
-        values = torch.from_numpy(_native.load_rows(self.data.rows, self.data.indices))
-        if self.data.rows.has_missing:
-            values = values.nan_to_num_(nan=0.0)
-        return values.to(self.device)
+        return self._dense[0]
 
-    @cached_property
+    @property
     def missing(self) -> Tensor | None:
         """Where they have no value, (n, d); None: nothing is missing."""
-        if not self.data.rows.has_missing:
-            return None
-        values = torch.from_numpy(_native.load_rows(self.data.rows, self.data.indices))
-        return values.isnan().to(self.device)
+        return self._dense[1]
 
     def take(self, ids: NDArray[np.int64], fill: Tensor) -> Tensor:
         """Return some rows, (n, d), their missing values filled."""
