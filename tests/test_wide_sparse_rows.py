@@ -27,7 +27,7 @@ def test_bits_do_not_depend_on_threads(metric):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("beta", [20.0, 60.0, 200.0])
+@pytest.mark.parametrize("beta", [4.0, 8.0, 12.0, 16.0, 20.0, 60.0, 200.0])
 def test_labels_without_states_are_those_of_the_dynamics(metric, beta):
     rng = np.random.default_rng(0)
     n, k, d = 400, 12, 300
@@ -51,7 +51,8 @@ def test_labels_without_states_are_those_of_the_dynamics(metric, beta):
         return _native.infer(prepared, rows, fill, _native.Want.LABELS, threads=threads or 1).labels
 
     dense = labels(X, 0)
-    assert len(np.unique(dense)) > 3
+    # With a small beta memories attract together: how sharp memberships are decides the label.
+    assert len(np.unique(dense)) > 3 or beta < 20
     assert np.count_nonzero(labels(X, 1) != dense) <= 1  # of equals
     assert_array_equal(labels(X, 3), labels(X, 1))
 
