@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from amclust import _native
 from amclust._config import n_threads
 from amclust._estimator import ClAM
+from amclust._metrics import find_metric
 from amclust._objectives import choose_objective
 from amclust._rows import TableRows, Weights
 from amclust._space import Config, parameters_of
@@ -337,13 +338,12 @@ class Search:
         """Share out runs to native calls: one, unless that is long or they differ in their rows."""
         runs, calls = self.state.runs[pending], []
         recipe, given = self.model.recipe, self.model.batch_size
-        whole = np.array(
-            [
-                self._is_whole(recipe.batch_size(self.configs[config].get("batch_size", given), k))
-                for config, k in zip(runs["config"], runs["n_clusters"], strict=True)
-            ],
-            dtype=bool,
+        spherical = find_metric(self.model.metric).spherical
+        sizes = (
+            recipe.batch_size(self.configs[config].get("batch_size", given), k, spherical=spherical)
+            for config, k in zip(runs["config"], runs["n_clusters"], strict=True)
         )
+        whole = np.array([self._is_whole(size) for size in sizes], dtype=bool)
         cells = float(min(self.X.shape[0], _native.EPOCH_ROWS) * self.X.shape[1])
         work = (self.rungs[self.state.rung].epochs - runs["epochs"]) * runs["n_clusters"] * cells
         threads = n_threads(self.model.n_jobs)

@@ -69,6 +69,14 @@ class Recipe:
         On the sphere memories have length 1 however many columns there are, and Adam moves every
         column alike: with more columns than this a step is as long as with so many.
 
+    sphere_batch_rows_per_cluster : int
+        On the sphere batches of more than a few clusters have so many rows for each: the noise of
+        small ones frees memories that share a cluster.
+
+    wide_columns, wide_epochs : int
+        On the sphere, seeded memories of more columns than this (words, that is) are trained for so
+        many epochs: more of them changed no topics of documents.
+
     batch_rows, max_few_clusters, batch_rows_per_cluster, large_batch : int
         With `batch_size="auto"`, a batch has so many rows; for more than a few clusters so many per
         cluster: the silhouette takes centres and scatters from a batch. Beyond a large batch half
@@ -102,6 +110,9 @@ class Recipe:
     crowd_rate: float = 0.3
     min_sharpness: float = 8.0
     sphere_columns: int = 100
+    sphere_batch_rows_per_cluster: int = 32
+    wide_columns: int = 4096
+    wide_epochs: int = 10
     batch_rows: int = 1024
     max_few_clusters: int = 12
     batch_rows_per_cluster: int = 128
@@ -129,12 +140,18 @@ class Recipe:
         """Return the part of the learning rate that steps on the sphere are made with."""
         return min(1.0, (self.sphere_columns / n_features) ** 0.5)
 
-    def batch_size(self, given: int | str, n_clusters: int) -> int:
+    def enough_epochs(self, n_features: int, *, spherical: bool) -> int:
+        """Return after how many epochs seeded memories have settled; 0: the loss tells."""
+        return self.wide_epochs if spherical and n_features > self.wide_columns else 0
+
+    def batch_size(self, given: int | str, n_clusters: int, *, spherical: bool = False) -> int:
         """Return how many rows a batch has: as given, or what suits the number of clusters."""
         if not isinstance(given, str):
             return int(given)
         if n_clusters <= self.max_few_clusters:
             return self.batch_rows
+        if spherical:
+            return max(self.batch_rows, self.sphere_batch_rows_per_cluster * n_clusters)
         rows = self.batch_rows_per_cluster * n_clusters
         return max(self.batch_rows, min(rows, self.large_batch), rows // 2)
 

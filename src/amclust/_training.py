@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from amclust import _native
 from amclust._geometry import Geometry
+from amclust._metrics import find_metric
 from amclust._network import Network, Want
 from amclust._objectives import Objective, choose_objective, find_objective
 from amclust._progress import reporter
@@ -90,7 +91,9 @@ class Options:
     def of(cls, estimator: Any, n_clusters: int, **changed: Any) -> Options:
         """Return the options of an estimator, some changed; those that suit k are decided here."""
         given = {f.name: getattr(estimator, f.name) for f in dataclasses.fields(cls)} | changed
-        given["batch_size"] = estimator.recipe.batch_size(given["batch_size"], n_clusters)
+        given["batch_size"] = estimator.recipe.batch_size(
+            given["batch_size"], n_clusters, spherical=find_metric(given["metric"]).spherical
+        )
         return cls(**given)
 
     def core_beta(self, geometry: Geometry) -> float | None:
@@ -743,6 +746,10 @@ def make_plan(
     if data.geometry.spherical:
         schedule.learning_rate *= recipe.sphere_rate(data.rows.n_features)
         schedule.min_lr *= recipe.sphere_rate(data.rows.n_features)
+    if objective.beta_by_gap and seeded:
+        schedule.enough_epochs = recipe.enough_epochs(
+            data.rows.n_features, spherical=data.geometry.spherical
+        )
     schedule.lr_factor = float(options.lr_factor)
     schedule.tol = float(options.tol)
     schedule.early_stopping = bool(options.early_stopping)

@@ -216,6 +216,8 @@ void bind_training(nb::module_& m) {
       .def_rw("tol", &ScheduleSettings::tol)
       .def_rw("max_epochs", &ScheduleSettings::max_epochs)
       .def_rw("patience", &ScheduleSettings::patience)
+      .def_rw("enough_epochs", &ScheduleSettings::enough_epochs,
+              "With early stopping, no more epochs than these; 0: any number.")
       .def_rw("early_stopping", &ScheduleSettings::early_stopping);
 
   nb::class_<Plan>(m, "Plan", "One training: what it starts from and how it goes.")

@@ -65,7 +65,7 @@ void Run::end_epoch(double loss) {
   if (measured && !start_settled())
     record_.best_living = -1;  // there is much to gain: whatever comes is better
   else
-    record_.converged = schedule_.after_epoch(loss);
+    record_.converged = schedule_.after_epoch(loss) || schedule_.enough(record_.loss_curve.size());
 }
 
 RunRecord Run::finish(std::vector<float> memories, std::vector<float> log_weights, std::vector<float> last_memories,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 namespace amclust {
 
@@ -41,6 +42,11 @@ class Schedule {
     const bool enough =
         plateaus >= kPlateaus && (settled_ || epochs * steps_per_epoch_ >= kSteps || epochs * rows_per_epoch_ >= kRows);
     return settings_.early_stopping && (at_floor || enough);
+  }
+  // So many epochs are known to be enough.
+  bool enough(std::size_t epochs) const {
+    const int known = settings_.enough_epochs;
+    return settings_.early_stopping && known > 0 && epochs >= static_cast<std::size_t>(known);
   }
   // The start is as good as it gets: a few epochs that do not better it are enough.
   void set_settled() { settled_ = true; }
