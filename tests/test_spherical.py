@@ -49,6 +49,22 @@ def test_steps_on_the_sphere_do_not_grow_with_the_columns():
     assert recipe.sphere_rate(400) * np.sqrt(400) == pytest.approx(np.sqrt(100))
 
 
+def test_batches_on_the_sphere_are_smaller():
+    sizes = [Recipe().batch_size("auto", k, spherical=True) for k in (8, 20, 100, 1000)]
+    assert sizes == [1024, 1024, 3200, 32_000]
+
+
+@pytest.mark.filterwarnings("ignore:.*still improving:sklearn.exceptions.ConvergenceWarning")
+def test_documents_are_trained_for_ten_epochs():
+    wide, narrow = (make_documents(300, n_words, 3).tfidf for n_words in (5_000, 1_000))
+    few = {"metric": "cosine", "n_init": 1, "random_state": 0, "tol": 0.0, "patience": 50}
+    assert ClAM(3, **few).fit(wide).n_iter_ == Recipe().wide_epochs == 10
+    assert ClAM(3, **few).fit(narrow).n_iter_ > 10
+    # Not where the user says how many, or where rows at random are no start.
+    assert ClAM(3, early_stopping=False, max_epochs=12, **few).fit(wide).n_iter_ == 12
+    assert ClAM(3, init="random", **few).fit(wide).n_iter_ > 10
+
+
 @pytest.fixture
 def blob_with_outliers():
     rng = np.random.default_rng(0)
