@@ -24,7 +24,7 @@ LAYERS = [
     ["backends.torch"],
     ["_network"],
     ["_training"],
-    ["_n_clusters"],
+    ["_n_clusters", "_assemblies"],
     ["_estimator"],
     ["_space"],
     ["_halving"],

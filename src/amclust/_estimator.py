@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from amclust._assemblies import choose_shape, learn_memories
 from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
@@ -53,7 +56,10 @@ from amclust._training import (
     prepare,
 )
 from amclust._validation import check_numeric_columns, check_sample_weight, validate_rows
-from amclust.backends import TrainingSet, find_backend
+from amclust.backends import Backend, TrainingSet, find_backend
+
+# Up to so many rows, assemblies do not depend on the order of rows.
+MAX_ORDERLESS_ROWS = 16_384
 
 
 @documented(ROWS)
@@ -62,15 +68,28 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     `n_clusters` memories are learned by gradient descent so that the attractor dynamics of a
     memory network carries every row to exactly one of them. Rows may have missing values (NaN).
+    With `n_memories` a cluster is an assembly of several memories, and may have any shape.
 
     Parameters
     ----------
     n_clusters : int, "auto", range or sequence of int, default=8
-        Number of memories, and of clusters. Anything but an int has it estimated from the rows:
+        Number of clusters. Anything but an int has it estimated from the rows:
         among the given numbers, or for "auto" from 1 (no clusters) to 20. Resamples of at most
         2,000 distinct rows vote for the silhouette that stands out most from chance. Of
         `sample_weight`, the estimate only heeds which weights are 0. `partial_fit` estimates from
-        its first rows.
+        its first rows. With `n_memories`, the number is that of the pieces which these make, where
+        it is clear (a gap in the eigenvalues of their graph); if it is not, a number of memories
+        makes one cluster, and "auto" has the resamples vote.
+
+    n_memories : None, "auto" or int, default=None
+        Number of memories. None: one for each cluster, so that clusters are round. An int of at
+        least `n_clusters` (100, say): clusters are assemblies of memories, of any shape. Memories
+        are learned that cover the rows, those belong together between which many rows lie (a
+        normalised cut of that graph says which), and a row has the cluster of the memory that it
+        falls to. "auto" takes 100 (8 per cluster where that is more, at most one for five rows)
+        and compares: assemblies are kept where they cut through far fewer rows than round clusters
+        do, and otherwise each cluster has one memory. With objective="auto" these memories are
+        learned by "reconstruction", from one start; of more than 65,536 rows on so many of them.
 
     objective : {"auto", "silhouette", "completion", "reconstruction"}, default="auto"
         What is minimised. "silhouette" maximises a differentiable silhouette, anchored by the
@@ -203,7 +222,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     Attributes
     ----------
     n_clusters_ : int
-        Number of memories, given or estimated.
+        Number of clusters, given or estimated.
 
     n_clusters_evidence_ : structured ndarray of shape (n_candidates,)
         Only where the number was estimated, one row per candidate: n_clusters, silhouette (mean
@@ -212,13 +231,29 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         several have to exceed), votes, chosen.
 
     cluster_centers_ : ndarray of shape (`n_clusters_`, n_features)
-        The memories (unit vectors for `metric="cosine"`). `sparse_centers` has them sparse.
+        The memory of each cluster (unit vectors for `metric="cosine"`), or the mean of its
+        memories, weighted by their rows. `sparse_centers` has them sparse.
+
+    memories_ : ndarray of shape (n_memories, n_features)
+        The memories; without `n_memories` the same as `cluster_centers_`.
+
+    memory_labels_ : ndarray of shape (n_memories,)
+        The cluster of each memory.
+
+    shape_evidence_ : ShapeEvidence
+        Only with `n_memories`: the candidates (round clusters, assemblies) with their cuts, as a
+        table that can be drawn.
+
+    merge_tree_ : ndarray of shape (`n_clusters_` - 1, 4)
+        Only with `n_memories`, where memories are enough to tell: which clusters join first, in the
+        format of `scipy.cluster.hierarchy`. Heights are 1 minus the part of their rows that two
+        share; `MergeTreeDisplay` draws it.
 
     labels_ : ndarray of shape (n_samples,)
         Cluster of each row of the training data; the same as `predict` gives. -1 for noise, with a
         metric whose memories have a bounded reach.
 
-    weights_ : ndarray of shape (`n_clusters_`,)
+    weights_ : ndarray of shape (n_memories,)
         Weights of the memories.
 
     beta_ : float
@@ -257,9 +292,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     recorded_epochs_ : ndarray of shape (n_recorded,)
         Only with `record_epochs`: those of them that the chosen restart reached, ascending.
 
-    recorded_memories_ : ndarray of shape (n_recorded, `n_clusters_`, n_features)
+    recorded_memories_ : ndarray of shape (n_recorded, n_memories, n_features)
         Only with `record_epochs`: its memories after these epochs. (The memories in
-        `cluster_centers_` are those of the epoch with the best loss, not of the last.)
+        `memories_` are those of the epoch with the best loss, not of the last.)
 
     n_features_in_ : int
         Number of features seen during fit.
@@ -289,6 +324,14 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     >>> X, _ = make_blobs(300, centers=4, random_state=1)
     >>> ClAM("auto", random_state=0).fit(X).n_clusters_
     4
+
+    Clusters that are not round are made of several memories:
+
+    >>> from sklearn.datasets import make_moons
+    >>> X, moon = make_moons(400, noise=0.05, random_state=0)
+    >>> model = ClAM(n_clusters=2, n_memories="auto", random_state=0).fit(X)
+    >>> len(model.memories_), bool((model.labels_ == model.labels_[0])[moon == moon[0]].all())
+    (80, True)
     """
 
     _parameter_constraints: ClassVar[Constraints] = PARAMETERS
@@ -302,6 +345,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     n_iter_: int
     n_clusters_: int
     cluster_centers_: NDArray[Any]
+    memories_: NDArray[Any]
+    memory_labels_: NDArray[np.int32]
     weights_: NDArray[np.float64]
     beta_: float
     n_features_in_: int
@@ -313,6 +358,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self,
         n_clusters: Any = 8,
         *,
+        n_memories: int | str | None = None,
         objective: str = "auto",
         beta: float | str = "auto",
         n_steps: int = 10,
@@ -341,6 +387,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
+        self.n_memories = n_memories
         self.objective = objective
         self.beta = beta
         self.n_steps = n_steps
@@ -403,22 +450,19 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             candidates = self._candidates()
             numbers = [int(self.n_clusters)] if candidates is None else candidates
             self._check_many(max(numbers), X.shape[0])
+            self._check_n_memories(numbers[0])
             options = Options.of(self, max(numbers))
             data = self._prepare(X, weights, options, numbers[0])
             rng = check_random_state(self.random_state)
             n_runs = self.n_init if isinstance(self.init, str) else 1
             seeds, sample_seed = draw_seeds(rng, n_runs)
-            n_clusters = self._decide_n_clusters(data, candidates, rng)
-            found = fit(
-                data,
-                options,
-                n_clusters=n_clusters,
-                seeds=seeds,
-                sample_seed=sample_seed,
-                backend=backend,
-                recipe=self.recipe,
-                verbose=self.verbose,
-            )
+            how = self._how(backend, sample_seed)
+            if self.n_memories is None:
+                n_clusters = self._decide_n_clusters(data, candidates, rng)
+                found = fit(data, options, n_clusters=n_clusters, seeds=seeds, **how)
+                self._forget_shape()
+            else:
+                found = self._fit_shape(data, options, candidates, seeds, rng, how)
             self._keep(found)
             self._keep_recorded(found)
             self._conclude(found)
@@ -454,23 +498,32 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             options = Options.of(self, max(numbers))
             if first:
                 self._check_many(max(numbers), X.shape[0])
+                self._check_n_memories(numbers[0])
                 data = self._prepare(X, weights, options, numbers[0])
                 rng = check_random_state(self.random_state)
                 seed, earlier = int(rng.randint(MAX_SEED)), None
-                n_clusters = self._decide_n_clusters(data, candidates, rng)
             else:
                 seed, earlier = 0, (self.network_, self.optimizer_state_)
                 n_clusters = self._unchanged_n_clusters(candidates)
                 data = self._prepare(X, weights, options, n_clusters, self.network_.geometry)
-            found = fit_on(
-                data,
-                options,
-                n_clusters=n_clusters,
-                seed=seed,
-                earlier=earlier,
-                backend=backend,
-                recipe=self.recipe,
-            )
+            if first and self.n_memories is not None:
+                # How the first rows lie between memories says which of them make up a cluster.
+                seeds, sample_seed = np.array([seed]), int(rng.randint(MAX_SEED))
+                how = self._how(backend, sample_seed)
+                found = self._fit_shape(data, options, candidates, seeds, rng, how)
+            else:
+                if first:
+                    n_clusters = self._decide_n_clusters(data, candidates, rng)
+                    self._forget_shape()
+                found = fit_on(
+                    data,
+                    options,
+                    n_clusters=n_clusters,
+                    seed=seed,
+                    earlier=earlier,
+                    backend=backend,
+                    recipe=self.recipe,
+                )
             self._keep(found)
             self._forget_recorded()
         return self
@@ -944,6 +997,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         geometry: Geometry | None = None,
     ) -> TrainingSet:
         names = getattr(self, "feature_names_in_", None)
+        if self.n_memories is not None:  # exact steps see all rows, and order says nothing then
+            size = max(options.batch_size, MAX_ORDERLESS_ROWS)
+            options = dataclasses.replace(options, batch_size=size)
         return prepare(
             TableRows(X),
             weights,
@@ -968,10 +1024,106 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         finish(self.verbose, f"ClAM: {n_clusters} clusters, by the median of the votes")
         return n_clusters
 
+    def _how(self, backend: Backend, sample_seed: int) -> dict[str, Any]:
+        """Return what all fits of an estimator share."""
+        return {
+            "backend": backend,
+            "recipe": self.recipe,
+            "verbose": self.verbose,
+            "sample_seed": sample_seed,
+        }
+
+    def _check_n_memories(self, n_clusters: int) -> None:
+        """Refuse numbers of memories, and arrays, that do not fit one another."""
+        given = self.n_memories
+        if given is None:
+            return
+        arrays = [
+            name
+            for name in ("init", "weights")
+            if getattr(self, name) is not None and not isinstance(getattr(self, name), str)
+        ]
+        if isinstance(given, str):
+            if arrays:
+                msg = (
+                    f"{arrays[0]} cannot be an array with n_memories='auto': it fixes the number "
+                    "of memories. Give n_memories as an int."
+                )
+                raise ValueError(msg)
+            return
+        if given < n_clusters:
+            msg = (
+                f"n_memories={given} must be at least n_clusters={n_clusters}: a cluster is made "
+                "of one memory or more."
+            )
+            raise ValueError(msg)
+        if n_clusters < given <= self.recipe.shared_by:
+            msg = (
+                f"n_memories={given} must be n_clusters={n_clusters}, or more than "
+                f"{self.recipe.shared_by}: so many of them share a row."
+            )
+            raise ValueError(msg)
+        for name in arrays:
+            shape = np.shape(getattr(self, name))
+            if not shape or shape[0] != given:
+                msg = (
+                    f"{name} must have one entry for each of n_memories={given}, got an array of "
+                    f"shape {shape}."
+                )
+                raise ValueError(msg)
+
+    def _fit_shape(
+        self,
+        data: TrainingSet,
+        options: Options,
+        candidates: list[int] | None,
+        seeds: NDArray[np.int64],
+        rng: np.random.RandomState,
+        how: dict[str, Any],
+    ) -> Fit:
+        """Fit assemblies of memories, or with n_memories="auto" round clusters that do as well."""
+        self._forget_shape()
+        automatic = isinstance(self.n_memories, str)
+        largest = int(self.n_clusters) if candidates is None else max(candidates)
+        n_memories: int | None
+        if automatic:
+            n_memories = self.recipe.n_memories(largest, data.n_rows) if largest > 1 else None
+        else:
+            n_memories = int(self.n_memories or 0)
+        graph = None
+        if n_memories is not None:
+            graph = learn_memories(data, options, n_memories, seed=int(seeds[0]), **how)
+        n_clusters = None
+        if graph is not None and candidates is not None:
+            self.__dict__.pop("n_clusters_evidence_", None)
+            n_clusters = graph.n_clusters(candidates, self.recipe)
+            if n_clusters is None and not automatic:
+                n_clusters = min(candidates)
+        if n_clusters is None:
+            n_clusters = self._decide_n_clusters(data, candidates, rng)
+        shape = choose_shape(
+            data, options, graph, n_clusters, seeds, compare_round=automatic, **how
+        )
+        self.shape_evidence_ = shape.evidence
+        if shape.merge_tree is not None:
+            self.merge_tree_ = shape.merge_tree
+        return shape.found
+
+    def _forget_shape(self) -> None:
+        for name in ("shape_evidence_", "merge_tree_"):
+            self.__dict__.pop(name, None)
+
     def _unchanged_n_clusters(self, candidates: list[int] | None) -> int:
         """Return the number of clusters of training that goes on; it and the metric stay."""
         fitted = self.network_.geometry.metric
         n_clusters = self.n_clusters_ if candidates is not None else int(self.n_clusters)
+        n_memories = self.network_.n_memories
+        if isinstance(self.n_memories, Integral) and self.n_memories != n_memories:
+            msg = (
+                f"n_memories={self.n_memories} cannot change while learning goes on: the first "
+                f"rows had {n_memories}."
+            )
+            raise ValueError(msg)
         if (self.metric, n_clusters) != (fitted, self.n_clusters_):
             msg = (
                 f"metric={name_metric(self.metric)} and n_clusters={self.n_clusters} cannot change "
@@ -1008,7 +1160,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             geometry, recorded = found.network.geometry, found.best.recorded
             self.recorded_epochs_ = np.array(list(recorded), dtype=np.int64)
             memories = [geometry.from_core(values) for values in recorded.values()]
-            shape = (len(memories), *self.cluster_centers_.shape)
+            shape = (len(memories), *self.memories_.shape)
             self.recorded_memories_ = np.array(memories, dtype=geometry.dtype).reshape(shape)
 
     def _chose_freely(self) -> bool:
@@ -1115,7 +1267,9 @@ def fitted_attributes(
         "n_iter_": len(loss_curve),
         "n_clusters_": network.n_clusters,
         "_n_features_out": network.n_clusters,
-        "cluster_centers_": network.centers,
+        "cluster_centers_": network.cluster_centers,
+        "memories_": network.centers,
+        "memory_labels_": np.array(network.assembly),
         "weights_": network.weights,
         "beta_": network.beta / network.geometry.distance_unit,
     }

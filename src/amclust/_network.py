@@ -76,6 +76,10 @@ class Network:
         What draws rows to memories, where the core does not have it: an energy of
         `amclust.torch.energies`, in core units.
 
+    sizes : float64 ndarray of shape (n_memories,) or None
+        How many rows each memory had when assemblies were made of them (or their weight): what the
+        means of an assembly are weighted by. None: all count the same.
+
     Examples
     --------
     >>> import numpy as np
@@ -97,6 +101,7 @@ class Network:
     assembly: NDArray[np.int32]
     fills_from_mask: bool = False
     energy_function: EnergyFunction | None = None
+    sizes: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         k = len(self.memories)
@@ -120,8 +125,13 @@ class Network:
                 f"gap, got {self.assembly}."
             )
             raise ValueError(msg)
-        for name in ("memories", "log_weights", "assembly"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
+        sizes = np.zeros(k) if self.sizes is None else np.asarray(self.sizes)
+        if sizes.shape != (k,) or not (np.isfinite(sizes) & (sizes >= 0)).all():
+            msg = f"sizes must be {k} finite numbers of at least 0, one for each memory."
+            raise ValueError(msg)
+        for name in ("memories", "log_weights", "assembly", "sizes"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def n_memories(self) -> int:
@@ -148,10 +158,31 @@ class Network:
         """The memories in original units (unit vectors for directions), in the table's type."""
         return self.geometry.from_core(self.memories).astype(self.geometry.dtype)
 
+    @property
+    def cluster_centers(self) -> NDArray[Any]:
+        """The clusters in original units: the memory of each, or the mean of its memories."""
+        return self.geometry.from_core(self._means).astype(self.geometry.dtype)
+
+    @property
+    def _means(self) -> NDArray[np.float32]:
+        """The clusters in core units."""
+        if self._is_plain:
+            return self.memories
+        parts = np.ones(self.n_memories) if self.sizes is None else np.array(self.sizes)
+        totals = np.bincount(self.assembly, parts)
+        # A cluster without rows is where its memories are.
+        parts[totals[self.assembly] == 0] = 1.0
+        parts /= np.bincount(self.assembly, parts)[self.assembly]
+        shares = sparse.csr_array((parts, (self.assembly, np.arange(self.n_memories))))
+        means: NDArray[np.float64] = shares @ self.memories.astype(np.float64)
+        if self.geometry.spherical:
+            means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-30)
+        return means.astype(np.float32)
+
     # --- memories that can be read --------------------------------------------------------------
 
     def sparse_centers(self, min_weight: float = 0.0) -> Any:
-        """Return the memories in original units as a sparse matrix.
+        """Return the centres of the clusters, in original units, as a sparse matrix.
 
         Parameters
         ----------
@@ -162,7 +193,7 @@ class Network:
 
         Returns
         -------
-        centers : CSR array of shape (n_memories, n_features)
+        centers : CSR array of shape (n_clusters, n_features)
             In the type of the table, columns ascending.
 
         Examples
@@ -182,9 +213,9 @@ class Network:
             msg = f"min_weight must be a finite number of at least 0, got {min_weight!r}."
             raise ValueError(msg)
         step = max(1, MAX_CENTER_VALUES // self.n_features)
-        chunks = []
-        for first in range(0, self.n_memories, step):
-            values = self.geometry.from_core(self.memories[first : first + step])
+        chunks, means = [], self._means
+        for first in range(0, self.n_clusters, step):
+            values = self.geometry.from_core(means[first : first + step])
             size = np.abs(values)
             rounding = MEMORY_ROUNDING * np.abs(values - self.geometry.center)
             kept = (size >= min_weight) & (size > rounding)
@@ -243,14 +274,9 @@ class Network:
             raise ValueError(msg)
         if not weights.sum() > 0:  # all rows are noise
             weights = np.ones(self.n_clusters)
-        # The centre of a cluster of several memories is their mean; of one it is the memory.
-        members = np.bincount(self.assembly)
-        parts = (weights / (weights.sum() * members))[self.assembly]
-        mean = geometry.from_core((parts @ self.memories)[None])[0]
-        centers = (
-            geometry.from_core(self.memories[self.assembly == m]).mean(axis=0)
-            for m in range(self.n_clusters)
-        )
+        means = self._means
+        mean = geometry.from_core((weights / weights.sum() @ means)[None])[0]
+        centers = (geometry.from_core(means[[cluster]])[0] for cluster in range(self.n_clusters))
         return tell_apart(
             centers,
             mean,

@@ -31,6 +31,11 @@ PARAMETERS: Constraints = {
         Interval(Integral, 1, MAX_INT, closed="both"),
         "array-like",
     ],
+    "n_memories": [
+        None,
+        StrOptions({"auto"}),
+        Interval(Integral, 1, MAX_INT, closed="both"),
+    ],
     "objective": [str],  # any that is registered, see `find_objective`
     "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     "n_steps": [Interval(Integral, 1, 10_000, closed="both")],

@@ -92,6 +92,23 @@ class Recipe:
 
     stages : tuple of Stage
         The trainings of a restart.
+
+    assembled, assembled_per_cluster, rows_per_memory : int
+        With `n_memories="auto"` assemblies are made of so many memories, more where clusters are
+        many, fewer where rows are few.
+
+    shared_by : int
+        How many memories share a row in the graph that is cut ...
+
+    decay : float
+        ... by exp(-decay d / w), d the distance and w that of the first memory that does not.
+
+    round_cut : float
+        Assemblies are chosen where their cut is below this part of that of round clusters.
+
+    clear_gap : float
+        With k clusters, 1 minus the k-th eigenvalue of the graph is less than this part of 1 minus
+        the next one where their number is clear.
     """
 
     anchor: float = 2.0
@@ -123,6 +140,13 @@ class Recipe:
     min_ranked_rows: int = 1000
     sphere_trained: float = 0.5
     stages: tuple[Stage, ...] = (Stage(),)
+    assembled: int = 100
+    assembled_per_cluster: int = 8
+    rows_per_memory: int = 5
+    shared_by: int = 3
+    decay: float = 4.0
+    round_cut: float = 0.55
+    clear_gap: float = 0.28
 
     def n_trained(self, n_runs: int, n_rows: int, *, spherical: bool = False) -> int:
         """Return how many of some restarts are trained."""
@@ -130,6 +154,12 @@ class Recipe:
             return n_runs
         trained = min(n_runs, max(self.min_trained, ceil(self.trained_share * n_runs)))
         return ceil(self.sphere_trained * trained) if spherical else trained
+
+    def n_memories(self, n_clusters: int, n_distinct: int) -> int | None:
+        """Return of how many memories to make assemblies; None: rows are too few for them."""
+        wanted = max(self.assembled, self.assembled_per_cluster * n_clusters)
+        found = min(wanted, n_distinct // self.rows_per_memory)
+        return found if found >= max(2 * n_clusters, self.shared_by + 1) else None
 
     def met_memories(self, n_clusters: int, beta: float, median_gap: float) -> int:
         """Return how many memories a row meets in training; 0: all of them."""

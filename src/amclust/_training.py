@@ -535,6 +535,35 @@ def _rescues(
             yield dataclasses.replace(network, memories=moved, beta=beta), moved
 
 
+def with_assembly(
+    data: TrainingSet,
+    found: Fit,
+    assembly: NDArray[np.int32],
+    sizes: NDArray[np.float64] | None,
+    beta: float | None = None,
+) -> Fit:
+    """Return a fit whose memories make up clusters; a smaller beta unless that empties one."""
+    made = dataclasses.replace(found.network, assembly=assembly, sizes=sizes)
+    betas = [made.beta] if beta is None or beta == made.beta else [beta, made.beta]
+    for value in betas:
+        network = dataclasses.replace(made, beta=value)
+        (judgement,) = judge(data, [network])
+        if judgement.n_nonempty == network.n_clusters:
+            break
+    run = dataclasses.replace(
+        found.best,
+        cooled=network.beta,
+        silhouette=judgement.silhouette,
+        n_nonempty=judgement.n_nonempty,
+        largest_share=judgement.largest_share,
+    )
+    runs = [*found.runs[: found.chosen], run, *found.runs[found.chosen + 1 :]]
+    labels = network.core_labels(data.rows, n_jobs=data.threads)
+    return dataclasses.replace(
+        found, network=network, runs=runs, labels=labels, total_weight=None, collapsed=False
+    )
+
+
 def _n_clusters(data: TrainingSet, labels: NDArray[np.int32]) -> int:
     """Return how many clusters have rows that are trained on."""
     labels = labels if data.indices is None else labels[data.indices]
@@ -596,7 +625,15 @@ def fit_on(
         )
         raise ValueError(msg)
     judge_runs(data, [run])
-    return conclude(data, [run], 0, start)
+    found = conclude(data, [run], 0, start)
+    if earlier is None or earlier[0].n_clusters == earlier[0].n_memories:
+        return found
+    sizes = earlier[0].sizes
+    if sizes is not None:  # centres of clusters are means over all rows that came
+        counts = None if data.counts is None else data.counts.astype(np.float64)
+        labels = found.labels if data.indices is None else found.labels[data.indices]
+        sizes = sizes + np.bincount(labels[labels >= 0], counts, minlength=len(sizes))
+    return with_assembly(data, found, earlier[0].assembly, sizes)
 
 
 def conclude(

@@ -73,7 +73,7 @@ class Profiles:
         return cls(
             subject.names,
             formats,
-            np.asarray(subject.network.centers, dtype=np.float64),
+            np.asarray(subject.network.cluster_centers, dtype=np.float64),
             mean,
             np.where(constant, 0.0, scale),
             MIN_TOLD * (geometry.length if geometry.by_column else 1.0),
@@ -269,7 +269,7 @@ class Facts:
         if not len(rows):
             return []
         completed = network.complete(subject.rows[rows], n_jobs=subject.model.n_jobs)
-        memories = np.asarray(network.centers[subject.labels[rows]], dtype=np.float64)
+        memories = np.asarray(network.cluster_centers[subject.labels[rows]], dtype=np.float64)
         memories[~subject.clustered[rows]] = np.nan
         if network.geometry.spherical:  # a memory is a direction: shown at the length of the row
             memories = memories * np.linalg.norm(completed, axis=1, keepdims=True)

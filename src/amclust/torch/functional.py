@@ -21,10 +21,12 @@ __all__ = [
     "assign",
     "complete",
     "completion_loss",
+    "cut_loss",
     "draw_hidden",
     "energy",
     "entropy",
     "memberships",
+    "overlap_shares",
     "recall",
     "reconstruction_loss",
     "silhouette_loss",
@@ -32,6 +34,9 @@ __all__ = [
 ]
 
 Reduction = Literal["mean", "sum", "none"]
+
+# A row belongs to a memory as exp(-this * distance / the distance that is its width).
+_DECAY = 4.0
 
 
 def energy(
@@ -564,6 +569,122 @@ def silhouette_loss(
     weight = x.new_ones(x.shape[:-1]) if sample_weight is None else sample_weight
     spherical = network.energy.spherical
     return soft_silhouette_loss(DenseRows(x), p, patterns, weight, anchor, tie, spherical=spherical)
+
+
+def overlap_shares(
+    x: Tensor,
+    memories: Tensor,
+    *,
+    n_nearest: int = 3,
+    missing: Tensor | None = None,
+    energy: Energy | str | None = None,
+) -> Tensor:
+    """Share out every row among the memories nearest to it, by a width of its own.
+
+    Parameters
+    ----------
+    x : Tensor of shape (..., n, d)
+        The rows.
+    memories : Tensor of shape (..., m, d)
+        The memories, more than ``n_nearest``.
+    n_nearest : int, default=3
+        How many memories share a row; the distance to the next one is the row's width.
+    missing : bool Tensor of shape (..., n, d), default=None
+        Where rows have no value: distances are those of the other coordinates. None: nowhere.
+    energy : Energy or str, default=None
+        As in :func:`energy`: its distances are taken.
+
+    Returns
+    -------
+    Tensor of shape (..., n, m)
+        Numbers of at least 0 that sum to 1 in every row, ``n_nearest`` of them positive.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from amclust.torch import functional as F
+    >>> memories = torch.tensor([[0.0], [1.0], [2.0], [9.0]])
+    >>> F.overlap_shares(torch.tensor([[0.5]]), memories, n_nearest=2)
+    tensor([[0.5000, 0.5000, 0.0000, 0.0000]])
+    """
+    n_memories = memories.shape[-2]
+    if not 1 <= n_nearest < n_memories:
+        message = (
+            f"n_nearest must be at least 1 and below the number of memories, {n_memories}, got "
+            f"{n_nearest}"
+        )
+        raise ValueError(message)
+    network = make_network(x, memories, 1.0, energy, None, Dynamics(), None, missing)
+    seen = None if missing is None else ~missing
+    x = network.place(x, missing)
+    if missing is not None:
+        x = torch.where(missing, 0.0, x)
+    distances = network.energy.distances(x, memories, seen)
+    near, places = distances.topk(n_nearest + 1, dim=-1, largest=False)
+    width = near[..., -1:].clamp(min=torch.finfo(distances.dtype).tiny)
+    shares = torch.softmax(-_DECAY * near[..., :-1] / width, dim=-1)
+    return torch.zeros_like(distances).scatter(-1, places[..., :-1], shares)
+
+
+def cut_loss(
+    x: Tensor,
+    memories: Tensor,
+    assembly: Tensor,
+    *,
+    n_nearest: int = 3,
+    missing: Tensor | None = None,
+    sample_weight: Tensor | None = None,
+    energy: Energy | str | None = None,
+) -> Tensor:
+    """Return how much assemblies of memories share rows with one another.
+
+    Rows that lie between memories tie them together (:func:`overlap_shares`). The loss is the mean
+    normalised cut of this graph: the part of an assembly's rows that others have.
+
+    Parameters
+    ----------
+    x : Tensor of shape (..., n, d)
+        The rows.
+    memories : Tensor of shape (..., m, d)
+        The memories.
+    assembly : Tensor of shape (..., m) or (..., m, k)
+        The cluster of each memory, as whole numbers, or how much it belongs to each cluster, as
+        numbers that sum to 1: gradients reach these too.
+    n_nearest, missing, energy
+        As in :func:`overlap_shares`.
+    sample_weight : Tensor of shape (..., n), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    Tensor of shape (...)
+        Between 0 (no row between two clusters) and 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from amclust.torch import functional as F
+    >>> x = torch.tensor([[0.0], [0.5], [1.0], [7.0], [7.5], [8.0]])
+    >>> memories = torch.tensor([[0.0], [1.0], [7.0], [8.0]])
+    >>> F.cut_loss(x, memories, torch.tensor([0, 0, 1, 1]), n_nearest=2)
+    tensor(0.)
+    >>> bool(F.cut_loss(x, memories, torch.tensor([0, 1, 0, 1]), n_nearest=2) > 0.2)
+    True
+    """
+    shares = overlap_shares(x, memories, n_nearest=n_nearest, missing=missing, energy=energy)
+    if not assembly.is_floating_point():
+        assembly = torch.nn.functional.one_hot(assembly.long()).to(shares.dtype)
+    if assembly.shape[-2] != memories.shape[-2]:
+        message = (
+            f"assembly must have an entry for each of {memories.shape[-2]} memories, got "
+            f"{assembly.shape[-2]}"
+        )
+        raise ValueError(message)
+    parts = shares @ assembly.to(shares.dtype)  # how much rows belong to clusters
+    weights = torch.ones_like(parts[..., 0]) if sample_weight is None else sample_weight
+    weights = weights.to(parts.dtype).unsqueeze(-1)
+    inside, total = (weights * parts.square()).sum(-2), (weights * parts).sum(-2)
+    return (1.0 - inside / total.clamp(min=torch.finfo(parts.dtype).tiny)).mean(-1)
 
 
 def _mean_square(differences: Tensor, where: Tensor) -> Tensor:

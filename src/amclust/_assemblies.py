@@ -1,0 +1,408 @@
+"""Clusters of any shape: assemblies of memories that share low passes of the energy.
+
+Rows lie between memories. Where many do, the energy has a low pass there, and the memories belong
+together: how many rows they share is a graph, and its normalised cut gives each memory a cluster.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
+
+from amclust._network import Network, Want
+from amclust._recipe import Recipe
+from amclust._rows import Indices
+from amclust._training import Fit, Options, fit, with_assembly
+from amclust._validation import DistinctRowsError
+from amclust.backends import Backend, TrainingSet
+
+# Memories are learned, and shared rows counted, on at most so many rows.
+MAX_MEMORY_ROWS, MAX_GRAPH_ROWS = 2**16, 2**15
+# Distances of rows to memories that are held at a time.
+MAX_DISTANCES = 2**22
+# Starts of the k-means that reads clusters off eigenvectors.
+N_READINGS = 20
+# Partitions of at least this adjusted Rand index are the same.
+SAME = 0.99
+# An eigenvalue that is no further from 1 is 1.
+ROUNDING = 1e-4
+
+EVIDENCE_DTYPE = np.dtype(
+    [
+        ("n_memories", np.int64),
+        ("n_nearest", np.int64),
+        ("cut", np.float64),
+        ("silhouette", np.float64),
+        ("chosen", np.bool_),
+    ]
+)
+
+Labels = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+# --- evidence -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeEvidence:
+    """What the shape of the clusters was chosen by: round ones, or assemblies of memories.
+
+    It reads like a frame: ``evidence["cut"]`` is a column, ``evidence.to_pandas()`` all of them.
+
+    Parameters
+    ----------
+    table : structured ndarray of shape (n_candidates,)
+        One row per candidate: n_memories, n_nearest (memories that share a row), cut (the mean part
+        of a cluster's rows that it shares with others, in the graph that memories make of the
+        rows), silhouette, chosen.
+
+    eigenvalues : ndarray of shape (n_memories,)
+        Those of the graph, the largest first. As many as there are separate pieces are 1, and a
+        clear number of clusters has a gap after it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from amclust import ClAM
+    >>> X, _ = make_moons(300, noise=0.05, random_state=0)
+    >>> evidence = ClAM(2, n_memories="auto", random_state=0).fit(X).shape_evidence_
+    >>> evidence.columns
+    ('n_memories', 'n_nearest', 'cut', 'silhouette', 'chosen')
+    >>> evidence["n_memories"].tolist(), evidence["chosen"].tolist()
+    ([2, 60], [False, True])
+    """
+
+    table: NDArray[np.void]
+    eigenvalues: Floats
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.table.dtype.names or ())
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        return self.table[column]
+
+    def to_pandas(self) -> Any:
+        """Return the table as a data frame.
+
+        Returns
+        -------
+        frame : DataFrame
+            A row per candidate.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.table)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the cuts of the candidates and the eigenvalues, as `ShapeDisplay` does.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+
+        **kwargs : dict
+            Keywords of :meth:`amclust.plotting.ShapeDisplay.plot`.
+
+        Returns
+        -------
+        display : ShapeDisplay
+            What was drawn.
+        """
+        from amclust.plotting import ShapeDisplay
+
+        return ShapeDisplay(evidence=self).plot(ax=ax, **kwargs)
+
+
+# --- the graph ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """How many rows memories share.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows,)
+        The rows that were counted.
+
+    weights : ndarray of shape (n_rows,)
+        How many rows each stands for.
+
+    shares : CSR array of shape (n_rows, n_memories)
+        How much each row belongs to the memories nearest to it; rows sum to 1.
+
+    sizes : ndarray of shape (n_memories,)
+        How many rows each memory has.
+    """
+
+    rows: Indices
+    weights: Floats
+    shares: Any
+    sizes: Floats
+
+    @property
+    def between(self) -> Floats:
+        """Rows that two memories share, over the geometric mean of those that they have."""
+        roots = np.sqrt(np.where(self.sizes > 0, self.sizes, 1.0))
+        weighted = sparse.diags_array(self.weights) @ self.shares
+        found: Floats = (self.shares.T @ weighted).toarray() / np.outer(roots, roots)
+        return (found + found.T) / 2
+
+    def by_cluster(self, labels: Labels, n_clusters: int) -> Floats:
+        """Return how many rows of each cluster each memory has; labels are of the rows."""
+        kept = labels >= 0  # the others are noise
+        places = (labels[kept], np.flatnonzero(kept))
+        members = sparse.csr_array((self.weights[kept], places), shape=(n_clusters, len(labels)))
+        found: Floats = (members @ self.shares).toarray()
+        return found
+
+    def cut(self, labels: Labels) -> float:
+        """Return the mean normalised cut of clusters: the part of their rows they share.
+
+        Rows are as near as the memories that they share say.
+        """
+        parts = self.by_cluster(labels, int(labels.max()) + 1)
+        totals = parts.sum(axis=1)
+        inside = (parts**2 / np.where(self.sizes > 0, self.sizes, 1.0)).sum(axis=1)
+        return float(max(0.0, np.mean(1.0 - inside[totals > 0] / totals[totals > 0])))
+
+
+def share_rows(data: TrainingSet, network: Network, recipe: Recipe, seed: int) -> Overlap:
+    """Share out rows among the memories of a network."""
+    rows = np.arange(data.rows.n_rows) if data.indices is None else np.asarray(data.indices)
+    weights = np.ones(len(rows)) if data.counts is None else data.counts.astype(np.float64)
+    if len(rows) > MAX_GRAPH_ROWS:
+        some = _draw(len(rows), MAX_GRAPH_ROWS, seed)
+        rows, weights = rows[some], weights[some]
+    rows = np.ascontiguousarray(rows, dtype=np.int64)
+    m, n_nearest = network.n_memories, min(recipe.shared_by, network.n_memories - 1)
+    step, chunks = max(1, MAX_DISTANCES // m), []
+    for first in range(0, len(rows), step):
+        part = rows[first : first + step]
+        found = network.infer(data.rows, Want.SQUARE_DISTANCES, indices=part, n_jobs=data.threads)
+        chunks.append(_shares(found.square_distances.astype(np.float64), n_nearest, recipe.decay))
+    shares = sparse.vstack(chunks, format="csr")
+    return Overlap(rows, weights, shares, np.asarray(weights @ shares).ravel())
+
+
+def _shares(distances: Floats, n_nearest: int, decay: float) -> Any:
+    """Return how much rows belong to their nearest memories, by a width of their own."""
+    n, m = distances.shape
+    # Of equal distances the first memories count, whatever the order of rows.
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, : n_nearest + 1]
+    near = np.take_along_axis(distances, nearest, axis=1)
+    width = np.maximum(near[:, -1:], np.finfo(np.float64).tiny)
+    shares = np.exp(-decay * near[:, :-1] / width)
+    shares /= shares.sum(axis=1, keepdims=True)
+    starts = np.arange(0, n * n_nearest + 1, n_nearest)
+    columns = nearest[:, :-1].ravel()
+    return sparse.csr_array((shares.ravel(), columns, starts), shape=(n, m))
+
+
+def _draw(n: int, count: int, seed: int) -> NDArray[np.int64]:
+    return np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
+
+
+# --- its cut --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryGraph:
+    """Memories that were learned, how they share rows, and the spectrum of that."""
+
+    found: Fit
+    overlap: Overlap
+    eigenvalues: Floats  # descending
+    eigenvectors: Floats
+
+    def n_clusters(self, candidates: Sequence[int], recipe: Recipe) -> int | None:
+        """Return the number of clusters that the eigenvalues tell; None: they tell nothing."""
+        left = 1.0 - self.eigenvalues + ROUNDING
+        possible = [k for k in candidates if 1 < k < len(left)]
+        if not possible:
+            return None
+        gaps = np.array([left[k - 1] / left[k] for k in possible])
+        best = int(gaps.argmin())
+        return possible[best] if gaps[best] < recipe.clear_gap else None
+
+    def cut(self, n_clusters: int, seed: int) -> Labels:
+        """Return the cluster of each memory, by the normalised cut of their graph."""
+        vectors = self.eigenvectors[:, :n_clusters]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        places = vectors / np.where(lengths > 0, lengths, 1.0)
+        with threadpool_limits(limits=1):  # the same bits for any number of threads
+            reading = KMeans(n_clusters, n_init=N_READINGS, random_state=seed).fit(places)
+        labels = np.array(reading.labels_)
+        for cluster in np.setdiff1d(np.arange(n_clusters), labels):  # places that coincide
+            labels[np.flatnonzero(labels == np.bincount(labels).argmax())[0]] = cluster
+        # Clusters are numbered as their first memories are.
+        _, firsts, labels = np.unique(labels, return_index=True, return_inverse=True)
+        order = np.argsort(np.argsort(firsts))
+        found: Labels = order[labels].astype(np.int32)
+        return found
+
+
+def learn_memories(
+    data: TrainingSet,
+    options: Options,
+    n_memories: int,
+    *,
+    seed: int,
+    sample_seed: int,
+    backend: Backend,
+    recipe: Recipe,
+    verbose: int,
+) -> MemoryGraph:
+    """Learn memories that cover the rows, and find out how they share these."""
+    some = data
+    if data.n_rows > MAX_MEMORY_ROWS:
+        drawn = _draw(data.n_rows, MAX_MEMORY_ROWS, sample_seed)
+        some = dataclasses.replace(
+            data,
+            indices=drawn if data.indices is None else data.indices[drawn],
+            weights=None if data.weights is None else data.weights[drawn],
+            counts=None if data.counts is None else data.counts[drawn],
+        )
+    objective = "reconstruction" if options.objective == "auto" else options.objective
+    options = dataclasses.replace(
+        options, objective=objective, batch_size=recipe.batch_size("auto", n_memories)
+    )
+    try:
+        found = fit(
+            some,
+            options,
+            n_clusters=n_memories,
+            seeds=np.array([seed]),
+            sample_seed=sample_seed,
+            backend=backend,
+            recipe=recipe,
+            verbose=verbose,
+        )
+    except DistinctRowsError as error:
+        msg = str(error).replace(f"n_clusters={n_memories}", f"n_memories={n_memories}")
+        raise ValueError(msg) from None
+    overlap = share_rows(some, found.network, recipe, sample_seed)
+    with threadpool_limits(limits=1, user_api="blas"):
+        values, vectors = np.linalg.eigh(overlap.between)
+    return MemoryGraph(found, overlap, values[::-1], vectors[:, ::-1])
+
+
+def assemble(
+    data: TrainingSet, graph: MemoryGraph, n_clusters: int, recipe: Recipe, seed: int
+) -> Fit:
+    """Return the fit whose clusters are assemblies of the memories that were learned."""
+    found = graph.found
+    beta = found.network.beta
+    if found.best.plan.exact:  # soft near the borders, as the silhouette's
+        beta /= recipe.hard_factor
+    assembly = graph.cut(n_clusters, seed)
+    return with_assembly(data, found, assembly, graph.overlap.sizes, beta)
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """The fit that was chosen, and why."""
+
+    found: Fit
+    evidence: ShapeEvidence
+    merge_tree: Floats | None
+
+
+def choose_shape(
+    data: TrainingSet,
+    options: Options,
+    graph: MemoryGraph | None,
+    n_clusters: int,
+    seeds: NDArray[np.int64],
+    *,
+    compare_round: bool,
+    sample_seed: int,
+    backend: Backend,
+    recipe: Recipe,
+    verbose: int,
+) -> Shape:
+    """Fit assemblies, or round clusters, or both: then round ones are kept that do as well.
+
+    Without a graph there are too few rows for assemblies.
+    """
+    candidates: list[tuple[Fit, int, float]] = []  # with n_nearest and the cut
+    if graph is None or compare_round:
+        found = fit(
+            data,
+            options,
+            n_clusters=n_clusters,
+            seeds=seeds,
+            sample_seed=sample_seed,
+            backend=backend,
+            recipe=recipe,
+            verbose=verbose,
+        )
+        cut = np.nan if graph is None else graph.overlap.cut(found.labels[graph.overlap.rows])
+        candidates.append((found, 0, cut))
+    if graph is not None:
+        found = assemble(data, graph, n_clusters, recipe, sample_seed)
+        cut = graph.overlap.cut(found.labels[graph.overlap.rows])
+        candidates.append((found, min(recipe.shared_by, found.network.n_memories - 1), cut))
+    chosen = 0
+    if graph is not None and len(candidates) == 2:
+        (round_fit, _, round_cut), (assembled, _, cut) = candidates
+        some = graph.overlap.rows
+        same = adjusted_rand_score(round_fit.labels[some], assembled.labels[some]) >= SAME
+        chosen = int(cut < recipe.round_cut * round_cut and not same)
+    table = np.zeros(len(candidates), EVIDENCE_DTYPE)
+    for place, (found, n_nearest, cut) in enumerate(candidates):
+        table[place] = (
+            found.network.n_memories,
+            n_nearest,
+            cut,
+            found.best.silhouette,
+            place == chosen,
+        )
+    found, tree = candidates[chosen][0], None
+    values = np.zeros(0)
+    if graph is not None:
+        values = graph.eigenvalues
+        tree = merge_tree(graph.overlap, found.labels[graph.overlap.rows], n_clusters)
+    return Shape(found, ShapeEvidence(table, values), tree)
+
+
+def merge_tree(overlap: Overlap, labels: Labels, n_clusters: int) -> Floats:
+    """Return how clusters join, those first that share most rows, in the format of scipy.
+
+    Heights are 1 minus the rows that two share, over the geometric mean of those that they have.
+    """
+    parts = overlap.by_cluster(labels, n_clusters)
+    shared = parts @ (parts / np.where(overlap.sizes > 0, overlap.sizes, 1.0)).T
+    names, counts = list(range(n_clusters)), [1] * n_clusters
+    merges: list[list[float]] = []
+    height = 0.0
+    while len(names) > 1:
+        totals = np.maximum(shared.sum(axis=1), np.finfo(np.float64).tiny)
+        closeness = shared / np.sqrt(np.outer(totals, totals))
+        closeness[np.tril_indices(len(names))] = -1.0
+        a, b = (int(place) for place in np.unravel_index(closeness.argmax(), closeness.shape))
+        height = max(height, float(1.0 - closeness[a, b]))
+        counts[a] += counts.pop(b)
+        merges.append([names[a], names.pop(b), height, counts[a]])
+        names[a] = n_clusters + len(merges) - 1
+        shared[a] += shared[b]
+        shared[:, a] += shared[:, b]
+        kept = np.arange(len(shared)) != b
+        shared = shared[np.ix_(kept, kept)]
+    return np.array(merges, dtype=np.float64).reshape(-1, 4)
