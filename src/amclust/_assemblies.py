@@ -33,6 +33,8 @@ MAX_DISTANCES = 2**22
 N_READINGS = 20
 # Partitions of at least this adjusted Rand index are the same.
 SAME = 0.99
+# A row of which memories that are no noise have less is noise, and counts this much.
+MIN_KEPT_SHARE, NOISE_WEIGHT = 0.34, 0.03
 # An eigenvalue that is no further from 1 is 1.
 ROUNDING = 1e-4
 
@@ -144,6 +146,9 @@ class Overlap:
     weights : ndarray of shape (n_rows,)
         How many rows each stands for.
 
+    nearest : ndarray of shape (n_rows,)
+        The memory nearest to each.
+
     shares : CSR array of shape (n_rows, n_memories)
         How much each row belongs to the memories nearest to it; rows sum to 1.
 
@@ -153,16 +158,45 @@ class Overlap:
 
     rows: Indices
     weights: Floats
+    nearest: NDArray[np.int64]
     shares: Any
     sizes: Floats
 
     @property
-    def between(self) -> Floats:
+    def shared(self) -> Floats:
+        """How many rows two memories share."""
+        found: Floats = (self.shares.T @ (sparse.diags_array(self.weights) @ self.shares)).toarray()
+        return (found + found.T) / 2
+
+    @property
+    def graph(self) -> Floats:
         """Rows that two memories share, over the geometric mean of those that they have."""
         roots = np.sqrt(np.where(self.sizes > 0, self.sizes, 1.0))
-        weighted = sparse.diags_array(self.weights) @ self.shares
-        found: Floats = (self.shares.T @ weighted).toarray() / np.outer(roots, roots)
-        return (found + found.T) / 2
+        return self.shared / np.outer(roots, roots)
+
+    def without_noise(self, share: float, min_kept: int) -> Overlap:
+        """Return the overlap where rows between clusters hardly count.
+
+        Memories with less than this part of the rows that those around them have are where rows are
+        rare. Rows that are mostly theirs count little, and the others are shared out among the
+        other memories.
+        """
+        shared = self.shared
+        np.fill_diagonal(shared, 0.0)
+        totals = shared.sum(axis=1)
+        around = np.where(totals > 0, shared @ self.sizes / np.where(totals > 0, totals, 1.0), 0.0)
+        kept = self.sizes >= share * around
+        if kept.all() or np.count_nonzero(kept) < min_kept:
+            return self
+        among = self.shares @ sparse.diags_array(kept.astype(np.float64))
+        parts = np.asarray(among.sum(axis=1)).ravel()
+        inside = parts > MIN_KEPT_SHARE
+        factors = np.where(inside, 1.0 / np.where(inside, parts, 1.0), 0.0)
+        noise = sparse.diags_array((~inside).astype(np.float64)) @ self.shares
+        shares = (sparse.diags_array(factors) @ among + noise).tocsr()
+        weights = self.weights * np.where(inside, 1.0, NOISE_WEIGHT)
+        sizes = np.asarray(weights @ shares).ravel()
+        return Overlap(self.rows, weights, self.nearest, shares, sizes)
 
     def by_cluster(self, labels: Labels, n_clusters: int) -> Floats:
         """Return how many rows of each cluster each memory has; labels are of the rows."""
@@ -197,12 +231,13 @@ def share_rows(data: TrainingSet, network: Network, recipe: Recipe, seed: int) -
         part = rows[first : first + step]
         found = network.infer(data.rows, Want.SQUARE_DISTANCES, indices=part, n_jobs=data.threads)
         chunks.append(_shares(found.square_distances.astype(np.float64), n_nearest, recipe.decay))
-    shares = sparse.vstack(chunks, format="csr")
-    return Overlap(rows, weights, shares, np.asarray(weights @ shares).ravel())
+    shares = sparse.vstack([chunk for chunk, _ in chunks], format="csr")
+    nearest = np.concatenate([nearest for _, nearest in chunks])
+    return Overlap(rows, weights, nearest, shares, np.asarray(weights @ shares).ravel())
 
 
-def _shares(distances: Floats, n_nearest: int, decay: float) -> Any:
-    """Return how much rows belong to their nearest memories, by a width of their own."""
+def _shares(distances: Floats, n_nearest: int, decay: float) -> tuple[Any, NDArray[np.int64]]:
+    """Return how much rows belong to their nearest memories, by widths of their own, and which."""
     n, m = distances.shape
     # Of equal distances the first memories count, whatever the order of rows.
     nearest = np.argsort(distances, axis=1, kind="stable")[:, : n_nearest + 1]
@@ -212,7 +247,7 @@ def _shares(distances: Floats, n_nearest: int, decay: float) -> Any:
     shares /= shares.sum(axis=1, keepdims=True)
     starts = np.arange(0, n * n_nearest + 1, n_nearest)
     columns = nearest[:, :-1].ravel()
-    return sparse.csr_array((shares.ravel(), columns, starts), shape=(n, m))
+    return sparse.csr_array((shares.ravel(), columns, starts), shape=(n, m)), nearest[:, 0]
 
 
 def _draw(n: int, count: int, seed: int) -> NDArray[np.int64]:
@@ -223,30 +258,24 @@ def _draw(n: int, count: int, seed: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class MemoryGraph:
-    """Memories that were learned, how they share rows, and the spectrum of that."""
+class Spectrum:
+    """Eigenvalues, the largest first, and eigenvectors of how memories share rows."""
 
-    found: Fit
-    overlap: Overlap
-    eigenvalues: Floats  # descending
-    eigenvectors: Floats
+    values: Floats
+    vectors: Floats
 
-    def n_clusters(self, candidates: Sequence[int], recipe: Recipe) -> int | None:
-        """Return the number of clusters that the eigenvalues tell; None: they tell nothing."""
-        left = 1.0 - self.eigenvalues + ROUNDING
-        possible = [k for k in candidates if 1 < k < len(left)]
-        if not possible:
-            return None
-        gaps = np.array([left[k - 1] / left[k] for k in possible])
-        best = int(gaps.argmin())
-        return possible[best] if gaps[best] < recipe.clear_gap else None
+    @classmethod
+    def of(cls, overlap: Overlap) -> Spectrum:
+        with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
+            values, vectors = np.linalg.eigh(overlap.graph)
+        return cls(values[::-1], vectors[:, ::-1])
 
     def cut(self, n_clusters: int, seed: int) -> Labels:
-        """Return the cluster of each memory, by the normalised cut of their graph."""
-        vectors = self.eigenvectors[:, :n_clusters]
+        """Return the cluster of each memory, by the relaxed normalised cut."""
+        vectors = self.vectors[:, :n_clusters]
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         places = vectors / np.where(lengths > 0, lengths, 1.0)
-        with threadpool_limits(limits=1):  # the same bits for any number of threads
+        with threadpool_limits(limits=1):
             reading = KMeans(n_clusters, n_init=N_READINGS, random_state=seed).fit(places)
         labels = np.array(reading.labels_)
         for cluster in np.setdiff1d(np.arange(n_clusters), labels):  # places that coincide
@@ -258,11 +287,37 @@ class MemoryGraph:
         return found
 
 
+@dataclass(frozen=True, eq=False)
+class MemoryGraph:
+    """Memories that were learned, how they share rows, and the spectra of that."""
+
+    found: Fit
+    overlap: Overlap
+    spectra: tuple[Spectrum, ...]  # of all rows, then of those that are no noise
+
+    def n_clusters(self, candidates: Sequence[int], recipe: Recipe) -> int | None:
+        """Return the number of clusters that the eigenvalues tell; None: they tell nothing."""
+        left = 1.0 - self.spectra[0].values + ROUNDING
+        possible = [k for k in candidates if 1 < k < len(left)]
+        if not possible:
+            return None
+        gaps = np.array([left[k - 1] / left[k] for k in possible])
+        best = int(gaps.argmin())
+        return possible[best] if gaps[best] < recipe.clear_gap else None
+
+    def cut(self, n_clusters: int, seed: int) -> Labels:
+        """Return the cluster of each memory: of the relaxed cuts that which cuts least."""
+        found = [spectrum.cut(n_clusters, seed) for spectrum in self.spectra]
+        cuts = [self.overlap.cut(assembly[self.overlap.nearest]) for assembly in found]
+        return found[int(np.argmin(cuts))]
+
+
 def learn_memories(
     data: TrainingSet,
     options: Options,
     n_memories: int,
     *,
+    max_clusters: int,
     seed: int,
     sample_seed: int,
     backend: Backend,
@@ -298,9 +353,11 @@ def learn_memories(
         msg = str(error).replace(f"n_clusters={n_memories}", f"n_memories={n_memories}")
         raise ValueError(msg) from None
     overlap = share_rows(some, found.network, recipe, sample_seed)
-    with threadpool_limits(limits=1, user_api="blas"):
-        values, vectors = np.linalg.eigh(overlap.between)
-    return MemoryGraph(found, overlap, values[::-1], vectors[:, ::-1])
+    spectra = [Spectrum.of(overlap)]
+    quiet = overlap.without_noise(recipe.noise, max(2 * max_clusters, recipe.shared_by + 2))
+    if quiet is not overlap:
+        spectra.append(Spectrum.of(quiet))
+    return MemoryGraph(found, overlap, tuple(spectra))
 
 
 def assemble(
@@ -377,7 +434,7 @@ def choose_shape(
     found, tree = candidates[chosen][0], None
     values = np.zeros(0)
     if graph is not None:
-        values = graph.eigenvalues
+        values = graph.spectra[0].values
         tree = merge_tree(graph.overlap, found.labels[graph.overlap.rows], n_clusters)
     return Shape(found, ShapeEvidence(table, values), tree)
 

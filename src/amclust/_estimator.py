@@ -1092,7 +1092,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             n_memories = int(self.n_memories or 0)
         graph = None
         if n_memories is not None:
-            graph = learn_memories(data, options, n_memories, seed=int(seeds[0]), **how)
+            graph = learn_memories(
+                data, options, n_memories, max_clusters=largest, seed=int(seeds[0]), **how
+            )
         n_clusters = None
         if graph is not None and candidates is not None:
             self.__dict__.pop("n_clusters_evidence_", None)

@@ -103,6 +103,10 @@ class Recipe:
     decay : float
         ... by exp(-decay d / w), d the distance and w that of the first memory that does not.
 
+    noise : float
+        Memories with less than this part of the rows that those around them have hold noise: it
+        would join clusters, so that a cut without it is tried too.
+
     round_cut : float
         Assemblies are chosen where their cut is below this part of that of round clusters.
 
@@ -145,6 +149,7 @@ class Recipe:
     rows_per_memory: int = 5
     shared_by: int = 3
     decay: float = 4.0
+    noise: float = 0.3
     round_cut: float = 0.55
     clear_gap: float = 0.28
 
