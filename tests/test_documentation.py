@@ -115,6 +115,7 @@ def test_no_docstring_has_an_entry_to_fill_in():
     ("module", "page"),
     [
         ("benchmarks.quality.__main__", "quality.md"),
+        ("benchmarks.quality.shapes", "shapes.md"),
         ("benchmarks.speed.__main__", "speed.md"),
         ("benchmarks.cluster_number.__main__", "number_of_clusters.md"),
         ("benchmarks.recipe.__main__", "recipe.md"),

@@ -46,6 +46,7 @@ LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 # What is imported upwards, inside a function and when it is called: an estimator writes files and
 # pages, and finds its backend.
 CALLED = {
+    ("_assemblies", "plotting"),
     ("_estimator", "io.model"),
     ("_estimator", "report"),
     ("backends.base", "backends.native"),

@@ -343,6 +343,12 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
     def _model(self, n_clusters: int) -> ClAM:
         """Return the estimator with the parameters that do not vary."""
         model: ClAM = ClAM() if self.estimator is None else clone(self.estimator)
+        if model.n_memories is not None:
+            msg = (
+                "estimator must have n_memories=None: a search compares round clusters, got "
+                f"n_memories={model.n_memories!r}."
+            )
+            raise ValueError(msg)
         model.set_params(
             n_clusters=n_clusters,
             # As in ClAM, given memories are used for a single run.

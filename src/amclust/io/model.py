@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeVar, get_type_hints
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from amclust._assemblies import EVIDENCE_DTYPE as SHAPE_DTYPE
+from amclust._assemblies import ShapeEvidence
 from amclust._estimator import ClAM, fitted_attributes
 from amclust._geometry import Geometry, Whitening
 from amclust._metrics import METRICS, name_metric
@@ -43,7 +45,8 @@ T = TypeVar("T")
 MODEL = Kind("model", "a model file of amclust", "Take another copy, or fit the model again.")
 
 # Type and shape of each array, in a model of k memories of d features and any number of rows n,
-# restarts r, epochs e, candidates c, recorded epochs m and parameters p of an energy.
+# restarts r, epochs e, candidates c and s, recorded epochs m, joins j, eigenvalues v and
+# parameters p of an energy.
 ARRAYS: dict[str, tuple[Any, str]] = {
     "network.memories": (np.float32, "kd"),
     "network.log_weights": (np.float32, "k"),
@@ -68,6 +71,10 @@ OPTIONAL: dict[str, tuple[Any, str]] = {
     "n_clusters_evidence_": (EVIDENCE_DTYPE, "c"),
     "recorded_epochs_": (np.int64, "m"),
     "recorded_memories_": (None, "mkd"),  # in the type of the table
+    "merge_tree_": (np.float64, "j4"),
+    "network.sizes": (np.float64, "k"),
+    "shape_evidence.table": (SHAPE_DTYPE, "s"),
+    "shape_evidence.eigenvalues": (np.float64, "v"),
 }
 # Types of fields that are in the header as they are.
 PLAIN = (bool, int, float, str)
@@ -152,6 +159,8 @@ def save_model(
     arrays |= network_arrays | optimizer_arrays
     own = [name for name in ARRAYS | OPTIONAL if "." not in name and hasattr(model, name)]
     arrays |= {name: getattr(model, name) for name in own}
+    if hasattr(model, "shape_evidence_"):
+        arrays |= _split("shape_evidence", model.shape_evidence_)[1]
     if network.energy_function is not None:
         from amclust.backends.torch import energy_arrays
 
@@ -222,8 +231,10 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
             inertia=inertia,
         ),
         n_features_in_=network.n_features,
-        **{name: arrays[name] for name in OPTIONAL if name in arrays},
+        **{name: arrays[name] for name in OPTIONAL if name in arrays and "." not in name},
     )
+    if "shape_evidence.table" in arrays:
+        model.shape_evidence_ = _join(ShapeEvidence, "shape_evidence", {}, arrays)
     if geometry.feature_names is not None:
         model.feature_names_in_ = np.array(geometry.feature_names, dtype=object)
     return model
@@ -236,7 +247,7 @@ def _check_arrays(arrays: dict[str, Array], metric: str, dtype: str) -> None:
     wanted = ARRAYS | {name: OPTIONAL[name] for name in OPTIONAL if name in arrays}
     if METRICS[metric].whitens:
         wanted |= WHITENING
-    lengths = {"2": 2}
+    lengths = {"2": 2, "4": 4}
     typed = {name: (kind or dtype, letters) for name, (kind, letters) in wanted.items()}
     check_arrays(arrays, typed, lengths)
     for name, (_, letters) in wanted.items():
@@ -293,7 +304,8 @@ def _join(made: type[T], name: str, values: Header, arrays: dict[str, Array], **
         if f"{name}.{field}" in arrays:
             parts[field] = arrays[f"{name}.{field}"]
         elif field not in parts:
-            value = parts[field] = values[field]
+            # Files of versions before it have no sizes.
+            value = parts[field] = values.get(field) if field == "sizes" else values[field]
             fits = hint not in PLAIN or type(value) is hint
             require(fits, f"{field} is {value!r}")
     return made(**parts)

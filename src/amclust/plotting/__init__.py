@@ -6,6 +6,7 @@ from amclust.plotting._entropy import EntropyDisplay
 from amclust.plotting._loss_curve import LossCurveDisplay
 from amclust.plotting._memories import MemoriesDisplay
 from amclust.plotting._search import SearchDisplay
+from amclust.plotting._shape import MergeTreeDisplay, ShapeDisplay
 from amclust.plotting._silhouette import SilhouetteDisplay
 from amclust.plotting._sizes import SizesDisplay
 from amclust.plotting._trajectories import TrajectoryDisplay
@@ -16,7 +17,9 @@ __all__ = [
     "EntropyDisplay",
     "LossCurveDisplay",
     "MemoriesDisplay",
+    "MergeTreeDisplay",
     "SearchDisplay",
+    "ShapeDisplay",
     "SilhouetteDisplay",
     "SizesDisplay",
     "TrajectoryDisplay",

@@ -88,11 +88,14 @@ PLANES = DISPLAYS | entries("""
     axis_names : tuple of two str, default=("", "")
         What the axes of the plane are.
 
+    memory_labels : ndarray of shape (n_memories,), default=None
+        The cluster of each memory; None: each is one of its own.
+
     memories_ : matplotlib PathCollection
         The dots of the memories.
 
     numbers_ : list of matplotlib Text
-        The numbers in them.
+        The numbers of their clusters in them.
 """)
 
 
@@ -139,9 +142,15 @@ class Display:
         """The colour of lines that have to be seen, whatever the axes show."""
         return "white" if is_dark(self.ax_) else "black"
 
-    def _mark_memories(self, points: NDArray[Any], keywords: Keywords | None) -> None:
-        """Draw memories as dots with their number in them."""
+    def _mark_memories(
+        self,
+        points: NDArray[Any],
+        keywords: Keywords | None,
+        clusters: NDArray[Any] | None = None,
+    ) -> None:
+        """Draw memories as dots with the number of their cluster in them."""
         readable = len(points) <= MAX_NUMBERS
+        numbers = np.arange(len(points)) if clusters is None else clusters
         look: dict[str, object] = {
             "s": 110 if readable else 20,
             "c": "white",
@@ -163,7 +172,7 @@ class Display:
                 zorder=5,
                 clip_on=True,
             )
-            for number, point in enumerate(points if readable else ())
+            for number, point in (zip(numbers, points, strict=True) if readable else ())
         ]
 
     def _frame_grid(self, xs: NDArray[Any], ys: NDArray[Any], names: tuple[str, str]) -> None:

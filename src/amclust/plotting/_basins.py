@@ -21,7 +21,7 @@ from amclust.plotting._base import (
     Keywords,
     usual_resolution,
 )
-from amclust.plotting._labels import NOISE_COLOUR, is_noise, noise_mark
+from amclust.plotting._labels import NOISE_COLOUR, is_noise, n_clusters, noise_mark
 
 
 @documented(PLANES)
@@ -45,7 +45,7 @@ class BasinsDisplay(Display):
         Lines on which the nearest memory changes: line, end, coordinate; none where they are not
         straight.
 
-    memories : ndarray of shape (n_clusters, 2)
+    memories : ndarray of shape (n_memories, 2)
         The memories on the plane.
 
     rows : ndarray of shape (n_samples, 2), default=None
@@ -55,6 +55,7 @@ class BasinsDisplay(Display):
         Clusters of the rows; -1 for noise.
 
     {axis_names}
+    {memory_labels}
 
     Attributes
     ----------
@@ -101,6 +102,7 @@ class BasinsDisplay(Display):
     rows: NDArray[Any] | None = None
     labels: NDArray[Any] | None = None
     axis_names: tuple[str, str] = ("", "")
+    memory_labels: NDArray[Any] | None = None
 
     @classmethod
     def from_estimator(
@@ -145,6 +147,7 @@ class BasinsDisplay(Display):
             rows=plane.rows,
             labels=model.predict(X),
             axis_names=plane.labels,
+            memory_labels=plane.network.assembly,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -179,7 +182,7 @@ class BasinsDisplay(Display):
         from matplotlib.collections import LineCollection
         from matplotlib.colors import ListedColormap
 
-        styles = self._styles(len(self.memories))
+        styles = self._styles(n_clusters(self.memories, self.memory_labels))
         half = [(axis[1] - axis[0]) / 2 for axis in (self.xs, self.ys)]
         extent = (
             *(self.xs[0] - half[0], self.xs[-1] + half[0]),
@@ -211,7 +214,7 @@ class BasinsDisplay(Display):
         self.rows_ = []
         if show_rows and self.rows is not None:
             self.rows_ = self._scatter(self.rows, styles, rows_kw or {})
-        self._mark_memories(self.memories, memories_kw)
+        self._mark_memories(self.memories, memories_kw, self.memory_labels)
         self._frame_grid(self.xs, self.ys, self.axis_names)
         noise = is_noise(self.labels).sum() if self.rows_ and self.labels is not None else 0
         marks = [noise_mark(noise)] if noise or (self.basins < 0).any() else []

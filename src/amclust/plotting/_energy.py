@@ -43,10 +43,11 @@ class EnergyDisplay(Display):
     energy : ndarray of shape (n_rows, n_columns)
         Energy of the points of the grid.
 
-    memories : ndarray of shape (n_clusters, 3)
+    memories : ndarray of shape (n_memories, 3)
         The memories: two coordinates on the plane, and the energy there.
 
     {axis_names}
+    {memory_labels}
 
     Attributes
     ----------
@@ -91,6 +92,7 @@ class EnergyDisplay(Display):
     energy: NDArray[Any]
     memories: NDArray[Any]
     axis_names: tuple[str, str] = ("", "")
+    memory_labels: NDArray[Any] | None = None
 
     @classmethod
     def from_estimator(
@@ -133,6 +135,7 @@ class EnergyDisplay(Display):
             energy=plane.ask(energy, xs, ys),
             memories=np.column_stack([plane.memories, heights]),
             axis_names=plane.labels,
+            memory_labels=plane.network.assembly,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -187,7 +190,7 @@ class EnergyDisplay(Display):
             heights = low + (high - low) * np.linspace(0, 1, levels + 1) ** 2
             self._draw_contours(energy, {**colours, "levels": heights, **kwargs})
             marks = self.memories[:, :2]
-        self._mark_memories(marks, memories_kw)
+        self._mark_memories(marks, memories_kw, self.memory_labels)
         self._frame_grid(self.xs, self.ys, self.axis_names)
         return self
 

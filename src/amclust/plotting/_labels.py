@@ -34,3 +34,8 @@ def noise_mark(count: int, left_out: bool = False) -> Any:
 def is_noise(labels: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which rows are in no cluster: those with a negative integer."""
     return labels < 0 if labels.dtype.kind == "i" else np.zeros(len(labels), bool)
+
+
+def n_clusters(memories: NDArray[Any], memory_labels: NDArray[Any] | None) -> int:
+    """Return how many clusters memories make."""
+    return len(memories) if memory_labels is None else int(memory_labels.max()) + 1

@@ -16,7 +16,7 @@ from amclust._fitted import fitted_clam
 from amclust._plane import Plane
 from amclust._validation import validate_rows
 from amclust.plotting._base import PLANES, Constraints, Display, Keywords, name_axes, options
-from amclust.plotting._labels import NOISE_COLOUR, is_noise, noise_mark
+from amclust.plotting._labels import NOISE_COLOUR, is_noise, n_clusters, noise_mark
 
 
 @documented(PLANES)
@@ -36,10 +36,11 @@ class TrajectoryDisplay(Display):
     labels : ndarray of shape (n_paths,)
         Memory that each path ends at; -1 for noise, which stays where it is and is grey.
 
-    memories : ndarray of shape (n_clusters, 2)
+    memories : ndarray of shape (n_memories, 2)
         The memories on the plane.
 
     {axis_names}
+    {memory_labels}
 
     Attributes
     ----------
@@ -85,6 +86,7 @@ class TrajectoryDisplay(Display):
     labels: NDArray[Any]
     memories: NDArray[Any]
     axis_names: tuple[str, str] = ("", "")
+    memory_labels: NDArray[Any] | None = None
 
     @classmethod
     def from_estimator(
@@ -139,6 +141,7 @@ class TrajectoryDisplay(Display):
             labels=network.labels(starts, n_jobs=n_jobs),
             memories=plane.memories,
             axis_names=plane.labels,
+            memory_labels=plane.network.assembly,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -169,7 +172,7 @@ class TrajectoryDisplay(Display):
         """
         self._check("plot", show_memories=show_memories)
         self._take_axes(ax)
-        known = self._colours(len(self.memories))
+        known = self._colours(n_clusters(self.memories, self.memory_labels))
         colours = np.array([*known, NOISE_COLOUR])  # the last is for -1
         # An edge lets them be seen on any background.
         edges = [self.paths[..., 0], self.paths[..., 1]]
@@ -191,7 +194,7 @@ class TrajectoryDisplay(Display):
         self.memories_: Any = None
         self.numbers_: list[Any] = []
         if show_memories or (show_memories is None and ax is None):
-            self._mark_memories(self.memories, memories_kw)
+            self._mark_memories(self.memories, memories_kw, self.memory_labels)
         if not self.ax_.get_xlabel():
             name_axes(self.ax_, self.axis_names)
         self.legend_ = None

@@ -154,6 +154,7 @@ def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> dict[str, Any]:
     """Return the numbers of a fitted model for `say_json`; sizes that were not counted are None."""
     return {
         "n_clusters": model.n_clusters_,
+        "n_memories": len(model.memories_),
         "n_features": model.n_features_in_,
         "sizes": sizes,
         "silhouette": model.silhouette_,
@@ -169,7 +170,9 @@ def say_quality(model: ClAM) -> None:
     how = f"best of {len(model.runs_)} restarts" if len(model.runs_) > 1 else "one run"
     if not np.isnan(model.silhouette_):
         how = f"silhouette {model.silhouette_:.4f} ({how})"
-    say(f"{count(model.n_clusters_, 'cluster')}, {how}")
+    n_memories = len(model.memories_)
+    of = f" of {n_memories:,} memories" if n_memories > model.n_clusters_ else ""
+    say(f"{count(model.n_clusters_, 'cluster')}{of}, {how}")
 
 
 def say_sizes(sizes: NDArray[np.int64]) -> None:

@@ -19,13 +19,14 @@ EXAMPLES = """
 amclust demo --write-table wine.csv
 amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
 amclust fit wine.csv -k auto --id wine --drop cultivar --labels labels.csv
+amclust fit wine.csv -k 3 --memories auto --id wine --drop cultivar
 amclust fit wine.csv -k 2:6 --id wine --one-hot cultivar --scale robust
 cat wine.csv | amclust fit - -k 3 --use alcohol,hue,proline -o small.amc --json
 amclust fit wine.csv -k 3 --id wine --drop cultivar --stream --chunk-rows 100 --passes 5
 """
 KEYS = (
-    "command, table, rows, missing, features, n_clusters, n_features, sizes, silhouette, loss, "
-    "beta, epochs, restarts, top_features, model, labels"
+    "command, table, rows, missing, features, n_clusters, n_memories, n_features, sizes, "
+    "silhouette, loss, beta, epochs, restarts, top_features, model, labels"
 )
 
 

@@ -26,8 +26,9 @@ def add_options(parser: options.Parser) -> None:
     options.add_top(parser)
     options.add_json(
         parser,
-        "command, model, bytes, format_version, versions, n_clusters, n_features, sizes, "
-        "silhouette, loss, beta, epochs, restarts, top_features, parameters, features, source",
+        "command, model, bytes, format_version, versions, n_clusters, n_memories, n_features, "
+        "sizes, silhouette, loss, beta, epochs, restarts, top_features, parameters, features, "
+        "source",
     )
 
 

@@ -47,6 +47,7 @@ TOP = 5
 # Parameters of ClAM that have an option of their own, which --set could contradict.
 OWN_OPTIONS = {
     "n_clusters": "-k",
+    "n_memories": "--memories",
     "objective": "--objective",
     "metric": "--metric",
     "scale": "--scale",
@@ -207,6 +208,8 @@ def add_model(parser: Parser) -> None:
     )
     words = "of the memories: none, learn, or a number each, as 1,2,1 (default: none)"
     group.add_argument("--weights", type=weights, default=None, help=words)
+    words = "none: clusters are round; a number, as 100, or auto: they are made of several memories"
+    group.add_argument("--memories", type=memories, default=None, help=f"{words} (default: none)")
     add_number(group, "--restarts", f"default: {RESTARTS}")
     add_number(group, "--epochs", f"of a restart (default: {EPOCHS})")
     group.add_argument(
@@ -266,6 +269,7 @@ def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
 
     model = ClAM(
         arguments.clusters,
+        n_memories=arguments.memories,
         objective=arguments.objective,
         metric=arguments.metric,
         scale=None if arguments.scale == NONE else arguments.scale,
@@ -302,6 +306,15 @@ def seed(text: str) -> int:
     """Return a random seed."""
     if not text.isdecimal() or int(text) >= 2**32:
         raise _refused(f"a whole number from 0 to {2**32 - 1}", text)
+    return int(text)
+
+
+def memories(text: str) -> int | str | None:
+    """Return the number of memories."""
+    if text in (NONE, AUTO):
+        return None if text == NONE else AUTO
+    if not text.isdecimal() or int(text) < 1:
+        raise _refused(f"{NONE}, {AUTO} or a whole number of at least 1", text)
     return int(text)
 
 

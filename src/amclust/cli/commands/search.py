@@ -43,9 +43,9 @@ def add_options(parser: options.Parser) -> None:
     options.add_number(parser, "--top", "configurations to show", 5)
     options.add_words(
         parser,
-        "command, table, rows, features, n_clusters, n_features, sizes, silhouette, loss, beta, "
-        "epochs, restarts, best_parameters, budget_used, configurations, best (the top ones), "
-        "model, results",
+        "command, table, rows, features, n_clusters, n_memories, n_features, sizes, silhouette, "
+        "loss, beta, epochs, restarts, best_parameters, budget_used, configurations, "
+        "best (the top ones), model, results",
     )
     options.add_table(parser)
     group = parser.add_argument_group("model")

@@ -1,0 +1,339 @@
+"""Clusters of any shape: assemblies of memories."""
+
+import copy
+import dataclasses
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.cluster.hierarchy import is_valid_linkage
+from sklearn.datasets import make_blobs, make_circles, make_moons
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import normalize
+
+import amclust
+from amclust import ClAM, ClAMSearch
+from amclust._assemblies import Overlap, merge_tree
+from amclust._network import Network
+from amclust._recipe import Recipe
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(400, noise=0.05, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(moons):
+    return ClAM(2, n_memories=50, random_state=0).fit(moons[0])
+
+
+# --- what is found --------------------------------------------------------------------------------
+
+
+make_rings = partial(make_circles, factor=0.5)
+
+
+@pytest.mark.parametrize("n_memories", [40, "auto"])
+@pytest.mark.parametrize("make", [make_moons, make_rings])
+def test_shapes_that_are_not_round_are_found(make, n_memories):
+    X, classes = make(400, noise=0.04, random_state=1)
+    model = ClAM(2, n_memories=n_memories, random_state=0).fit(X)
+    assert adjusted_rand_score(classes, model.labels_) == 1.0
+    new, of_new = make(400, noise=0.04, random_state=2)
+    assert adjusted_rand_score(of_new, model.predict(new)) > 0.98
+
+
+def test_round_clusters_keep_one_memory_each():
+    X, _ = make_blobs(400, centers=4, random_state=1)
+    model = ClAM(4, n_memories="auto", random_state=0).fit(X)
+    assert len(model.memories_) == 4
+    assert_array_equal(model.memory_labels_, np.arange(4))
+    evidence = model.shape_evidence_
+    assert_array_equal(evidence["n_memories"], [4, 80])
+    assert_array_equal(evidence["chosen"], [True, False])
+
+
+def test_rows_between_clusters_do_not_join_them():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 10, size=(2, 150))
+    lines = [np.c_[row, 0.1 * rng.normal(size=150) + 2 * i] for i, row in enumerate(x)]
+    noise = rng.uniform((0, -1), (10, 3), size=(40, 2))
+    X = np.concatenate([*lines, noise])
+    model = ClAM(2, n_memories="auto", scale=None, random_state=0).fit(X)
+    assert adjusted_rand_score(np.repeat([0, 1], 150), model.labels_[:300]) > 0.98
+
+
+@pytest.mark.parametrize("n_memories", [50, "auto"])
+def test_the_number_of_pieces_is_seen(moons, n_memories):
+    assert ClAM("auto", n_memories=n_memories, random_state=0).fit(moons[0]).n_clusters_ == 2
+    rings, _ = make_circles(400, noise=0.04, factor=0.5, random_state=0)
+    assert ClAM("auto", n_memories=n_memories, random_state=0).fit(rings).n_clusters_ == 2
+
+
+def test_one_cloud_has_no_pieces():
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    assert ClAM("auto", n_memories=60, random_state=0).fit(X).n_clusters_ == 1
+
+
+# --- what the network answers ---------------------------------------------------------------------
+
+
+def test_all_answers_are_by_cluster(model, moons):
+    X, _ = moons
+    assert_array_equal(model.labels_, model.predict(X))
+    assert model.memories_.shape == (50, 2)
+    assert model.cluster_centers_.shape == (2, 2)
+    parts = model.predict_proba(X)
+    assert parts.shape == (400, 2)
+    assert_allclose(parts.sum(axis=1), 1.0, rtol=1e-5)
+    assert model.predict_proba(X, top=1).shape == (400, 2)
+    assert model.entropy(X).max() <= np.log(2) + 1e-6
+    distances = model.transform(X)
+    scaled = (X[:, None] - model.memories_) / X.std(axis=0)
+    by_memory = np.sqrt((scaled**2).sum(axis=2))
+    nearest = [by_memory[:, model.memory_labels_ == c].min(axis=1) for c in (0, 1)]
+    assert_allclose(distances, np.stack(nearest, axis=1), rtol=1e-3, atol=1e-5)
+    assert model.energy(X).shape == (400,)
+    assert model.recall(X).shape == X.shape
+    assert len(model.get_feature_names_out()) == 2
+    assert 0 < model.silhouette_ < 0.5
+
+
+def test_centres_are_the_means_of_their_rows_as_memories_have_them(model, moons):
+    X, _ = moons
+    for cluster in (0, 1):
+        mean = X[model.labels_ == cluster].mean(axis=0)
+        assert_allclose(model.cluster_centers_[cluster], mean, atol=0.05)
+
+
+def test_plain_models_have_their_memories_as_centres(moons):
+    model = ClAM(3, random_state=0).fit(moons[0])
+    assert_array_equal(model.memories_, model.cluster_centers_)
+    assert_array_equal(model.memory_labels_, [0, 1, 2])
+    assert not hasattr(model, "shape_evidence_")
+    assert not hasattr(model, "merge_tree_")
+
+
+def test_a_model_is_saved_with_its_assembly(model, moons, tmp_path):
+    X, _ = moons
+    model.save(tmp_path / "moons.amc")
+    loaded = amclust.load(tmp_path / "moons.amc")
+    assert_array_equal(loaded.predict(X), model.labels_)
+    assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert_array_equal(loaded.cluster_centers_, model.cluster_centers_)
+    assert_array_equal(loaded.memory_labels_, model.memory_labels_)
+    assert_array_equal(loaded.merge_tree_, model.merge_tree_)
+    assert_array_equal(loaded.shape_evidence_.table, model.shape_evidence_.table)
+    assert_array_equal(loaded.shape_evidence_.eigenvalues, model.shape_evidence_.eigenvalues)
+    more = make_moons(200, noise=0.05, random_state=3)[0]
+    again = copy.deepcopy(model).partial_fit(more)
+    assert_array_equal(loaded.partial_fit(more).memories_, again.memories_)
+
+
+def test_partial_fit_carries_the_assembly(moons):
+    X, classes = moons
+    model = ClAM(2, n_memories=50, random_state=0)
+    for seed in range(4):
+        model.partial_fit(make_moons(300, noise=0.05, random_state=seed)[0])
+    assert len(model.memories_) == 50
+    assert adjusted_rand_score(classes, model.predict(X)) > 0.98
+    model.n_memories = 40
+    with pytest.raises(ValueError, match="n_memories=40 cannot change .* had 50"):
+        model.partial_fit(X)
+
+
+def test_another_fit_forgets_the_shape(moons):
+    model = ClAM(2, n_memories=30, random_state=0).fit(moons[0])
+    model.set_params(n_memories=None).fit(moons[0])
+    assert not hasattr(model, "shape_evidence_")
+    assert len(model.memories_) == 2
+
+
+# --- invariants -----------------------------------------------------------------------------------
+
+
+def test_threads_change_nothing(moons):
+    found = [ClAM(2, n_memories="auto", random_state=0, n_jobs=n).fit(moons[0]) for n in (1, 2, 3)]
+    for other in found[1:]:
+        assert_array_equal(other.memories_, found[0].memories_)
+        assert_array_equal(other.labels_, found[0].labels_)
+        assert_array_equal(other.shape_evidence_.eigenvalues, found[0].shape_evidence_.eigenvalues)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2**31 - 1))
+def test_the_order_of_rows_changes_nothing(seed):
+    rng = np.random.default_rng(seed)
+    X, _ = make_moons(150, noise=0.08, random_state=seed)
+    X = np.concatenate([X, X[:20]])
+    order = rng.permutation(len(X))
+    one, other = (ClAM(2, n_memories=25, random_state=0).fit(rows) for rows in (X, X[order]))
+    assert_array_equal(one.labels_[order], other.labels_)
+    assert_array_equal(one.labels_[:20], one.labels_[-20:])
+
+
+def test_weights_are_copies(moons):
+    X, _ = moons
+    weights = np.random.default_rng(0).integers(1, 4, size=len(X))
+    weighted = ClAM(2, n_memories=40, random_state=0).fit(X, sample_weight=weights)
+    copied = ClAM(2, n_memories=40, random_state=0).fit(np.repeat(X, weights, axis=0))
+    assert adjusted_rand_score(weighted.labels_, copied.predict(X)) == 1.0
+    assert_allclose(weighted.memories_, copied.memories_, rtol=1e-4, atol=1e-5)
+
+
+def test_a_fit_does_not_depend_on_blas_threads(moons, monkeypatch):
+    seen = []
+    import amclust._assemblies as module
+
+    limits = module.threadpool_limits
+    monkeypatch.setattr(module, "threadpool_limits", lambda **k: seen.append(k) or limits(**k))
+    ClAM(2, n_memories=30, random_state=0).fit(moons[0])
+    assert all(call["limits"] == 1 for call in seen)
+    assert len(seen) >= 2
+
+
+# --- other rows -----------------------------------------------------------------------------------
+
+
+def test_values_may_be_missing(moons):
+    X, classes = moons
+    holes = X.copy()
+    rng = np.random.default_rng(0)
+    holes[rng.random(400) < 0.1, rng.integers(2)] = np.nan
+    model = ClAM(2, n_memories=50, random_state=0).fit(holes)
+    assert_array_equal(model.labels_, model.predict(holes))
+    assert adjusted_rand_score(classes, model.labels_) > 0.75
+    assert not np.isnan(model.complete(holes)).any()
+
+
+def test_directions_and_sparse_rows():
+    rng = np.random.default_rng(0)
+    # Two arcs on the sphere, which cross no other.
+    turn = rng.uniform(0, np.pi, size=(2, 200))
+    X = np.concatenate(
+        [
+            np.c_[np.cos(turn[0]), np.sin(turn[0]), np.full(200, 0.05)],
+            np.c_[np.cos(turn[1]), np.sin(turn[1]), np.full(200, 1.2)],
+        ]
+    )
+    X = normalize(X + 0.01 * rng.normal(size=X.shape))
+    classes = np.repeat([0, 1], 200)
+    dense = ClAM(2, n_memories=40, metric="cosine", random_state=0).fit(X)
+    assert adjusted_rand_score(classes, dense.labels_) == 1.0
+    assert_allclose(np.linalg.norm(dense.cluster_centers_, axis=1), 1.0, rtol=1e-5)
+    found = ClAM(2, n_memories=40, metric="cosine", random_state=0).fit(sparse.csr_array(X))
+    assert_array_equal(found.labels_, dense.labels_)
+
+
+def test_more_rows_than_the_graph_has(monkeypatch, moons):
+    monkeypatch.setattr("amclust._assemblies.MAX_MEMORY_ROWS", 300)
+    monkeypatch.setattr("amclust._assemblies.MAX_GRAPH_ROWS", 200)
+    X, classes = moons
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=400)
+    model = ClAM(2, n_memories=40, random_state=0).fit(X, sample_weight=weights)
+    assert adjusted_rand_score(classes, model.labels_) == 1.0
+
+
+def test_torch_trains_memories_too(moons):
+    pytest.importorskip("torch")
+    X, classes = moons
+    model = ClAM(2, n_memories=40, backend="torch", n_init=1, max_epochs=60, random_state=0)
+    assert adjusted_rand_score(classes, model.fit(X).labels_) > 0.9
+
+
+# --- the graph ------------------------------------------------------------------------------------
+
+
+def overlap_of(shares):
+    shares = sparse.csr_array(np.asarray(shares, dtype=float))
+    n = shares.shape[0]
+    nearest = np.asarray(shares.argmax(axis=1)).ravel()
+    sizes = np.asarray(shares.sum(axis=0)).ravel()
+    return Overlap(np.arange(n), np.ones(n), nearest, shares, sizes)
+
+
+def test_cuts_are_the_rows_that_clusters_share():
+    overlap = overlap_of([[1, 0], [0.5, 0.5], [0, 1], [0, 1]])
+    # One row of four is half of each; by hand: 1 - (1.5**2 / 1.5 + ...) / ...
+    labels = np.array([0, 0, 1, 1], np.int32)
+    by_hand = 1 - np.mean([(1.5**2 / 1.5 + 0.5**2 / 2.5) / 2, (2**2 / 2.5) / 2])
+    assert overlap.cut(labels) == pytest.approx(by_hand)
+    assert overlap.cut(np.zeros(4, np.int32)) == 0.0
+
+
+def test_clusters_join_first_that_share_most():
+    shares = np.repeat([[1, 0, 0], [0.6, 0.4, 0], [0, 1, 0], [0, 0, 1]], 5, axis=0)
+    shares[-1] = [0, 0.1, 0.9]
+    tree = merge_tree(overlap_of(shares), np.repeat([0, 0, 1, 2], 5).astype(np.int32), 3)
+    assert is_valid_linkage(tree)
+    assert_array_equal(tree[:, :2], [[0, 1], [3, 2]])
+    assert tree[0, 2] < tree[1, 2] <= 1.0
+
+
+def test_the_tree_of_a_model_is_one_of_scipy(moons):
+    model = ClAM(5, n_memories=60, random_state=0).fit(moons[0])
+    assert model.merge_tree_.shape == (4, 4)
+    assert is_valid_linkage(model.merge_tree_)
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_memories": 2}, "n_memories=2 must be at least n_clusters=3"),
+        ({"n_memories": 1000}, "n_memories=1000 must be at most the number of distinct rows"),
+        ({"n_memories": 20, "init": np.zeros((3, 2))}, "init must have .* n_memories=20"),
+        ({"n_memories": 20, "weights": [1, 1, 1]}, "weights must have .* n_memories=20"),
+        ({"n_memories": "auto", "init": np.zeros((3, 2))}, "init cannot be an array with n_memo"),
+        ({"n_memories": "many"}, "'n_memories' parameter of ClAM must be"),
+        ({"n_memories": 0}, "'n_memories' parameter of ClAM must be"),
+        ({"n_memories": 2.5}, "'n_memories' parameter of ClAM must be"),
+    ],
+)
+def test_bad_numbers_of_memories_are_refused(moons, parameters, words):
+    with pytest.raises(ValueError, match=words):
+        ClAM(3, **parameters).fit(moons[0])
+
+
+def test_two_rows_are_round():
+    model = ClAM(2, n_memories="auto").fit([[0.0], [1.0]])
+    assert_array_equal(np.sort(model.labels_), [0, 1])
+    assert len(model.memories_) == 2
+    assert len(model.shape_evidence_) == 1
+
+
+def test_two_memories_of_one_cluster_cannot_be_told():
+    with pytest.raises(ValueError, match="n_memories=3 must be n_clusters=2, or more than 3"):
+        ClAM(2, n_memories=3).fit(np.arange(10.0)[:, None])
+
+
+def test_as_many_memories_as_clusters_are_the_clusters():
+    X, _ = make_blobs(200, centers=5, random_state=0)
+    model = ClAM(5, n_memories=5, random_state=0).fit(X)
+    assert_array_equal(np.sort(model.memory_labels_), np.arange(5))
+
+
+def test_a_search_is_for_round_clusters(moons):
+    with pytest.raises(ValueError, match="estimator must have n_memories=None"):
+        ClAMSearch(2, estimator=ClAM(n_memories="auto")).fit(moons[0])
+
+
+def test_networks_refuse_sizes_that_do_not_fit(model):
+    network: Network = model.network_
+    with pytest.raises(ValueError, match="sizes must be 50 finite numbers"):
+        dataclasses.replace(network, sizes=np.ones(3))
+
+
+def test_memories_are_few_where_rows_are():
+    recipe = Recipe()
+    assert recipe.n_memories(2, 10_000) == 100
+    assert recipe.n_memories(50, 10_000) == 400
+    assert recipe.n_memories(2, 100) == 20
+    assert recipe.n_memories(7, 59) is None
