@@ -27,6 +27,7 @@ from benchmarks.framework.pages import amount, render, say, versions
 from benchmarks.framework.running import Unfinished
 from benchmarks.framework.store import Store
 from benchmarks.speed import many_clusters, resources, timings
+from benchmarks.speed.assemblies import assemblies
 from benchmarks.speed.missing import missing
 from benchmarks.speed.text import text
 
@@ -42,6 +43,7 @@ SECTIONS: dict[str, Callable[[Namespace], Iterator[Entry]]] = {
     "predict": many_clusters.predict,
     "round": many_clusters.round_clusters,
     "text": text,
+    "assemblies": assemblies,
     "flops": resources.flops,
     "scaling": timings.scaling,
     "memory": resources.memory,

@@ -1,5 +1,6 @@
 """Clustering with dense associative memories."""
 
+from amclust._assemblies import ShapeEvidence
 from amclust._config import show_config
 from amclust._estimator import ClAM
 from amclust._features import TopFeatures
@@ -14,6 +15,7 @@ __all__ = [
     "ClAMSearch",
     "Geometry",
     "Network",
+    "ShapeEvidence",
     "TopFeatures",
     "__version__",
     "load",

@@ -1169,7 +1169,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """Whether what was found is the data's: nothing led there that the user has given."""
         estimated = "n_clusters_evidence_" in vars(self)
         named = isinstance(self.beta, str) and isinstance(self.init, str)
-        return named and not estimated and self.init != "random"
+        return named and not estimated and self.init != "random" and self.n_memories is None
 
     def _tell_outliers(self, found: Fit) -> None:
         """Warn where one cluster has nearly all rows, before training already."""

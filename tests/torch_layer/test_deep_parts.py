@@ -45,11 +45,13 @@ def test_the_graph_finds_clusters_of_any_shape(n_rows):
     seeds = seed_by_graph(X, 2, "auto", 0)
     assert adjusted_rand_score(y, seeds.targets.argmax(dim=1)) == 1.0
     assert adjusted_rand_score(y, _labels(seed_by_clam(X, 2, "auto", 0), X)) < 0.1
+    assembled = SEEDINGS["assemblies"](X, 2, "auto", 0)
+    assert adjusted_rand_score(y, assembled.targets.argmax(dim=1)) == 1.0
     assert_allclose(seeds.targets.sum(dim=1), 1, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", SEEDINGS)
-def test_both_seedings_find_blobs(name):
+def test_all_seedings_find_blobs(name):
     X, y = make_blobs(90, 4, centers=3, random_state=1)
     X = X.astype(np.float32)
     seeds = SEEDINGS[name](X, 3, "auto", 0)
@@ -68,6 +70,15 @@ def test_few_rows_are_enough(name, n_clusters):
     assert seeds.memories.shape == (n_clusters, 2)
     assert torch.isfinite(seeds.memories).all()
     assert seeds.beta > 0
+
+
+def test_many_rows_are_seeded_by_assemblies(monkeypatch):
+    X = rings()[0]
+    by_size = [SEEDINGS["auto"](X, 2, "auto", 0)]
+    monkeypatch.setattr("amclust.torch.deep._seeding.MAX_GRAPH_ROWS", len(X) - 1)
+    by_size.append(SEEDINGS["auto"](X, 2, "auto", 0))
+    for name, found in zip(("graph", "assemblies"), by_size, strict=True):
+        torch.testing.assert_close(found.targets, SEEDINGS[name](X, 2, "auto", 0).targets)
 
 
 def test_temperature_follows_the_units():

@@ -103,11 +103,12 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
     memory_lr : float, default=1e-2
         The same for the memories, in units of the latent rows' root mean square deviation.
 
-    seeding : {"graph", "clam"}, default="graph"
+    seeding : {"auto", "graph", "assemblies", "clam"}, default="auto"
         Where the memories start. "graph" finds clusters in the graph of neighbours among the latent
-        rows, which may have any shape there, and has training make them compact. "clam" finds
-        compact clusters among the latent rows as they are; it is the faster one on 100,000 rows
-        and more.
+        rows, which may have any shape there, and has training make them compact. "assemblies" finds
+        such clusters too, as assemblies of memories (`n_memories` of :class:`amclust.ClAM`), in
+        time linear in the rows. "clam" finds compact clusters among the latent rows as they are.
+        "auto" is "graph" up to 20,000 rows and "assemblies" above.
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of latent space. "auto" takes it from the distances between
@@ -260,7 +261,7 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
         encoder_lr: float = 7e-4,
         decoder_lr: float = 7e-4,
         memory_lr: float = 1e-2,
-        seeding: str = "graph",
+        seeding: str = "auto",
         beta: float | str = "auto",
         n_steps: int = 5,
         step_size: float = 0.2,

@@ -32,6 +32,10 @@ LEFT = 0.9
 DIRECTIONS = 2
 # beta is so much over the median gap between the squared distances to the two nearest memories.
 GAP_FACTOR = 6.0
+# Up to this many rows "auto" takes the graph of all of them.
+MAX_GRAPH_ROWS = 20_000
+# Memories of which assemblies are made, for each cluster.
+MEMORIES_PER_CLUSTER = 10
 # Up to this many rows all eigenvectors are had at once.
 DENSE_ROWS = 500
 
@@ -69,9 +73,34 @@ def seed_by_graph(latents: Latents, n_clusters: int, beta: float | str, seed: in
     )
 
 
+def seed_by_assemblies(latents: Latents, n_clusters: int, beta: float | str, seed: int) -> Seeds:
+    """Find clusters of any shape as assemblies of memories, in time linear in the rows.
+
+    The memories are the clusters' means in latent space, the targets the memberships of the rows.
+    """
+    n_memories = min(MEMORIES_PER_CLUSTER * n_clusters, len(np.unique(latents, axis=0)) // 5)
+    if n_clusters == 1 or n_memories < 2 * n_clusters:
+        return seed_by_clam(latents, n_clusters, beta, seed)
+    assembled = ClAM(n_clusters, n_memories=max(n_memories, 4), scale=None, random_state=seed)
+    model = _fitted(assembled, latents)
+    rows, targets = torch.from_numpy(latents), torch.from_numpy(model.predict_proba(latents))
+    memories = targets.T @ rows / targets.sum(dim=0)[:, None].clamp_min(1e-6)
+    return Seeds(
+        memories, gap_beta(rows, memories) if isinstance(beta, str) else float(beta), targets
+    )
+
+
+def seed_by_size(latents: Latents, n_clusters: int, beta: float | str, seed: int) -> Seeds:
+    """Take the graph of neighbours of all rows where that is not too many of them."""
+    seeding = seed_by_graph if len(latents) <= MAX_GRAPH_ROWS else seed_by_assemblies
+    return seeding(latents, n_clusters, beta, seed)
+
+
 SEEDINGS: dict[str, Callable[[Latents, int, float | str, int], Seeds]] = {
+    "auto": seed_by_size,
     "clam": seed_by_clam,
     "graph": seed_by_graph,
+    "assemblies": seed_by_assemblies,
 }
 
 
