@@ -39,7 +39,8 @@ class Benchmark(Generic[K]):
     chosen; `write_page` writes the page from the store. `choices`, `seeds`, `jobs` and `quick` are
     those of `add_run_options`, `options` more of argparse's by their flags, `alone` and `tell`
     those of `complete`. With `same`, which says whether a record made again is as the one before,
-    there is an option ``--check``.
+    there is an option ``--check``. `program` is what follows ``python -m``, where that is not
+    ``benchmarks.NAME``.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Benchmark(Generic[K]):
     tell: Sequence[str] = ()
     same: Callable[[Record[K], Record[K]], bool] | None = None
     environment: Callable[[argparse.Namespace], dict[str, Any]] = lambda _: describe_environment()
+    program: str = ""
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         return guarded(partial(self._work, self._parser().parse_args(arguments)))
@@ -114,7 +116,7 @@ class Benchmark(Generic[K]):
         return int(differing > 0)
 
     def _parser(self) -> argparse.ArgumentParser:
-        parser = make_parser(f"benchmarks.{self.name}", self.description)
+        parser = make_parser(self.program or f"benchmarks.{self.name}", self.description)
         add_run_options(
             parser, choices=self.choices, seeds=self.seeds, jobs=self.jobs, quick=self.quick
         )

@@ -13,7 +13,7 @@ from benchmarks.folders import REPOSITORY
 
 PACKAGES = (
     *("amclust", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "faiss-cpu"),
-    *("superkmeans", "kmedoids", "torch"),
+    *("superkmeans", "kmedoids", "genieclust", "torch"),
 )
 
 # A load average above this before a run means that others use the machine.

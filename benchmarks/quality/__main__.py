@@ -1,7 +1,7 @@
 """``python -m benchmarks.quality``: ClAM's partitions beside its peers'."""
 
 import math
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -17,6 +17,7 @@ from benchmarks.framework.lines import COLUMNS, Line, Target, print_entries
 from benchmarks.framework.pages import Grid, number, render, say, signed, versions
 from benchmarks.framework.store import Store, environment_id
 from benchmarks.protocol import RESTARTS
+from benchmarks.quality import shapes
 from benchmarks.quality.cases import COST, METHODS, Key, cost_lines, make_case, perform
 from benchmarks.summary import Measure, Series, Summary
 
@@ -249,11 +250,11 @@ def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
 
 _SECTIONS = {"nargs": "+", "choices": SECTIONS, "default": SECTIONS, "metavar": "SECTION"}
 _SECTIONS |= {"help": "cells, cost (default: both)"}
-main = Benchmark(
+_tables = Benchmark(
     "quality",
     "quality.md",
     "Compare ClAM's partitions with its peers', at the same number of restarts and by the same "
-    "rule of choice. Only cases without a record are run.",
+    "rule of choice. Only cases without a record are run. --suite shapes: clusters of any shape.",
     Key,
     cases,
     perform,
@@ -266,6 +267,16 @@ main = Benchmark(
     tell=("silhouette", "ari", "nmi", "living", "n_clusters", "largest"),
     same=lambda ours, before: ours.results["labels"] == before.results["labels"],
 ).main
+_SUITES = {"tables": _tables, "shapes": shapes.main}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the suite that ``--suite`` names, the tables without it; each has options of its own."""
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--suite", choices=tuple(_SUITES), default="tables")
+    options, others = parser.parse_known_args(arguments)
+    return _SUITES[options.suite](others)
+
 
 if __name__ == "__main__":
     raise SystemExit(main())
