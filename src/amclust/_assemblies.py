@@ -31,8 +31,8 @@ MAX_MEMORY_ROWS, MAX_GRAPH_ROWS = 2**16, 2**15
 MAX_DISTANCES = 2**22
 # Starts of the k-means that reads clusters off eigenvectors.
 N_READINGS = 20
-# Partitions of at least this adjusted Rand index are the same.
-SAME = 0.99
+# Round clusters do as well whose partition has this adjusted Rand index with the assemblies'.
+SAME = 0.9
 # A row of which memories that are no noise have less is noise, and counts this much.
 MIN_KEPT_SHARE, NOISE_WEIGHT = 0.34, 0.03
 # An eigenvalue that is no further from 1 is 1.
@@ -66,7 +66,7 @@ class ShapeEvidence:
     table : structured ndarray of shape (n_candidates,)
         One row per candidate: n_memories, n_nearest (memories that share a row), cut (the mean part
         of a cluster's rows that it shares with others, in the graph that memories make of the
-        rows), silhouette, chosen.
+        rows, where no row counts for the memory that is its own mean), silhouette, chosen.
 
     eigenvalues : ndarray of shape (n_memories,)
         Those of the graph, the largest first. As many as there are separate pieces are 1, and a
@@ -217,37 +217,70 @@ class Overlap:
         return float(max(0.0, np.mean(1.0 - inside[totals > 0] / totals[totals > 0])))
 
 
-def share_rows(data: TrainingSet, network: Network, recipe: Recipe, seed: int) -> Overlap:
-    """Share out rows among the memories of a network."""
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Rows, and the memories nearest to each of them."""
+
+    rows: Indices
+    weights: Floats  # how many rows each stands for
+    memories: NDArray[np.int64]  # the nearest first; a few more than share a row
+    distances: Floats  # infinite where there are no more memories
+    n_memories: int
+
+    def overlap(self, n_nearest: int, decay: float, *, leave_out: bool = False) -> Overlap:
+        """Share out rows among their nearest memories, by a width of each row's own.
+
+        With `leave_out` a row says nothing about where its nearest memory is, which lies at the
+        mean of rows that it is one of: one that has a memory to itself is shared by the others.
+        """
+        memories, distances = self.memories, self.distances
+        if leave_out:
+            nearest = memories[:, 0]
+            sizes = np.bincount(nearest, self.weights, minlength=self.n_memories)[nearest]
+            others = np.maximum(sizes - np.minimum(self.weights, 1.0), 0.0)
+            alone = others <= 1e-9 * sizes
+            factors = (sizes / np.where(alone, 1.0, others)) ** 2
+            own = np.where(alone, np.inf, distances[:, 0] * factors)
+            distances = np.column_stack([own, distances[:, 1:]])
+            order = np.argsort(distances, axis=1, kind="stable")
+            memories = np.take_along_axis(memories, order, axis=1)
+            distances = np.take_along_axis(distances, order, axis=1)
+        width = distances[:, n_nearest : n_nearest + 1]
+        # Without a memory that does not share the row, the farthest that does gives the width.
+        width = np.where(np.isfinite(width), width, distances[:, n_nearest - 1 : n_nearest])
+        width = np.where(np.isfinite(width), np.maximum(width, np.finfo(np.float64).tiny), 1.0)
+        shares = np.exp(-decay * distances[:, :n_nearest] / width)
+        shares /= np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        n = len(self.rows)
+        starts = np.arange(0, n * n_nearest + 1, n_nearest)
+        columns = memories[:, :n_nearest].ravel()
+        shape = (n, self.n_memories)
+        found = sparse.csr_array((shares.ravel(), columns, starts), shape=shape)
+        totals: Floats = np.asarray(self.weights @ found, dtype=np.float64).ravel()
+        return Overlap(self.rows, self.weights, self.memories[:, 0], found, totals)
+
+
+def find_neighbours(data: TrainingSet, network: Network, count: int, seed: int) -> Neighbours:
+    """Return the memories nearest to rows, so many each."""
     rows = np.arange(data.rows.n_rows) if data.indices is None else np.asarray(data.indices)
     weights = np.ones(len(rows)) if data.counts is None else data.counts.astype(np.float64)
     if len(rows) > MAX_GRAPH_ROWS:
         some = _draw(len(rows), MAX_GRAPH_ROWS, seed)
         rows, weights = rows[some], weights[some]
     rows = np.ascontiguousarray(rows, dtype=np.int64)
-    m, n_nearest = network.n_memories, min(recipe.shared_by, network.n_memories - 1)
-    step, chunks = max(1, MAX_DISTANCES // m), []
-    for first in range(0, len(rows), step):
-        part = rows[first : first + step]
-        found = network.infer(data.rows, Want.SQUARE_DISTANCES, indices=part, n_jobs=data.threads)
-        chunks.append(_shares(found.square_distances.astype(np.float64), n_nearest, recipe.decay))
-    shares = sparse.vstack([chunk for chunk, _ in chunks], format="csr")
-    nearest = np.concatenate([nearest for _, nearest in chunks])
-    return Overlap(rows, weights, nearest, shares, np.asarray(weights @ shares).ravel())
-
-
-def _shares(distances: Floats, n_nearest: int, decay: float) -> tuple[Any, NDArray[np.int64]]:
-    """Return how much rows belong to their nearest memories, by widths of their own, and which."""
-    n, m = distances.shape
-    # Of equal distances the first memories count, whatever the order of rows.
-    nearest = np.argsort(distances, axis=1, kind="stable")[:, : n_nearest + 1]
-    near = np.take_along_axis(distances, nearest, axis=1)
-    width = np.maximum(near[:, -1:], np.finfo(np.float64).tiny)
-    shares = np.exp(-decay * near[:, :-1] / width)
-    shares /= shares.sum(axis=1, keepdims=True)
-    starts = np.arange(0, n * n_nearest + 1, n_nearest)
-    columns = nearest[:, :-1].ravel()
-    return sparse.csr_array((shares.ravel(), columns, starts), shape=(n, m)), nearest[:, 0]
+    n, m = len(rows), network.n_memories
+    memories, distances = np.zeros((n, count), np.int64), np.full((n, count), np.inf)
+    step = max(1, MAX_DISTANCES // m)
+    for first in range(0, n, step):
+        part = slice(first, first + step)
+        found = network.infer(
+            data.rows, Want.SQUARE_DISTANCES, indices=rows[part], n_jobs=data.threads
+        ).square_distances.astype(np.float64)
+        # Of equal distances the first memories count, whatever the order of rows.
+        nearest = np.argsort(found, axis=1, kind="stable")[:, :count]
+        memories[part, : nearest.shape[1]] = nearest
+        distances[part, : nearest.shape[1]] = np.take_along_axis(found, nearest, axis=1)
+    return Neighbours(rows, weights, memories, distances, m)
 
 
 def _draw(n: int, count: int, seed: int) -> NDArray[np.int64]:
@@ -293,6 +326,7 @@ class MemoryGraph:
 
     found: Fit
     overlap: Overlap
+    judge: Overlap  # by which cuts are compared: rows say nothing about their own memories
     spectra: tuple[Spectrum, ...]  # of all rows, then of those that are no noise
 
     def n_clusters(self, candidates: Sequence[int], recipe: Recipe) -> int | None:
@@ -308,7 +342,7 @@ class MemoryGraph:
     def cut(self, n_clusters: int, seed: int) -> Labels:
         """Return the cluster of each memory: of the relaxed cuts that which cuts least."""
         found = [spectrum.cut(n_clusters, seed) for spectrum in self.spectra]
-        cuts = [self.overlap.cut(assembly[self.overlap.nearest]) for assembly in found]
+        cuts = [self.judge.cut(assembly[self.judge.nearest]) for assembly in found]
         return found[int(np.argmin(cuts))]
 
 
@@ -352,12 +386,15 @@ def learn_memories(
     except DistinctRowsError as error:
         msg = str(error).replace(f"n_clusters={n_memories}", f"n_memories={n_memories}")
         raise ValueError(msg) from None
-    overlap = share_rows(some, found.network, recipe, sample_seed)
+    n_nearest = min(recipe.shared_by, n_memories - 1)
+    neighbours = find_neighbours(some, found.network, n_nearest + 2, sample_seed)
+    overlap = neighbours.overlap(n_nearest, recipe.decay)
+    judge = neighbours.overlap(n_nearest, recipe.decay, leave_out=True)
     spectra = [Spectrum.of(overlap)]
     quiet = overlap.without_noise(recipe.noise, max(2 * max_clusters, recipe.shared_by + 2))
     if quiet is not overlap:
         spectra.append(Spectrum.of(quiet))
-    return MemoryGraph(found, overlap, tuple(spectra))
+    return MemoryGraph(found, overlap, judge, tuple(spectra))
 
 
 def assemble(
@@ -410,11 +447,11 @@ def choose_shape(
             recipe=recipe,
             verbose=verbose,
         )
-        cut = np.nan if graph is None else graph.overlap.cut(found.labels[graph.overlap.rows])
+        cut = np.nan if graph is None else graph.judge.cut(found.labels[graph.judge.rows])
         candidates.append((found, 0, cut))
     if graph is not None:
         found = assemble(data, graph, n_clusters, recipe, sample_seed)
-        cut = graph.overlap.cut(found.labels[graph.overlap.rows])
+        cut = graph.judge.cut(found.labels[graph.judge.rows])
         candidates.append((found, min(recipe.shared_by, found.network.n_memories - 1), cut))
     chosen = 0
     if graph is not None and len(candidates) == 2:

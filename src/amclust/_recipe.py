@@ -150,7 +150,7 @@ class Recipe:
     shared_by: int = 3
     decay: float = 4.0
     noise: float = 0.3
-    round_cut: float = 0.55
+    round_cut: float = 0.65
     clear_gap: float = 0.28
 
     def n_trained(self, n_runs: int, n_rows: int, *, spherical: bool = False) -> int:

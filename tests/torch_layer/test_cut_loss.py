@@ -6,8 +6,7 @@ import torch
 from sklearn.datasets import make_moons
 
 from amclust import ClAM
-from amclust._assemblies import share_rows
-from amclust._recipe import Recipe
+from amclust._assemblies import find_neighbours
 from amclust.torch import functional as F
 
 
@@ -51,7 +50,7 @@ def test_it_is_the_cut_that_a_fit_finds():
     core = torch.tensor((X - X.mean(axis=0)) / X.std(axis=0), dtype=torch.float32)
     shares = F.overlap_shares(core, torch.tensor(network.memories)).numpy()
     found = model._prepare(X, None, options_of(model), 2)
-    overlap = share_rows(found, network, Recipe(), 0)
+    overlap = find_neighbours(found, network, 5, 0).overlap(3, 4.0)
     order = found.indices if found.indices is not None else np.arange(200)
     np.testing.assert_allclose(shares[order], overlap.shares.toarray(), atol=2e-3)
     assembly = torch.tensor(np.asarray(network.assembly))
@@ -70,8 +69,8 @@ def options_of(model):
 def test_memories_leave_the_border_of_two_clusters():
     generator = torch.Generator().manual_seed(0)
     left = torch.randn(100, 2, generator=generator) * 0.4
-    x = torch.cat([left, left + torch.tensor([4.0, 0.0])])
-    memories = torch.cat([x[:5], x[100:105], torch.tensor([[2.0, 0.0]])]).requires_grad_()
+    x = torch.cat([left, left + torch.tensor([1.6, 0.0])])
+    memories = torch.cat([x[:5], x[100:105], torch.tensor([[0.8, 0.0]])]).requires_grad_()
     assembly = torch.tensor([0] * 5 + [1] * 6)
     before = float(F.cut_loss(x, memories, assembly).detach())
     optimizer = torch.optim.Adam([memories], lr=0.05)
