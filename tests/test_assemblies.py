@@ -68,6 +68,16 @@ def test_rows_between_clusters_do_not_join_them():
     assert adjusted_rand_score(np.repeat([0, 1], 150), model.labels_[:300]) > 0.98
 
 
+@pytest.mark.parametrize("n_noise", [0, 10, 30])
+def test_outliers_are_no_clusters_of_their_own(n_noise):
+    rng = np.random.default_rng(n_noise)
+    X = rng.normal(size=(600, 10))
+    if n_noise:
+        X = np.c_[make_moons(600, noise=0.05, random_state=0)[0], rng.normal(size=(600, n_noise))]
+    model = ClAM(2, n_memories="auto", random_state=0).fit(X)
+    assert np.bincount(model.labels_).min() > 100
+
+
 @pytest.mark.parametrize("n_memories", [50, "auto"])
 def test_the_number_of_pieces_is_seen(moons, n_memories):
     assert ClAM("auto", n_memories=n_memories, random_state=0).fit(moons[0]).n_clusters_ == 2
@@ -231,8 +241,8 @@ def test_directions_and_sparse_rows():
 
 
 def test_more_rows_than_the_graph_has(monkeypatch, moons):
-    monkeypatch.setattr("amclust._assemblies.MAX_MEMORY_ROWS", 300)
-    monkeypatch.setattr("amclust._assemblies.MAX_GRAPH_ROWS", 200)
+    for name, value in {"MEMORY_ROWS": 8, "GRAPH_ROWS": 5, "MAX_ALL_ROWS": 200}.items():
+        monkeypatch.setattr(f"amclust._assemblies.{name}", value)
     X, classes = moons
     weights = np.random.default_rng(0).uniform(0.5, 2, size=400)
     model = ClAM(2, n_memories=40, random_state=0).fit(X, sample_weight=weights)

@@ -42,7 +42,7 @@ def _fast_hdbscan(features: FloatArray, seed: int) -> Any:
 
 def assemblies(options: Namespace) -> Iterator[Entry]:
     """Compare the time of fits on made clusters, one start each."""
-    sizes, peer_rows, repeats = (100_000, 1_000_000), 50_000, 5
+    sizes, peer_rows, repeats = (100_000, 1_000_000), 20_000, 5
     if options.quick:
         sizes, peer_rows, repeats = (10_000, 40_000), 4_000, 1
     rows = {size: make_mixture(size, _N_FEATURES, _N_CLUSTERS) for size in sizes}

@@ -25,8 +25,10 @@ from amclust._training import Fit, Options, fit, with_assembly
 from amclust._validation import DistinctRowsError
 from amclust.backends import Backend, TrainingSet
 
-# Memories are learned, and shared rows counted, on at most so many rows.
-MAX_MEMORY_ROWS, MAX_GRAPH_ROWS = 2**16, 2**15
+# Memories are learned, and shared rows counted, on at most so many rows for each memory, ...
+MEMORY_ROWS, GRAPH_ROWS = 256, 128
+# ... where that is more than this.
+MAX_ALL_ROWS = 2**14
 # Distances of rows to memories that are held at a time.
 MAX_DISTANCES = 2**22
 # Starts of the k-means that reads clusters off eigenvectors.
@@ -264,8 +266,9 @@ def find_neighbours(data: TrainingSet, network: Network, count: int, seed: int) 
     """Return the memories nearest to rows, so many each."""
     rows = np.arange(data.rows.n_rows) if data.indices is None else np.asarray(data.indices)
     weights = np.ones(len(rows)) if data.counts is None else data.counts.astype(np.float64)
-    if len(rows) > MAX_GRAPH_ROWS:
-        some = _draw(len(rows), MAX_GRAPH_ROWS, seed)
+    limit = max(MAX_ALL_ROWS, GRAPH_ROWS * network.n_memories)
+    if len(rows) > limit:
+        some = _draw(len(rows), limit, seed)
         rows, weights = rows[some], weights[some]
     rows = np.ascontiguousarray(rows, dtype=np.int64)
     n, m = len(rows), network.n_memories
@@ -275,11 +278,13 @@ def find_neighbours(data: TrainingSet, network: Network, count: int, seed: int) 
         part = slice(first, first + step)
         found = network.infer(
             data.rows, Want.SQUARE_DISTANCES, indices=rows[part], n_jobs=data.threads
-        ).square_distances.astype(np.float64)
-        # Of equal distances the first memories count, whatever the order of rows.
-        nearest = np.argsort(found, axis=1, kind="stable")[:, :count]
-        memories[part, : nearest.shape[1]] = nearest
-        distances[part, : nearest.shape[1]] = np.take_along_axis(found, nearest, axis=1)
+        ).square_distances
+        kept = min(count, m)
+        nearest = np.argpartition(found, kept - 1, axis=1)[:, :kept]
+        near = np.take_along_axis(found, nearest, axis=1)
+        order = np.lexsort((nearest, near), axis=1)  # of equal distances the first memories
+        memories[part, :kept] = np.take_along_axis(nearest, order, axis=1)
+        distances[part, :kept] = np.take_along_axis(near, order, axis=1)
     return Neighbours(rows, weights, memories, distances, m)
 
 
@@ -359,9 +364,9 @@ def learn_memories(
     verbose: int,
 ) -> MemoryGraph:
     """Learn memories that cover the rows, and find out how they share these."""
-    some = data
-    if data.n_rows > MAX_MEMORY_ROWS:
-        drawn = _draw(data.n_rows, MAX_MEMORY_ROWS, sample_seed)
+    some, limit = data, max(MAX_ALL_ROWS, MEMORY_ROWS * n_memories)
+    if data.n_rows > limit:
+        drawn = _draw(data.n_rows, limit, sample_seed)
         some = dataclasses.replace(
             data,
             indices=drawn if data.indices is None else data.indices[drawn],

@@ -89,7 +89,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         falls to. "auto" takes 100 (8 per cluster where that is more, at most one for five rows)
         and compares: assemblies are kept where they cut through far fewer rows than round clusters
         do, and otherwise each cluster has one memory. With objective="auto" these memories are
-        learned by "reconstruction", from one start; of more than 65,536 rows on so many of them.
+        learned by "reconstruction", from one start, on at most 256 rows for each (16,384 at least).
 
     objective : {"auto", "silhouette", "completion", "reconstruction"}, default="auto"
         What is minimised. "silhouette" maximises a differentiable silhouette, anchored by the
@@ -548,7 +548,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         return labels
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit and return the distances of the rows to the memories.
+        """Fit and return the distances of the rows to the clusters.
 
         Parameters
         ----------
@@ -577,14 +577,14 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Index of the memory each row falls to; -1 for noise, with a metric whose memories have a
-            bounded reach.
+            Cluster of the memory each row falls to; -1 for noise, with a metric whose memories have
+            a bounded reach. For new rows as for those of the fit, whatever the shape of clusters.
         """
         X = validate_rows(self, X)
         return self.network_.labels(X, n_jobs=self.n_jobs)
 
     def predict_proba(self, X: Any, *, top: int | None = None) -> Any:
-        """Return the memberships of rows: how strongly each memory attracts them.
+        """Return the memberships of rows: how strongly the memories of each cluster attract them.
 
         Parameters
         ----------
@@ -603,7 +603,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         return self.network_.memberships(X, top=top, n_jobs=self.n_jobs)
 
     def transform(self, X: Any) -> Any:
-        """Return the distances of rows to the memories.
+        """Return the distances of rows to the clusters: to the nearest memory of each.
 
         Parameters
         ----------
