@@ -13,8 +13,8 @@ from amclust._docs import documented
 from amclust._fitted import fitted_clam
 from amclust.plotting._base import DISPLAYS, Display, count_along, options
 
-# Eigenvalues that are drawn.
-MAX_EIGENVALUES = 30
+# Eigenvalues that are drawn, and the least difference to 1 of one.
+MAX_EIGENVALUES, LEAST = 30, 1e-5
 
 
 def _needs(model: Any, attribute: str) -> Any:
@@ -33,9 +33,9 @@ def _needs(model: Any, attribute: str) -> Any:
 class ShapeDisplay(Display):
     """What speaks for round clusters and for assemblies of memories.
 
-    The eigenvalues of how memories share rows: as many as there are separate pieces are 1, and
-    where the number of clusters is clear there is a gap after it. The cuts of the candidates are in
-    the legend.
+    What is missing to 1 of the eigenvalues of how memories share rows: as many as there are
+    separate pieces are 1, and where the number of clusters is clear there is a gap after it. The
+    cuts of the candidates are in the legend.
 
     {made_from_estimator}
 
@@ -101,14 +101,15 @@ class ShapeDisplay(Display):
         """
         self._check("plot")
         self._take_axes(ax)
-        values = self.evidence.eigenvalues[:MAX_EIGENVALUES]
+        # What is missing to 1, on an axis where a gap can be seen.
+        values = np.maximum(1.0 - self.evidence.eigenvalues[:MAX_EIGENVALUES], LEAST)
         numbers = np.arange(1, len(values) + 1)
         look = options(kwargs, color="C0", marker="o", linewidth=1.2)
-        (self.line_,) = self.ax_.plot(numbers, values, **look)
+        (self.line_,) = self.ax_.semilogy(numbers, values, **look)
         if self.n_clusters is not None and len(values):
             self.ax_.axvline(self.n_clusters + 0.5, color=self._ink, linestyle="--", linewidth=1.0)
         self.ax_.set_xlabel("number")
-        self.ax_.set_ylabel("eigenvalue")
+        self.ax_.set_ylabel("1 - eigenvalue")
         count_along(self.ax_.xaxis)
         from matplotlib.lines import Line2D
 
