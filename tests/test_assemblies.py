@@ -256,6 +256,75 @@ def test_torch_trains_memories_too(moons):
     assert adjusted_rand_score(classes, model.fit(X).labels_) > 0.9
 
 
+def test_pieces_stay_whole_where_they_are_more_than_clusters():
+    turns = 2 * np.pi * np.arange(10) / 10
+    pieces = np.repeat(np.arange(10), 40)
+    centres = 100 * np.c_[np.cos(turns), np.sin(turns)]
+    X = centres[pieces] + np.random.default_rng(2).normal(size=(400, 2))
+    for seed in range(3):
+        labels = ClAM(3, n_memories=60, random_state=seed).fit(X).labels_
+        assert all(len(np.unique(labels[pieces == piece])) == 1 for piece in range(10))
+    assert ClAM(range(2, 5), n_memories=60, random_state=0).fit(X).n_clusters_ == 4
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n_memories", [10, "auto"])
+def test_equal_directions_are_no_trouble(n_memories):
+    rng = np.random.default_rng(0)
+    directions = rng.normal(size=(10, 3))
+    X = directions[rng.integers(0, 10, 300)] * rng.uniform(1, 5, (300, 1))
+    labels = ClAM(2, n_memories=n_memories, metric="cosine", random_state=0).fit(X).labels_
+    assert len(np.unique(labels)) == 2
+    narrow = np.array([1.0, 0, 0]) + 1e-3 * rng.normal(size=(300, 3))
+    ClAM(2, n_memories=30, metric="cosine", random_state=0).fit(narrow)
+
+
+def test_noise_is_counted_nowhere():
+    pytest.importorskip("torch")
+    far = np.random.default_rng(1).uniform(-30, 30, (20, 2))
+    X = np.concatenate([make_moons(200, noise=0.05, random_state=0)[0], far])
+    few = {"backend": "torch", "n_init": 1, "max_epochs": 10, "random_state": 0}
+    model = ClAM(2, n_memories=20, metric="epanechnikov", beta=20.0, **few).fit(X)
+    assert (model.labels_ < 0).any()
+    weights = np.ones(len(X))
+    model.partial_fit(X, sample_weight=weights)
+    assert np.isfinite(model.cluster_centers_).all()
+
+
+def test_large_tables_of_few_distinct_rows():
+    X = np.random.default_rng(0).integers(0, 5, (17_000, 2)).astype(float)
+    model = ClAM(2, n_memories="auto", n_init=1, random_state=0).fit(X)
+    assert len(np.unique(model.labels_)) == 2
+
+
+def test_scaled_weights_change_nothing():
+    X, _ = make_moons(90, noise=0.2, random_state=4)
+    models = [
+        ClAM(2, n_memories="auto", n_init=2, random_state=0).fit(X, sample_weight=np.full(90, w))
+        for w in (1.0, 100.0)
+    ]
+    assert_array_equal(models[0].labels_, models[1].labels_)
+
+
+def test_sizes_are_those_of_all_rows(monkeypatch, moons):
+    for name, value in {"MEMORY_ROWS": 4, "GRAPH_ROWS": 3, "MAX_ALL_ROWS": 100}.items():
+        monkeypatch.setattr(f"amclust._assemblies.{name}", value)
+    model = ClAM(2, n_memories=30, random_state=0).fit(moons[0])
+    assert model.network_.sizes.sum() == pytest.approx(400)
+    assert model.partial_fit(moons[0]).network_.sizes.sum() == pytest.approx(800)
+    with pytest.raises(ValueError, match="n_memories=None cannot change .* had 30"):
+        model.set_params(n_memories=None).partial_fit(moons[0])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_given_batch_size_is_for_the_memories_too(moons):
+    few = {"objective": "completion", "max_epochs": 2, "n_init": 1, "random_state": 0}
+    small, large = (
+        ClAM(2, n_memories=20, batch_size=size, **few).fit(moons[0]) for size in (32, 400)
+    )
+    assert not np.array_equal(small.memories_, large.memories_)
+
+
 # --- the graph ------------------------------------------------------------------------------------
 
 
@@ -272,8 +341,10 @@ def test_cuts_are_the_rows_that_clusters_share():
     # One row of four is half of each; by hand: 1 - (1.5**2 / 1.5 + ...) / ...
     labels = np.array([0, 0, 1, 1], np.int32)
     by_hand = 1 - np.mean([(1.5**2 / 1.5 + 0.5**2 / 2.5) / 2, (2**2 / 2.5) / 2])
-    assert overlap.cut(labels) == pytest.approx(by_hand)
-    assert overlap.cut(np.zeros(4, np.int32)) == 0.0
+    assert overlap.cut(labels, 2) == pytest.approx(by_hand)
+    assert overlap.cut(np.zeros(4, np.int32), 1) == 0.0
+    assert overlap.cut(np.zeros(4, np.int32), 2) == 0.5  # a cluster without rows
+    assert overlap.cut(np.full(4, -1, np.int32), 2) == 1.0
 
 
 def test_clusters_join_first_that_share_most():
@@ -303,6 +374,7 @@ def test_the_tree_of_a_model_is_one_of_scipy(moons):
         ({"n_memories": 20, "weights": [1, 1, 1]}, "weights must have .* n_memories=20"),
         ({"n_memories": "auto", "init": np.zeros((3, 2))}, "init cannot be an array with n_memo"),
         ({"n_memories": "many"}, "'n_memories' parameter of ClAM must be"),
+        ({"n_memories": 600, "init": "ward"}, "init='ward' .* got n_memories=600"),
         ({"n_memories": 0}, "'n_memories' parameter of ClAM must be"),
         ({"n_memories": 2.5}, "'n_memories' parameter of ClAM must be"),
     ],
@@ -310,6 +382,29 @@ def test_the_tree_of_a_model_is_one_of_scipy(moons):
 def test_bad_numbers_of_memories_are_refused(moons, parameters, words):
     with pytest.raises(ValueError, match=words):
         ClAM(3, **parameters).fit(moons[0])
+
+
+def test_too_many_memories_are_warned_of(moons):
+    with pytest.warns(UserWarning, match="n_memories=150 have 400 distinct rows, fewer than 3"):
+        ClAM(2, n_memories=150, random_state=0).fit(moons[0])
+
+
+def test_a_report_tells_of_assemblies(model, moons, tmp_path):
+    pytest.importorskip("jinja2")
+    page = model.report(moons[0], tmp_path / "moons.html").read_text()
+    assert "made of 50 memories" in " ".join(page.split())
+    assert "with the 50 memories" in page
+    assert "Every cluster has a memory" not in page
+
+
+def test_missing_values_of_directions():
+    rng = np.random.default_rng(0)
+    X = np.hstack([make_moons(200, noise=0.06, random_state=0)[0] + 3] * 2)
+    holes = rng.random(X.shape) < 0.1
+    holes[holes.all(axis=1)] = False
+    X[holes] = np.nan
+    model = ClAM(2, n_memories=40, metric="cosine", random_state=0).fit(X)
+    assert_array_equal(model.labels_, model.predict(X))
 
 
 def test_two_rows_are_round():
@@ -320,8 +415,16 @@ def test_two_rows_are_round():
 
 
 def test_two_memories_of_one_cluster_cannot_be_told():
-    with pytest.raises(ValueError, match="n_memories=3 must be n_clusters=2, or more than 3"):
+    with pytest.raises(
+        ValueError, match="n_memories=3 must be more than 3, .* same as n_clusters=2"
+    ):
         ClAM(2, n_memories=3).fit(np.arange(10.0)[:, None])
+
+
+@pytest.mark.parametrize("n_clusters", [1, "auto"])
+def test_one_memory_is_one_cluster_or_none_of_its_business(n_clusters, moons):
+    model = ClAM(n_clusters, n_memories=1, random_state=0).fit(moons[0])
+    assert len(model.memories_) == model.n_clusters_
 
 
 def test_as_many_memories_as_clusters_are_the_clusters():

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
@@ -37,8 +37,10 @@ N_READINGS = 20
 SAME = 0.9
 # A row of which memories that are no noise have less is noise, and counts this much.
 MIN_KEPT_SHARE, NOISE_WEIGHT = 0.34, 0.03
+# Eigenvalues that are kept, at least, and the least length of what eigenvectors show of a memory.
+MIN_EIGENVALUES, MIN_LENGTH = 30, 1e-8
 # An eigenvalue that is no further from 1 is 1.
-ROUNDING = 1e-4
+ROUNDING = 1e-5
 
 EVIDENCE_DTYPE = np.dtype(
     [
@@ -70,8 +72,8 @@ class ShapeEvidence:
         of a cluster's rows that it shares with others, in the graph that memories make of the
         rows, where no row counts for the memory that is its own mean), silhouette, chosen.
 
-    eigenvalues : ndarray of shape (n_memories,)
-        Those of the graph, the largest first. As many as there are separate pieces are 1, and a
+    eigenvalues : ndarray of shape (n_eigenvalues,)
+        The largest of the graph, falling. As many as there are separate pieces are 1, and a
         clear number of clusters has a gap after it.
 
     Examples
@@ -208,15 +210,17 @@ class Overlap:
         found: Floats = (members @ self.shares).toarray()
         return found
 
-    def cut(self, labels: Labels) -> float:
+    def cut(self, labels: Labels, n_clusters: int) -> float:
         """Return the mean normalised cut of clusters: the part of their rows they share.
 
-        Rows are as near as the memories that they share say.
+        Rows are as near as the memories that they share say. A cluster without rows counts as one
+        that shares all of them.
         """
-        parts = self.by_cluster(labels, int(labels.max()) + 1)
+        parts = self.by_cluster(labels, n_clusters)
         totals = parts.sum(axis=1)
         inside = (parts**2 / np.where(self.sizes > 0, self.sizes, 1.0)).sum(axis=1)
-        return float(max(0.0, np.mean(1.0 - inside[totals > 0] / totals[totals > 0])))
+        kept = np.where(totals > 0, inside / np.where(totals > 0, totals, 1.0), 0.0)
+        return max(0.0, float(np.mean(1.0 - kept)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +243,7 @@ class Neighbours:
         if leave_out:
             nearest = memories[:, 0]
             sizes = np.bincount(nearest, self.weights, minlength=self.n_memories)[nearest]
-            others = np.maximum(sizes - np.minimum(self.weights, 1.0), 0.0)
+            others = np.maximum(sizes - self.weights, 0.0)
             alone = others <= 1e-9 * sizes
             factors = (sizes / np.where(alone, 1.0, others)) ** 2
             own = np.where(alone, np.inf, distances[:, 0] * factors)
@@ -279,6 +283,7 @@ def find_neighbours(data: TrainingSet, network: Network, count: int, seed: int) 
         found = network.infer(
             data.rows, Want.SQUARE_DISTANCES, indices=rows[part], n_jobs=data.threads
         ).square_distances
+        found = np.maximum(found, 0.0)  # of directions, rounding leaves less
         kept = min(count, m)
         nearest = np.argpartition(found, kept - 1, axis=1)[:, :kept]
         near = np.take_along_axis(found, nearest, axis=1)
@@ -303,16 +308,22 @@ class Spectrum:
     vectors: Floats
 
     @classmethod
-    def of(cls, overlap: Overlap) -> Spectrum:
+    def of(cls, overlap: Overlap, max_clusters: int) -> Spectrum:
+        """Return as many as so many clusters need."""
+        graph = overlap.graph
+        m = len(graph)
+        first = max(0, m - max(MIN_EIGENVALUES, max_clusters + 1))
         with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
-            values, vectors = np.linalg.eigh(overlap.graph)
+            values, vectors = linalg.eigh(graph, subset_by_index=(first, m - 1))
         return cls(values[::-1], vectors[:, ::-1])
 
-    def cut(self, n_clusters: int, seed: int) -> Labels:
+    def partition(self, n_clusters: int, seed: int) -> Labels:
         """Return the cluster of each memory, by the relaxed normalised cut."""
         vectors = self.vectors[:, :n_clusters]
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        places = vectors / np.where(lengths > 0, lengths, 1.0)
+        # Pieces that the first eigenvectors do not show have no direction in them.
+        seen = lengths > MIN_LENGTH
+        places = np.where(seen, vectors / np.where(seen, lengths, 1.0), 0.0)
         with threadpool_limits(limits=1):
             reading = KMeans(n_clusters, n_init=N_READINGS, random_state=seed).fit(places)
         labels = np.array(reading.labels_)
@@ -340,14 +351,17 @@ class MemoryGraph:
         possible = [k for k in candidates if 1 < k < len(left)]
         if not possible:
             return None
+        if left[possible[-1]] < 2 * ROUNDING:  # more pieces than there may be clusters
+            return possible[-1]
         gaps = np.array([left[k - 1] / left[k] for k in possible])
         best = int(gaps.argmin())
         return possible[best] if gaps[best] < recipe.clear_gap else None
 
-    def cut(self, n_clusters: int, seed: int) -> Labels:
+    def partition(self, n_clusters: int, seed: int) -> Labels:
         """Return the cluster of each memory: of the relaxed cuts that which cuts least."""
-        found = [spectrum.cut(n_clusters, seed) for spectrum in self.spectra]
-        cuts = [self.judge.cut(assembly[self.judge.nearest]) for assembly in found]
+        found = [spectrum.partition(n_clusters, seed) for spectrum in self.spectra]
+        nearest = self.judge.nearest
+        cuts = [self.judge.cut(assembly[nearest], n_clusters) for assembly in found]
         return found[int(np.argmin(cuts))]
 
 
@@ -363,7 +377,10 @@ def learn_memories(
     recipe: Recipe,
     verbose: int,
 ) -> MemoryGraph:
-    """Learn memories that cover the rows, and find out how they share these."""
+    """Learn memories that cover the rows, and find out how they share these.
+
+    The options are those for so many memories.
+    """
     some, limit = data, max(MAX_ALL_ROWS, MEMORY_ROWS * n_memories)
     if data.n_rows > limit:
         drawn = _draw(data.n_rows, limit, sample_seed)
@@ -374,12 +391,11 @@ def learn_memories(
             counts=None if data.counts is None else data.counts[drawn],
         )
     objective = "reconstruction" if options.objective == "auto" else options.objective
-    options = dataclasses.replace(
-        options, objective=objective, batch_size=recipe.batch_size("auto", n_memories)
-    )
-    try:
-        found = fit(
-            some,
+    options = dataclasses.replace(options, objective=objective)
+
+    def learn(rows: TrainingSet) -> Fit:
+        return fit(
+            rows,
             options,
             n_clusters=n_memories,
             seeds=np.array([seed]),
@@ -388,17 +404,21 @@ def learn_memories(
             recipe=recipe,
             verbose=verbose,
         )
-    except DistinctRowsError as error:
-        msg = str(error).replace(f"n_clusters={n_memories}", f"n_memories={n_memories}")
-        raise ValueError(msg) from None
+
+    try:
+        found = learn(some)
+    except DistinctRowsError:
+        if some is data:
+            raise
+        some, found = data, learn(data)  # many of the rows that were drawn are copies
     n_nearest = min(recipe.shared_by, n_memories - 1)
     neighbours = find_neighbours(some, found.network, n_nearest + 2, sample_seed)
     overlap = neighbours.overlap(n_nearest, recipe.decay)
     judge = neighbours.overlap(n_nearest, recipe.decay, leave_out=True)
-    spectra = [Spectrum.of(overlap)]
+    spectra = [Spectrum.of(overlap, max_clusters)]
     quiet = overlap.without_noise(recipe.noise, max(2 * max_clusters, recipe.shared_by + 2))
     if quiet is not overlap:
-        spectra.append(Spectrum.of(quiet))
+        spectra.append(Spectrum.of(quiet, max_clusters))
     return MemoryGraph(found, overlap, judge, tuple(spectra))
 
 
@@ -410,8 +430,11 @@ def assemble(
     beta = found.network.beta
     if found.best.plan.exact:  # soft near the borders, as the silhouette's
         beta /= recipe.hard_factor
-    assembly = graph.cut(n_clusters, seed)
-    return with_assembly(data, found, assembly, graph.overlap.sizes, beta)
+    assembly = graph.partition(n_clusters, seed)
+    sizes = graph.overlap.sizes
+    total = data.n_rows if data.counts is None else data.counts.sum(dtype=np.float64)
+    sizes = sizes * (total / sizes.sum())  # they may have been counted on some rows
+    return with_assembly(data, found, assembly, sizes, beta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,11 +475,13 @@ def choose_shape(
             recipe=recipe,
             verbose=verbose,
         )
-        cut = np.nan if graph is None else graph.judge.cut(found.labels[graph.judge.rows])
+        cut = np.nan
+        if graph is not None:
+            cut = graph.judge.cut(found.labels[graph.judge.rows], n_clusters)
         candidates.append((found, 0, cut))
     if graph is not None:
         found = assemble(data, graph, n_clusters, recipe, sample_seed)
-        cut = graph.judge.cut(found.labels[graph.judge.rows])
+        cut = graph.judge.cut(found.labels[graph.judge.rows], n_clusters)
         candidates.append((found, min(recipe.shared_by, found.network.n_memories - 1), cut))
     chosen = 0
     if graph is not None and len(candidates) == 2:
@@ -492,8 +517,9 @@ def merge_tree(overlap: Overlap, labels: Labels, n_clusters: int) -> Floats:
     merges: list[list[float]] = []
     height = 0.0
     while len(names) > 1:
-        totals = np.maximum(shared.sum(axis=1), np.finfo(np.float64).tiny)
-        closeness = shared / np.sqrt(np.outer(totals, totals))
+        totals = shared.sum(axis=1)
+        roots = np.sqrt(np.where(totals > 0, totals, 1.0))
+        closeness = shared / np.outer(roots, roots)
         closeness[np.tril_indices(len(names))] = -1.0
         a, b = (int(place) for place in np.unravel_index(closeness.argmax(), closeness.shape))
         height = max(height, float(1.0 - closeness[a, b]))

@@ -55,9 +55,16 @@ from amclust._training import (
     fit_on,
     prepare,
 )
-from amclust._validation import check_numeric_columns, check_sample_weight, validate_rows
+from amclust._validation import (
+    DistinctRowsError,
+    check_numeric_columns,
+    check_sample_weight,
+    validate_rows,
+)
 from amclust.backends import Backend, TrainingSet, find_backend
 
+# With fewer rows for each memory, assemblies are warned of.
+MIN_ROWS_PER_MEMORY = 3
 # Up to so many rows, assemblies do not depend on the order of rows.
 MAX_ORDERLESS_ROWS = 16_384
 
@@ -86,10 +93,11 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         least `n_clusters` (100, say): clusters are assemblies of memories, of any shape. Memories
         are learned that cover the rows, those belong together between which many rows lie (a
         normalised cut of that graph says which), and a row has the cluster of the memory that it
-        falls to. "auto" takes 100 (8 per cluster where that is more, at most one for five rows)
-        and compares: assemblies are kept where they cut through far fewer rows than round clusters
-        do, and otherwise each cluster has one memory. With objective="auto" these memories are
-        learned by "reconstruction", from one start, on at most 256 rows for each (16,384 at least).
+        falls to. Give five rows or more for each; fewer than three are warned of. "auto" takes 100
+        (8 per cluster where that is more, at most one for five rows) and compares: assemblies are
+        kept where they cut through far fewer rows than round clusters do, and otherwise each
+        cluster has one memory. With objective="auto" these memories are learned by
+        "reconstruction", from one start, on at most 256 rows for each (16,384 at least).
 
     objective : {"auto", "silhouette", "completion", "reconstruction"}, default="auto"
         What is minimised. "silhouette" maximises a differentiable silhouette, anchored by the
@@ -225,8 +233,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Number of clusters, given or estimated.
 
     n_clusters_evidence_ : structured ndarray of shape (n_candidates,)
-        Only where the number was estimated, one row per candidate: n_clusters, silhouette (mean
-        over the resamples, by distances to centres), reference (the same for rows without
+        Only where the number was estimated by votes, one row per candidate: n_clusters, silhouette
+        (mean over the resamples, by distances to centres), reference (the same for rows without
         clusters), adjusted (0 for chance, 1 for perfect; for a single cluster the level that
         several have to exceed), votes, chosen.
 
@@ -270,8 +278,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     inertia_ : float
         Only after exact steps (``objective="reconstruction"`` with ``beta="auto"``) on complete
-        rows, and not for `metric="cosine"`: sum of the squared distances of the rows to the memory
-        of their cluster, weighted by `sample_weight`, as `transform` has distances.
+        rows, not for `metric="cosine"` and not with `n_memories`: sum of the squared distances of
+        the rows to the memory of their cluster, weighted by `sample_weight`, as `transform` has
+        distances.
 
     n_iter_ : int
         Epochs of the chosen restart.
@@ -1051,6 +1060,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 )
                 raise ValueError(msg)
             return
+        most = self.recipe.max_tree_clusters
+        if isinstance(self.init, str) and self.init == "ward" and given > most:
+            msg = (
+                f"init='ward' makes a tree for at most {most} memories, got n_memories={given}. "
+                "Use init='k-means++', or 'auto', which chooses it."
+            )
+            raise ValueError(msg)
         if given < n_clusters:
             msg = (
                 f"n_memories={given} must be at least n_clusters={n_clusters}: a cluster is made "
@@ -1059,8 +1075,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             raise ValueError(msg)
         if n_clusters < given <= self.recipe.shared_by:
             msg = (
-                f"n_memories={given} must be n_clusters={n_clusters}, or more than "
-                f"{self.recipe.shared_by}: so many of them share a row."
+                f"n_memories={given} must be more than {self.recipe.shared_by}, since so many of "
+                f"them share a row, or the same as n_clusters={self.n_clusters!r}."
             )
             raise ValueError(msg)
         for name in arrays:
@@ -1089,11 +1105,26 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         if automatic:
             n_memories = self.recipe.n_memories(largest, data.n_rows) if largest > 1 else None
         else:
-            n_memories = int(self.n_memories or 0)
+            # As many memories as clusters are no assemblies.
+            given = int(self.n_memories or 0)
+            n_memories = given if given > 1 and given != self.n_clusters else None
         graph = None
-        if n_memories is not None:
-            graph = learn_memories(
-                data, options, n_memories, max_clusters=largest, seed=int(seeds[0]), **how
+        while n_memories is not None and graph is None:
+            wanted = {"max_clusters": largest, "seed": int(seeds[0]), **how}
+            try:
+                graph = learn_memories(data, Options.of(self, n_memories), n_memories, **wanted)
+            except DistinctRowsError as error:
+                if not automatic:
+                    msg = str(error).replace("n_clusters=", "n_memories=")
+                    raise ValueError(msg) from None
+                n_memories = self.recipe.n_memories(largest, error.distinct)
+        if n_memories is not None and n_memories * MIN_ROWS_PER_MEMORY > data.n_rows:
+            warnings.warn(
+                f"n_memories={n_memories} have {data.n_rows} distinct rows, fewer than "
+                f"{MIN_ROWS_PER_MEMORY} each: how they lie together may be chance. Use fewer "
+                "memories, or n_memories='auto'.",
+                UserWarning,
+                stacklevel=4,
             )
         n_clusters = None
         if graph is not None and candidates is not None:
@@ -1120,7 +1151,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         fitted = self.network_.geometry.metric
         n_clusters = self.n_clusters_ if candidates is not None else int(self.n_clusters)
         n_memories = self.network_.n_memories
-        if isinstance(self.n_memories, Integral) and self.n_memories != n_memories:
+        given = self.n_clusters_ if self.n_memories is None else self.n_memories
+        if isinstance(given, Integral) and given != n_memories:
             msg = (
                 f"n_memories={self.n_memories} cannot change while learning goes on: the first "
                 f"rows had {n_memories}."

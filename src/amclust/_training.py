@@ -632,7 +632,9 @@ def fit_on(
     if sizes is not None:  # centres of clusters are means over all rows that came
         counts = None if data.counts is None else data.counts.astype(np.float64)
         labels = found.labels if data.indices is None else found.labels[data.indices]
-        sizes = sizes + np.bincount(labels[labels >= 0], counts, minlength=len(sizes))
+        inside = labels >= 0  # the others are noise
+        counts = None if counts is None else counts[inside]
+        sizes = sizes + np.bincount(labels[inside], counts, minlength=len(sizes))
     return with_assembly(data, found, earlier[0].assembly, sizes)
 
 

@@ -211,7 +211,7 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
         require(0 <= getattr(optimizer, name) < 2**31, f"{name} is {getattr(optimizer, name)}")
     labels, runs = arrays["labels_"], arrays["runs_"]
     least = 0 if geometry.is_native else -1  # noise
-    inside = not len(labels) or least <= labels.min() <= labels.max() < network.n_memories
+    inside = not len(labels) or least <= labels.min() <= labels.max() < network.n_clusters
     require(inside, "labels_ are out of range")
     require(np.count_nonzero(runs["chosen"]) == 1, "not one restart is chosen")
     require(isinstance(header["extra"], dict), "extra is no dictionary")

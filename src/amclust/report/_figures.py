@@ -45,12 +45,18 @@ class Projection(Points):
     values: list[list[str]]
 
 
+class Memories(Points):
+    """The memories in the plane."""
+
+    cluster: list[int]
+
+
 class Basins(Points):
     """To which memory every point of a grid falls, and where the nearest memory changes."""
 
     labels: list[list[int]]
     noise: bool  # whether some points are out of reach of all memories
-    memories: Points
+    memories: Memories
     borders: list[list[float]]  # x, y, x, y; none where they are not straight
 
 
@@ -94,7 +100,7 @@ def figures_of(facts: Facts) -> Figures:
     return {
         "colours": {"light": LIGHT, "dark": DARK},
         "clusters": subject.n_clusters,
-        "numbered": subject.n_clusters <= MAX_NUMBERED,
+        "numbered": subject.network.n_memories <= MAX_NUMBERED,
         "axes": [shorten(text) for text in axes],
         "principal": n_columns > 2 and bool(np.ptp(plane.rows, axis=0).any()),
         "projection": _projection(facts, plane),
@@ -145,7 +151,11 @@ def _basins(subject: Subject, plane: Plane) -> Basins:
         "y": _rounded(ys, 5),
         "labels": labels.tolist(),
         "noise": bool((labels < 0).any()),
-        "memories": {"x": _rounded(plane.memories[:, 0]), "y": _rounded(plane.memories[:, 1])},
+        "memories": {
+            "x": _rounded(plane.memories[:, 0]),
+            "y": _rounded(plane.memories[:, 1]),
+            "cluster": subject.network.assembly.tolist(),
+        },
         "borders": [_rounded(ends) for ends in borders],
     }
 

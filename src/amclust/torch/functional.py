@@ -684,7 +684,9 @@ def cut_loss(
     weights = torch.ones_like(parts[..., 0]) if sample_weight is None else sample_weight
     weights = weights.to(parts.dtype).unsqueeze(-1)
     inside, total = (weights * parts.square()).sum(-2), (weights * parts).sum(-2)
-    return (1.0 - inside / total.clamp(min=torch.finfo(parts.dtype).tiny)).mean(-1)
+    there = total > 0  # numbers that no memory has are no clusters
+    cuts = torch.where(there, 1.0 - inside / torch.where(there, total, 1.0), 0.0)
+    return cuts.sum(-1) / there.sum(-1)
 
 
 def _mean_square(differences: Tensor, where: Tensor) -> Tensor:

@@ -76,11 +76,10 @@
   }
 
   function memories(theme) {
-    const { x, y } = data.basins.memories;
+    const { x, y, cluster: clusters } = data.basins.memories;
     // Many numbers are small, and very many are told to those who point at them only.
     const few = x.length <= FEW;
     const [size, font] = !data.numbered ? [9, 1] : few ? (narrow() ? [17, 10] : [21, 12]) : (narrow() ? [13, 8] : [16, 9]);
-    const clusters = x.map((_, m) => m);
     return {
       type: "scatter", x, y, mode: data.numbered ? "markers+text" : "markers",
       text: clusters.map(String), textfont: { size: font, color: THEMES[theme].ink, weight: 700 },
