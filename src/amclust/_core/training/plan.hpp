@@ -35,8 +35,8 @@ struct NetworkParameters {
 struct ScheduleSettings {
   double learning_rate = 0.0, lr_factor = 0.0, min_lr = 0.0, tol = 0.0;
   int max_epochs = 0, patience = 0;
-  int enough_epochs = 0;  // with early stopping, no more than these; 0: any number
   bool early_stopping = false;
+  int enough_epochs = 0;  // with early stopping, no more than these; 0: any number
 };
 
 // What the schedule knows between two epochs.
