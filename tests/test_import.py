@@ -17,3 +17,4 @@ def test_import_is_light():
     assert not loaded & heavy - loaded_by("import sklearn.cluster")
     assert not loaded & {"torch", "jinja2", "matplotlib", "plotly"}
     assert "amclust.datasets" not in loaded
+    assert not loaded_by("import amclust") & {"sklearn.cluster", "sklearn.metrics"}

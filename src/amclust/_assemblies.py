@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
-from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from amclust._network import Network, Want
@@ -319,6 +317,9 @@ class Spectrum:
 
     def partition(self, n_clusters: int, seed: int) -> Labels:
         """Return the cluster of each memory, by the relaxed normalised cut."""
+        # Imported here, so that `import amclust` stays light.
+        from sklearn.cluster import KMeans
+
         vectors = self.vectors[:, :n_clusters]
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         # Pieces that the first eigenvectors do not show have no direction in them.
@@ -463,6 +464,9 @@ def choose_shape(
 
     Without a graph there are too few rows for assemblies.
     """
+    # Imported here, so that `import amclust` stays light.
+    from sklearn.metrics import adjusted_rand_score
+
     candidates: list[tuple[Fit, int, float]] = []  # with n_nearest and the cut
     if graph is None or compare_round:
         found = fit(
