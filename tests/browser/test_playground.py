@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 
 from amclust import ClAM
+from amclust._assemblies import Neighbours, Spectrum
 from amclust._playground import open_playground
 
 PHONE = {"viewport": {"width": 360, "height": 720}, "has_touch": True, "is_mobile": True}
@@ -387,7 +389,7 @@ def test_presets_show_what_their_note_says(page):
         "together": "It is carried to memory 2, although 1 is the closest.",
         "cancelling": "It is carried to memory 1, although 2 is the closest.",
     }
-    assert page.locator("[data-preset]").count() == len(verdicts)
+    assert page.locator("#presets [data-preset]").count() == len(verdicts)
     for preset, verdict in verdicts.items():
         button = page.locator(f"[data-preset={preset}]")
         button.click()
@@ -424,16 +426,227 @@ def test_a_damaged_link_still_gives_a_picture(page, open_file):
         "m=0,0;NaN,1;,;1e999,0;0.5,0.5,-3&b=-1&t=1e9&a=7&p=x&s=9",
         "m=" + ";".join(["9,-9"] * 50) + "&b=Infinity&t=0.2&a=0",
         "m=%00<script>alert(1)</script>&p=<b>",
+        "m=0,0;0.1,0&r=toString&k=3",
+        "m=" + ";".join(["0.5,0.5"] * 50) + "&r=moons&k=99",
+        "m=0.2,0.2&r=rings&k=-4&s=01",
     ]
     for fragment in fragments:
         open_file(open_playground(show=False), fragment)  # a new fragment of the page that is open
         wait(page)
-        assert 1 <= len(memories(page)) <= 8
+        assert 1 <= len(memories(page)) <= (32 if "r=moons" in fragment else 8)
         assert np.abs(memories(page)[:, :2]).max() <= 1
         state = page.evaluate("playground.state")
         assert 1e-3 <= state["beta"] <= 1e3
         assert 1 <= state["steps"] <= 60
         assert 0.05 <= state["alpha"] <= 1
+
+
+# --- assemblies ---------------------------------------------------------------------------------
+
+SHAPES = ["moons", "rings"]
+
+
+def assemblies(page):
+    """Rows, the cluster of each memory, and how many rows memories have and share."""
+    found = page.evaluate("playground.assemblies")
+    return {key: np.array(values) for key, values in found.items()}
+
+
+def true_shape(preset, rows):
+    """Which moon or ring each row is of."""
+    if preset == "rings":
+        return np.linalg.norm(rows, axis=1) > 0.56
+    angles = np.linspace(0, np.pi, 200)
+    upper = np.c_[0.56 * np.cos(angles) - 0.28, 0.8 * np.sin(angles) - 0.2]
+    near = [np.linalg.norm(rows[:, None] - moon, axis=2).min(axis=1) for moon in (upper, -upper)]
+    return near[0] < near[1]
+
+
+def clusters_of(page, points):
+    """The cluster that each point of the plane has in the picture."""
+    labels = np.array(page.evaluate("[...playground.label(200)]")).reshape(200, 200)
+    columns, lines = ((1 + points * [1, -1]) * 100).astype(int).T
+    return labels[lines, columns]
+
+
+def overlap(rows, R):
+    """How the library shares out rows among memories."""
+    distances = ((rows[:, None] - R) ** 2).sum(axis=2)
+    order = np.argsort(distances, axis=1, kind="stable")[:, :5]
+    near = np.take_along_axis(distances, order, axis=1)
+    return Neighbours(np.arange(len(rows)), np.ones(len(rows)), order, near, len(R)).overlap(3, 4.0)
+
+
+@pytest.mark.parametrize("preset", SHAPES)
+def test_twenty_memories_make_two_assemblies(page, preset):
+    page.click(f"[data-preset={preset}]")
+    wait(page)
+    assert page.locator(f"[data-preset={preset}]").get_attribute("aria-pressed") == "true"
+    assert page.locator("#fact-count").inner_text() == "20 memories, 2 clusters"
+    wait(page, "calm")
+    assert ", cut 0.00" in page.locator("#summary").text_content()
+    found, R = assemblies(page), memories(page)[:, :2]
+    truth = true_shape(preset, found["rows"])
+    assert adjusted_rand_score(truth, clusters_of(page, found["rows"])) == 1
+    assert adjusted_rand_score(true_shape(preset, R), found["assembly"]) == 1
+    # The memories cover the rows.
+    assert np.linalg.norm(found["rows"][:, None] - R, axis=2).min(axis=1).max() < 0.25
+    # One colour for all that belongs to an assembly, the other one for the rest.
+    fills = [dot.get_attribute("fill") for dot in page.locator(".memory .dot").all()]
+    assert len(set(fills)) == 2
+    assert adjusted_rand_score(fills, found["assembly"]) == 1
+    rows = page.locator("#rows path:not(.case)").all()
+    assert {path.get_attribute("stroke") for path in rows} == set(fills)
+    drawn = [path.get_attribute("d").count("M") for path in rows]
+    assert sorted(drawn) == sorted(np.bincount(truth))
+    page.uncheck("#show-hatch")
+    wait(page)
+    assert page.evaluate(COUNT_COLOURS) == 2
+
+
+@pytest.mark.parametrize("preset", SHAPES)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_assemblies_are_those_of_the_library(page, preset, k):
+    page.click(f"[data-preset={preset}]")
+    page.locator("#clusters").fill(str(k))
+    wait(page)
+    assert page.locator("#clusters-value").inner_text() == str(k)
+    found, expected = assemblies(page), overlap(assemblies(page)["rows"], memories(page)[:, :2])
+    np.testing.assert_allclose(found["sizes"], expected.sizes, atol=1e-9)
+    np.testing.assert_allclose(found["shared"], expected.shared, atol=1e-9)
+    labels = Spectrum.of(expected, k).partition(k, 0)
+    assert adjusted_rand_score(labels, found["assembly"]) == 1
+
+
+def test_passes_are_drawn_within_assemblies_as_wide_as_the_rows_they_carry(page):
+    page.click("[data-preset=moons]")
+    page.locator("#clusters").fill("3")  # so that one of the moons is cut
+    wait(page)
+    found, R = assemblies(page), memories(page)[:, :2]
+    size = float(page.locator("#overlay").get_attribute("viewBox").split()[-1])
+    places = (1 + R * [1, -1]) / 2 * size
+    drawn = {}
+    for path in page.locator("#passes .line").all():
+        ends = [np.array(end.split(), float) for end in path.get_attribute("d")[1:].split("L")]
+        pair = tuple(sorted(int(np.linalg.norm(places - e, axis=1).argmin()) for e in ends))
+        drawn[pair] = float(path.get_attribute("stroke-width"))
+        dot = page.locator(".memory .dot").nth(pair[0])
+        assert path.get_attribute("stroke") == dot.get_attribute("fill")
+    same = found["assembly"][:, None] == found["assembly"]
+    shared = np.triu(found["shared"], 1)
+    assert set(drawn) == set(map(tuple, np.argwhere((shared > 0.3) & same).tolist()))
+    assert ((shared > 0.3) & ~same).any()  # what is cut is not drawn
+    widths, rows = list(drawn.values()), [shared[pair] for pair in drawn]
+    np.testing.assert_allclose(widths, np.array(rows) * (widths[0] / rows[0]), rtol=0.1, atol=0.1)
+    page.uncheck("#show-passes")
+    page.uncheck("#show-rows")
+    wait(page)
+    assert page.locator("#passes path").count() == page.locator("#rows path").count() == 0
+
+
+def test_there_is_no_border_within_an_assembly(page):
+    page.click("[data-preset=rings]")
+    wait(page)
+    lines = page.locator("#voronoi").get_attribute("d").split("M")[1:]
+    ends = np.array([[end.split() for end in line.split("L")] for line in lines], dtype=float)
+    size = float(page.locator("#overlay").get_attribute("viewBox").split()[-1])
+    radii = np.linalg.norm(ends / size * 2 - 1, axis=2)
+    # One closed line, between the rings.
+    assert len(lines) > 8
+    assert ((radii > 0.4) & (radii < 0.75)).all()
+    joints = np.unique(ends.reshape(-1, 2).round(), axis=0, return_counts=True)[1]
+    assert (joints >= 2).mean() > 0.8
+    page.locator("#clusters").fill("1")
+    wait(page)
+    assert page.locator("#voronoi").get_attribute("d") == ""
+    assert page.evaluate(COUNT_COLOURS) == 1
+
+
+def test_dragging_a_memory_changes_its_assembly_at_once(page):
+    page.click("[data-preset=moons]")
+    wait(page)
+    R, before = memories(page)[:, :2], assemblies(page)["assembly"]
+    # The first memory, of the upper moon, goes to the right end of the other one.
+    moved, goal = 0, (0.83, 0.05)
+    assert R[moved, 0] < 0.4
+    page.mouse.move(*spot(page, *R[moved]))
+    page.mouse.down()
+    page.mouse.move(*spot(page, *goal), steps=6)
+    wait(page)  # the mouse still holds it
+    after = assemblies(page)["assembly"]
+    np.testing.assert_allclose(memories(page)[moved, :2], goal, atol=0.01)
+    assert after[moved] != before[moved]
+    others = np.arange(20) != moved
+    np.testing.assert_array_equal(after[others], before[others])  # colours hold, too
+    dots = [dot.get_attribute("fill") for dot in page.locator(".memory .dot").all()]
+    assert adjusted_rand_score(dots, after) == 1
+    assert "in cluster" in page.locator(".memory").nth(moved).get_attribute("aria-label")
+    page.mouse.up()
+    assert page.locator("#preset-note").inner_text() == "A picture of your own."
+
+
+def test_of_memories_close_together_the_one_below_the_mouse_is_dragged(page):
+    page.click("[data-preset=moons]")
+    R = np.c_[np.linspace(-0.2, 0.2, 12), np.zeros(12)].round(3)  # dots touch
+    change(page, memories=state_of(R))
+    wait(page)
+    drag(page, R[4], (R[4, 0], 0.5))
+    np.testing.assert_allclose(memories(page)[4, 1], 0.5, atol=0.02)
+    assert (memories(page)[np.arange(12) != 4, 1] == 0).all()
+
+
+def test_memories_with_rows_are_added_and_removed_within_bounds(page):
+    page.click("[data-preset=moons]")
+    page.locator("#clusters").fill("4")
+    page.locator("#overlay").focus()
+    for _ in range(14):
+        page.keyboard.press("a")
+    wait(page)
+    assert len(memories(page)) == 32
+    assert page.locator("#add").text_content() == "Add a memory (at most 32)"
+    assert set(assemblies(page)["assembly"]) == {0, 1, 2, 3}
+    for _ in range(31):
+        page.click("#remove")
+        wait(page)
+    assert page.locator("#fact-count").inner_text() == "1 memory, 1 cluster"
+    page.click("[data-preset=five]")
+    wait(page)
+    assert page.locator("#clusters").is_hidden()
+    assert page.locator("#show-passes").is_hidden()
+    assert page.locator("#rows path").count() == page.locator("#passes path").count() == 0
+    wait(page, "calm")
+    assert "cut" not in page.locator("#summary").text_content()
+
+
+def test_memories_without_rows_and_in_one_place_have_clusters(page):
+    page.click("[data-preset=moons]")
+    rng = np.random.default_rng(0)
+    for R in ([[0.5, 0.5]] * 6, [[0.9, 0.9]] * 3 + [[-0.9, -0.9]] * 2, rng.uniform(-1, 1, (9, 2))):
+        for k in (1, 2, 5):
+            change(page, memories=state_of(np.round(R, 3)), clusters=k, chosen=0)
+            wait(page)
+            assert set(assemblies(page)["assembly"]) == set(range(k))
+
+
+def test_the_link_holds_assemblies(page, open_file):
+    page.click("[data-preset=rings]")
+    page.locator("#clusters").fill("3")
+    page.uncheck("#show-passes")
+    wait(page, "calm")
+    state = page.evaluate("playground.state")
+    fragment = page.evaluate("location.hash").removeprefix("#")
+    page.goto("about:blank")
+    open_file(open_playground(show=False), fragment)
+    wait(page)
+    assert page.evaluate("playground.state") == state
+    # A short one opens the preset; one of an older page shows what that had not.
+    open_file(open_playground(show=False), "r=moons")
+    wait(page)
+    assert page.locator("[data-preset=moons]").get_attribute("aria-pressed") == "true"
+    open_file(open_playground(show=False), fragment.replace("s=111010", "s=0000"))
+    wait(page)
+    shown = page.evaluate("playground.state.show")
+    assert [key for key, is_shown in shown.items() if is_shown] == ["rows", "passes"]
 
 
 # --- screens --------------------------------------------------------------------------------------
