@@ -1,6 +1,7 @@
 // Rows read where they lie: dense or CSR, float or double, with missing values; column statistics and distinct rows.
 #include "blobs.hpp"
 #include "check.hpp"
+#include "rows/statistics.hpp"
 
 #include <algorithm>
 #include <limits>

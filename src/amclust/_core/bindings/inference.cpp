@@ -1,13 +1,16 @@
 // What a network says about rows.
 #include "bindings/bind.hpp"
 #include "inference/infer.hpp"
+#include "inference/nearest_sums.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 
 namespace amclust::bindings {
 namespace {
@@ -26,6 +29,9 @@ enum class Want : unsigned {
   filled = 256,
   row_scale = 512,
 };
+
+// Memories are laid out for so many rows, whatever comes: blocks of rows have the bits that all of them have.
+constexpr double kManyRows = 1e6;
 
 // A network that is asked again and again: what follows from its memories is computed once, when dense rows come.
 class PreparedNetwork {
@@ -46,7 +52,6 @@ class PreparedNetwork {
   }
 
  private:
-  static constexpr double kManyRows = 1e6;
   NetworkParameters network_;
   const Kernels* kernels_;
   mutable std::once_flag prepared_;
@@ -95,13 +100,45 @@ Answers infer_rows(const PreparedNetwork& prepared, const HeldRows& held, const 
       infer(held.data, which.rows, which.size, fill.data(), certificates, out, team, control);
     };
     if (!held.data.is_sparse && !recalls(out) && prepared.is_current()) return ask(prepared.certificates());
-    Memories memories = network.prepared(static_cast<double>(n));
+    // Always as for many rows: answers must not depend on the rows that are asked about beside one.
+    Memories memories = network.prepared(kManyRows);
     if (takes_entries(held.data, memories, out)) memories.shape.take_sparse(held.data.origin());
     memories.refresh(recalls(out) && !memories.cheaper_by_coordinates());
     Certificates certificates(memories);
     ask(certificates);
   });
   return answers;
+}
+
+// Sums [k][d] in quanta, sizes [k] in 2^-20, and the loss in 2^-40.
+using FixedSums = std::tuple<Out<std::int64_t, 2>, Out<std::int64_t, 1>, nb::int_>;
+
+FixedSums sum_nearest(const PreparedNetwork& prepared, const HeldRows& held, const In<float, 1>& fill,
+                      const Indices& indices, const Weights& weights, const In<double, 1>& quantum, int threads) {
+  const NetworkParameters& network = prepared.network();
+  const TrainingRows which = some_rows(held.data, indices, weights);
+  const std::size_t d = network.d;
+  if (network.d != held.data.features || fill.size() != d || quantum.size() != d)
+    throw std::invalid_argument("the network does not fit the rows");
+  for (std::size_t j = 0; j < d; ++j)
+    if (!(quantum.data()[j] > 0.0)) throw std::invalid_argument("a quantum must be above 0");
+  check_energy(network, held.data);
+  NearestSums found;
+  supervised([&](Control& control) {
+    Team team(team_size(threads, which.size * static_cast<std::int64_t>(d) * network.k));
+    const auto sum = [&](const Certificates& certificates) {
+      found = nearest_sums(held.data, which, certificates, fill.data(), quantum.data(), team, control);
+    };
+    if (!held.data.gives_entries() && prepared.is_current()) return sum(prepared.certificates());
+    Memories memories = network.prepared(kManyRows);
+    if (held.data.gives_entries()) memories.shape.take_sparse(held.data.origin());
+    memories.refresh(false);
+    sum(Certificates(memories));
+  });
+  const auto high = static_cast<std::int64_t>(found.loss >> 64);
+  const auto low = static_cast<std::uint64_t>(found.loss);
+  const nb::object loss = (nb::int_(high) << nb::int_(64)) | nb::int_(low);
+  return {array(std::move(found.sums), network.k, d), array(std::move(found.sizes)), nb::borrow<nb::int_>(loss)};
 }
 
 // A property that looks into the answers, without a copy.
@@ -147,6 +184,11 @@ void bind_inference(nb::module_& m) {
 
   m.def("infer", &infer_rows, "network"_a, "rows"_a, "fill"_a, "want"_a, "indices"_a.none() = nb::none(),
         "threads"_a = 1, "fill_from_observed"_a = true);
+  m.def("nearest_sums", &sum_nearest, "network"_a, "rows"_a, "fill"_a, "indices"_a.none(), "weights"_a.none(),
+        "quantum"_a, "threads"_a,
+        "Add the rows that are nearest to each memory, in core units and fixed point: blocks of rows add up to the "
+        "same bits in any order. Return sums (in quanta; of rows that give entries, without their origin), sizes (in "
+        "2^-20) and the sum of squared distances (in 2^-40).");
 }
 
 }  // namespace amclust::bindings

@@ -69,6 +69,8 @@ void check_energy(const NetworkParameters& network, const Dataset& data) {
 NB_MODULE(_native, m) {
   using namespace amclust::bindings;
   m.doc() = "The compiled core.";
+  // Others may hold networks and plans to the end of the process, as a Dask client does.
+  nb::set_leak_warnings(false);
   bind_rows(m);
   bind_training(m);
   bind_runs(m);

@@ -1,16 +1,22 @@
 // Rows where they lie, and their statistics.
 #include "bindings/bind.hpp"
 #include "energies/registry.hpp"
+#include "rows/linear_map.hpp"
+#include "rows/statistics.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
+#include <array>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace amclust::bindings {
@@ -89,14 +95,81 @@ HeldRows in_units(const HeldRows& rows, const std::string& energy, const In<doub
   return out;
 }
 
-ColumnStatistics statistics(const HeldRows& held, const Indices& indices, const Weights& weights, int threads) {
+PartialStatistics some_statistics(const HeldRows& held, const Indices& indices, const Weights& weights, int threads) {
   const TrainingRows which = some_rows(held.data, indices, weights);
-  ColumnStatistics stats;
+  PartialStatistics stats;
   supervised([&](Control&) {
     Team team(team_size(threads, which.size * held.data.features));
-    stats = column_statistics(held.data, which.rows, which.size, which.weights, team);
+    stats = partial_statistics(held.data, which.rows, which.size, which.weights, team);
   });
   return stats;
+}
+
+ColumnStatistics statistics(const HeldRows& held, const Indices& indices, const Weights& weights, int threads) {
+  return some_statistics(held, indices, weights, threads).finish();
+}
+
+// What partial statistics are made of, for pickle: counts, the range of each column, and sums: which bins they have,
+// and their counts of units as halves of 64 bits.
+using StatisticsParts = std::tuple<Out<std::int64_t, 1>, Out<double, 1>, Out<std::int64_t, 1>, Out<std::uint64_t, 1>>;
+using GivenStatistics = std::tuple<In<std::int64_t, 1>, In<double, 1>, In<std::int64_t, 1>, In<std::uint64_t, 1>>;
+
+// Every field: one that is new must be named here.
+template <class Statistics>
+auto fields_of(Statistics& s) {
+  auto& [n_rows, n_counted, missing, infinite_row, empty_row, zero_row, infinite_column, low, high, sum, square, weight,
+         missing_weight] = s;
+  return std::make_tuple(
+      std::array{&n_rows, &n_counted, &missing, &infinite_row, &empty_row, &zero_row, &infinite_column},
+      std::array{&low, &high}, std::array{&sum, &square, &weight, &missing_weight});
+}
+
+StatisticsParts parts_of(const PartialStatistics& statistics) {
+  const auto [counts, ranges, sums] = fields_of(statistics);
+  std::vector<std::int64_t> numbers, tops;
+  std::vector<double> range;
+  std::vector<std::uint64_t> units;
+  for (const std::int64_t* count : counts) numbers.push_back(*count);
+  for (const std::vector<double>* values : ranges) range.insert(range.end(), values->begin(), values->end());
+  for (const ExactSums* some : sums) {
+    numbers.push_back(static_cast<std::int64_t>(some->size()));
+    tops.insert(tops.end(), some->tops().begin(), some->tops().end());
+    for (const Int128 count : some->units()) {
+      units.push_back(static_cast<std::uint64_t>(count));
+      units.push_back(static_cast<std::uint64_t>(count >> 64));
+    }
+  }
+  return {array(std::move(numbers)), array(std::move(range)), array(std::move(tops)), array(std::move(units))};
+}
+
+PartialStatistics statistics_of(const GivenStatistics& parts) {
+  const auto& [numbers, range, tops, units] = parts;
+  PartialStatistics out;
+  const auto [counts, ranges, sums] = fields_of(out);
+  const auto require = [](bool fits) {
+    if (!fits) throw std::invalid_argument("these are no partial statistics");
+  };
+  const std::size_t d = range.size() / ranges.size();
+  require(numbers.size() == counts.size() + sums.size() && range.size() == ranges.size() * d);
+  for (std::size_t i = 0; i < counts.size(); ++i) *counts[i] = numbers.data()[i];
+  for (std::size_t i = 0; i < ranges.size(); ++i) ranges[i]->assign(range.data() + i * d, range.data() + (i + 1) * d);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const std::int64_t size = numbers.data()[counts.size() + i];
+    require(size >= 0 && static_cast<std::size_t>(size) <= tops.size() - at &&
+            units.size() == 2 * bins::kKept * tops.size());
+    const std::size_t n = static_cast<std::size_t>(size);
+    std::vector<Int128> whole(bins::kKept * n);
+    for (std::size_t u = 0; u < whole.size(); ++u) {
+      const std::uint64_t* halves = units.data() + 2 * (bins::kKept * at + u);
+      whole[u] = static_cast<Int128>(static_cast<std::int64_t>(halves[1])) * (Int128{1} << 64) + halves[0];
+    }
+    *sums[i] = ExactSums({tops.data() + at, tops.data() + at + n}, std::move(whole));
+    at += n;
+  }
+  require(at == tops.size() && out.sum.size() == d && out.square.size() == d && out.weight.size() == 1 &&
+          (out.missing_weight.size() == 0 || out.missing_weight.size() == d));
+  return out;
 }
 
 bool are_plain(const HeldRows& held, bool zeros, int threads) {
@@ -114,6 +187,17 @@ std::pair<Out<std::int64_t, 1>, Out<float, 1>> distinct(const HeldRows& held, co
   DistinctRows rows;
   supervised([&](Control&) { rows = distinct_rows(held.data, which.rows, which.size, which.weights); });
   return {array(std::move(rows.rows)), array(std::move(rows.weights))};
+}
+
+Out<double, 2> mapped(const In<double, 2>& rows, const In<double, 2>& matrix, int threads) {
+  const std::size_t n = rows.shape(0), d = rows.shape(1);
+  if (matrix.shape(0) != d || matrix.shape(1) != d) throw std::invalid_argument("the matrix does not fit the rows");
+  std::vector<double> out(n * d);
+  supervised([&](Control&) {
+    Team team(team_size(threads, static_cast<std::int64_t>(n * d * d)));
+    map_rows(rows.data(), static_cast<std::int64_t>(n), static_cast<int>(d), matrix.data(), out.data(), team);
+  });
+  return array(std::move(out), n, d);
 }
 
 // Rows in core units, NaN where a value is missing.
@@ -190,10 +274,27 @@ void bind_rows(nb::module_& m) {
 
   m.def("dense_rows", &dense_rows, "rows"_a);
   m.def("csr_rows", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_features"_a);
+  nb::class_<PartialStatistics>(m, "PartialStatistics",
+                                "What the statistics of some rows are made of: the same bits in whatever blocks rows "
+                                "come.")
+      .def(
+          "add", [](PartialStatistics& s, const PartialStatistics& later) { s.add(later); }, "later"_a,
+          "Add rows that come after these.")
+      .def("finish", &PartialStatistics::finish)
+      .def_prop_ro("n_features", &PartialStatistics::features)
+      .def_ro("n_rows", &PartialStatistics::n_rows, "How many rows there are, listed or not.")
+      .def_ro("n_counted", &PartialStatistics::n_counted, "How many rows are listed with a weight above 0.")
+      .def("__getstate__", [](const PartialStatistics& s) { return parts_of(s); })
+      .def("__setstate__", [](PartialStatistics& s, const GivenStatistics& parts) {
+        new (&s) PartialStatistics(statistics_of(parts));
+      });
+  m.def("partial_statistics", &some_statistics, "rows"_a, "indices"_a.none(), "weights"_a.none(), "threads"_a);
   m.def("statistics", &statistics, "rows"_a, "indices"_a.none(), "weights"_a.none(), "threads"_a);
   m.def("are_plain", &are_plain, "rows"_a, "zeros"_a, "threads"_a,
         "Whether rows are dense, with all their values, none of them huge, and not only zeros unless they may be.");
   m.def("distinct_rows", &distinct, "rows"_a, "indices"_a.none(), "weights"_a.none());
+  m.def("map_rows", &mapped, "rows"_a, "matrix"_a, "threads"_a,
+        "Return every row times a matrix; unlike a product of BLAS it does not depend on the other rows.");
   m.def("load_rows", &load_rows, "rows"_a, "indices"_a.none());
   nb::class_<LoadedEntries>(m, "Entries", "Sparse rows in core units, as CSR without their origin.")
       .def_prop_ro(

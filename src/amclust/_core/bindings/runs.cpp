@@ -92,26 +92,31 @@ using RecordParts = std::tuple<Out<std::int64_t, 1>, Out<float, 1>, Out<double, 
 using GivenParts = std::tuple<In<std::int64_t, 1>, In<float, 1>, In<double, 1>, In<double, 1>>;
 
 RecordParts parts_of(const RunRecord& r) {
+  // All there is: a field that is new must be named here, and read again below.
+  const auto& [k, d, memories, log_weights, energy, loss_curve, loss, best_epoch, best_living, reseeded, converged,
+               improving, last_memories, last_log_weights, last_energy, optimizer, schedule, stream] = r;
+  const auto& [moments, weight_moments, steps, energy_moments] = optimizer;
+  const auto& [learning_rate, best, waited, plateaus] = schedule;
+  const auto& [pass, at] = stream;
   std::vector<float> values;
-  for (const std::vector<float>* part :
-       {&r.memories, &r.log_weights, &r.last_memories, &r.last_log_weights, &r.optimizer.moments,
-        &r.optimizer.weight_moments, &r.energy, &r.last_energy, &r.optimizer.energy_moments})
+  for (const std::vector<float>* part : {&memories, &log_weights, &last_memories, &last_log_weights, &moments,
+                                         &weight_moments, &energy, &last_energy, &energy_moments})
     values.insert(values.end(), part->begin(), part->end());
-  std::vector<std::int64_t> counts{r.k,
-                                   r.d,
-                                   r.best_epoch,
-                                   r.best_living,
-                                   r.reseeded,
-                                   r.converged,
-                                   r.improving,
-                                   r.schedule.waited,
-                                   r.schedule.plateaus,
-                                   r.optimizer.steps,
-                                   r.stream.pass,
-                                   r.stream.at,
-                                   static_cast<std::int64_t>(r.energy.size())};
-  return {array(std::move(counts)), array(std::move(values)), array(r.loss_curve),
-          array(std::vector<double>{r.loss, r.schedule.learning_rate, r.schedule.best})};
+  std::vector<std::int64_t> counts{k,
+                                   d,
+                                   best_epoch,
+                                   best_living,
+                                   reseeded,
+                                   converged,
+                                   improving,
+                                   waited,
+                                   plateaus,
+                                   steps,
+                                   pass,
+                                   at,
+                                   static_cast<std::int64_t>(energy.size())};
+  return {array(std::move(counts)), array(std::move(values)), array(loss_curve),
+          array(std::vector<double>{loss, learning_rate, best})};
 }
 
 RunRecord record_of(const GivenParts& parts) {

@@ -1,5 +1,6 @@
 // Plans and records of training, and what is done with them in one call: seed, train, evaluate.
 #include "bindings/bind.hpp"
+#include "bindings/states.hpp"
 #include "energies/registry.hpp"
 #include "training/exact_steps.hpp"
 #include "training/masks.hpp"
@@ -180,7 +181,8 @@ Out<std::int32_t, 2> draw_masks(std::uint64_t seed, std::uint32_t epoch, const I
 }  // namespace
 
 void bind_training(nb::module_& m) {
-  nb::class_<NetworkParameters>(m, "Network", "A network in core units.")
+  nb::class_<NetworkParameters> network_class(m, "Network", "A network in core units.");
+  network_class
       .def(
           "__init__",
           [](NetworkParameters* self, const In<float, 2>& memories, const In<float, 1>& log_weights,
@@ -196,9 +198,10 @@ void bind_training(nb::module_& m) {
       .def_ro("beta", &NetworkParameters::beta)
       .def_ro("step_size", &NetworkParameters::step_size)
       .def_ro("n_steps", &NetworkParameters::n_steps);
+  bind_pickle(network_class);
 
-  nb::class_<ObjectiveSettings>(m, "ObjectiveSettings", "What is minimised.")
-      .def_rw("name", &ObjectiveSettings::name)
+  nb::class_<ObjectiveSettings> objective_class(m, "ObjectiveSettings", "What is minimised.");
+  objective_class.def_rw("name", &ObjectiveSettings::name)
       .def_rw("seed", &ObjectiveSettings::seed, "Of masks, of the order of rows and of re-seeding.")
       .def_rw("mask_prob", &ObjectiveSettings::mask_prob)
       .def_prop_rw(
@@ -208,9 +211,11 @@ void bind_training(nb::module_& m) {
       .def_rw("anchor", &ObjectiveSettings::anchor)
       .def_rw("tie", &ObjectiveSettings::tie)
       .def_rw("neighbours", &ObjectiveSettings::neighbours, "How many memories a row meets; 0: all of them.");
+  bind_pickle(objective_class);
 
-  nb::class_<ScheduleSettings>(m, "ScheduleSettings", "The learning rate over the epochs, and when to stop.")
-      .def_rw("learning_rate", &ScheduleSettings::learning_rate)
+  nb::class_<ScheduleSettings> schedule_class(m, "ScheduleSettings",
+                                              "The learning rate over the epochs, and when to stop.");
+  schedule_class.def_rw("learning_rate", &ScheduleSettings::learning_rate)
       .def_rw("lr_factor", &ScheduleSettings::lr_factor)
       .def_rw("min_lr", &ScheduleSettings::min_lr)
       .def_rw("tol", &ScheduleSettings::tol)
@@ -219,9 +224,10 @@ void bind_training(nb::module_& m) {
       .def_rw("enough_epochs", &ScheduleSettings::enough_epochs,
               "With early stopping, no more epochs than these; 0: any number.")
       .def_rw("early_stopping", &ScheduleSettings::early_stopping);
+  bind_pickle(schedule_class);
 
-  nb::class_<Plan>(m, "Plan", "One training: what it starts from and how it goes.")
-      .def(nb::init<NetworkParameters>(), "network"_a)
+  nb::class_<Plan> plan_class(m, "Plan", "One training: what it starts from and how it goes.");
+  plan_class.def(nb::init<NetworkParameters>(), "network"_a)
       .def("copy", [](const Plan& plan) { return plan; })
       .def_rw("network", &Plan::network)
       .def_rw("objective", &Plan::objective)
@@ -277,6 +283,7 @@ void bind_training(nb::module_& m) {
           "energy", [](const Plan& plan) { return array(plan.energy); },
           [](Plan& plan, const In<float, 1>& energy) { plan.energy = vector(energy, energy.size(), "energy"); },
           "Parameters of an energy that the core does not have; empty: as the energy has them.", kOwned);
+  bind_pickle(plan_class);
 
   nb::class_<Seeding>(m, "Seeding", "Initial memories, and how far rows are from them.")
       .def_prop_ro(

@@ -16,19 +16,24 @@ void ensure(Buffer& buffer, std::size_t size) {
 
 void Filler::fill(const Memories& memories, MatrixView<float> rows, MatrixView<const std::uint8_t> missing,
                   bool from_observed) {
-  const int lanes = kernels().lanes;
-  std::vector<int> which;
+  const Kernels& kernel = kernels();
+  const Network net = memories.network();
+  // Rows share a tile with such as go the same way: the others of a block have no say in how a row is rounded.
+  std::vector<int> waiting[2];
+  const auto flush = [&](std::vector<int>& which) {
+    if (!which.empty()) tile(memories, rows, missing, which);
+    which.clear();
+  };
   for (int i = 0; i < rows.rows; ++i) {
     const std::uint8_t* marks = missing.row(i);
-    if (std::find(marks, marks + memories.d, std::uint8_t{1}) != marks + memories.d) {
-      if (from_observed) start(memories, rows.row(i), marks);
-      which.push_back(i);
-    }
-    if (static_cast<int>(which.size()) == lanes || (i + 1 == rows.rows && !which.empty())) {
-      tile(memories, rows, missing, which);
-      which.clear();
-    }
+    const int n_missing = static_cast<int>(std::count(marks, marks + memories.d, std::uint8_t{1}));
+    if (!n_missing) continue;
+    if (from_observed) start(memories, rows.row(i), marks);
+    std::vector<int>& which = waiting[kernel.moves_by_coefficients(net, n_missing)];
+    which.push_back(i);
+    if (static_cast<int>(which.size()) == kernel.lanes) flush(which);
   }
+  for (std::vector<int>& which : waiting) flush(which);
 }
 
 void Filler::start(const Memories& memories, float* row, const std::uint8_t* missing) {

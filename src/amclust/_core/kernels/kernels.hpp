@@ -67,10 +67,18 @@ struct FreeAdjoint {
   int lanes_used;
 };
 
-// Sums over the rows of a table, per column; `shift` is subtracted before squaring.
-struct ColumnSums {
-  const double* shift;
-  double *sum, *square, *low, *high;
+// Exact sums over the rows of a table (rows/exact_sums.hpp), per column: terms are cut by the magic numbers of the bins
+// that a column keeps, the highest first, and the slices added. Both [kBins][d].
+struct ColumnSlices {
+  static constexpr int kBins = 4;
+  const double* magic;
+  double* sum;
+};
+
+// The range of values so far, and the largest terms (in size) of a block of rows; all [d].
+struct ColumnRange {
+  double *low, *high;
+  double *largest, *largest_square;
 };
 
 // Squared length of a row that float32 can no longer scale to 1, and of one that may have values too large for it.
@@ -192,13 +200,23 @@ struct Kernels {
   // p * (g - sum p g), row by row; out may be g
   void (*softmax_adjoint)(const float* memberships, const float* gradient, int n, int kp, float* out);
 
-  // What kind of row this is; sums may only take rows that are finite.
+  // What kind of row this is; what follows may only take rows that are finite or have missing values.
   RowState (*inspect_float)(const float* row, int d);
   RowState (*inspect_double)(const double* row, int d);
-  void (*add_float)(const float* const* rows, const double* weights, int n, int d, const ColumnSums& sums);
-  void (*add_double)(const double* const* rows, const double* weights, int n, int d, const ColumnSums& sums);
+  // Terms are weight * x and weight * x^2 (weights null: 1); missing values have none.
+  void (*range_float)(const float* const* rows, const double* weights, int n, int d, const ColumnRange& range);
+  void (*range_double)(const double* const* rows, const double* weights, int n, int d, const ColumnRange& range);
+  void (*slice_float)(const float* const* rows, const double* weights, int n, int d, const ColumnSlices& sums,
+                      const ColumnSlices& squares);
+  void (*slice_double)(const double* const* rows, const double* weights, int n, int d, const ColumnSlices& sums,
+                       const ColumnSlices& squares);
+  // The same of some entries of one row
+  void (*slice_entries)(const double* values, const std::int32_t* columns, int n, double weight, int d,
+                        const ColumnSlices& sums, const ColumnSlices& squares);
 
   std::size_t (*moving_scratch)(const Network&, int n_moving);
+  // Which of two ways moving() goes, which round differently.
+  bool (*moves_by_coefficients)(const Network&, int n_moving);
   void (*moving)(const Network&, const MovingTile&);
 
   std::size_t (*free_scratch)(const Network&);

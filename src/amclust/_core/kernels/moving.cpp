@@ -317,5 +317,6 @@ void moving(const Network& net, const MovingTile& tile) {
 
 void amclust::AMCLUST_ISA::fill_moving(Kernels& table) {
   table.moving_scratch = moving_scratch;
+  table.moves_by_coefficients = use_gram;
   table.moving = moving;
 }

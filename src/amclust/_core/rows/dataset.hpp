@@ -27,13 +27,6 @@ struct SparseRows {  // CSR, indices sorted within a row
   bool wide_indices = false;  // 64-bit
 };
 
-struct ColumnStatistics {
-  std::vector<double> weight, mean, variance, low, high;  // over the observed values
-  std::int64_t missing = 0;
-  std::int64_t infinite_row = -1, empty_row = -1, zero_row = -1;  // the first with an infinity, nothing, only zeros
-  int infinite_column = -1;
-};
-
 class Dataset {
  public:
   std::int64_t rows = 0;
@@ -78,10 +71,6 @@ class Dataset {
   double origin_square_ = 0.0;
   bool near_zero_ = true;
 };
-
-// Statistics of the listed rows (all when `which` is null) with weights (1 when null).
-ColumnStatistics column_statistics(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* weights,
-                                   Team& team);
 
 // Whether all rows are dense, have all their values, none of them huge, and not only zeros unless rows may be `zeros`:
 // most tables, and quickly seen. What else there is only column_statistics() tells.

@@ -1,0 +1,37 @@
+// The values of a row as they are stored.
+#pragma once
+
+#include "rows/dataset.hpp"
+
+#include <cstdint>
+
+namespace amclust {
+
+template <class Value, class Visit>
+void visit_dense(const Dataset& data, std::int64_t row, Visit&& visit) {
+  const Value* x = static_cast<const Value*>(data.dense.data) + row * data.dense.stride;
+  for (int j = 0; j < data.features; ++j) visit(j, x[j]);
+}
+
+// Calls visit(column, value) for the stored entries of a sparse row.
+template <class Value, class Index, class Visit>
+void visit_sparse(const Dataset& data, std::int64_t row, Visit&& visit) {
+  const Value* values = static_cast<const Value*>(data.sparse.data);
+  const Index* indices = static_cast<const Index*>(data.sparse.indices);
+  const Index* indptr = static_cast<const Index*>(data.sparse.indptr);
+  for (Index at = indptr[row]; at < indptr[row + 1]; ++at) visit(static_cast<int>(indices[at]), values[at]);
+}
+
+template <class Visit>
+void visit_stored(const Dataset& data, std::int64_t row, Visit&& visit) {
+  if (!data.is_sparse)
+    data.dense.is_double ? visit_dense<double>(data, row, visit) : visit_dense<float>(data, row, visit);
+  else if (data.sparse.wide_indices)
+    data.sparse.is_double ? visit_sparse<double, std::int64_t>(data, row, visit)
+                          : visit_sparse<float, std::int64_t>(data, row, visit);
+  else
+    data.sparse.is_double ? visit_sparse<double, std::int32_t>(data, row, visit)
+                          : visit_sparse<float, std::int32_t>(data, row, visit);
+}
+
+}  // namespace amclust
