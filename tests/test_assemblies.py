@@ -50,12 +50,83 @@ def test_shapes_that_are_not_round_are_found(make, n_memories):
 
 def test_round_clusters_keep_one_memory_each():
     X, _ = make_blobs(400, centers=4, random_state=1)
-    model = ClAM(4, n_memories="auto", random_state=0).fit(X)
+    model = ClAM(4, n_memories="auto", scale=None, random_state=0).fit(X)
     assert len(model.memories_) == 4
     assert_array_equal(model.memory_labels_, np.arange(4))
     evidence = model.shape_evidence_
-    assert_array_equal(evidence["n_memories"], [4, 80])
-    assert_array_equal(evidence["chosen"], [True, False])
+    assert_array_equal(evidence["kind"], ["round", "cut", "clouds"])
+    assert_array_equal(evidence["n_memories"], [4, 80, 80])
+    assert_array_equal(evidence["chosen"], [True, False, False])
+    assert evidence["likelihood"].argmax() == 0
+
+
+def make_stretched(n_samples, random_state):
+    """Draw clouds side by side that touch: a cut would go through a long one."""
+    _, _, centers = make_blobs(random_state=181, return_centers=True)
+    X, classes = make_blobs(n_samples, centers=centers, random_state=random_state)
+    return X @ [[0.6, -0.6], [-0.4, 0.8]], classes
+
+
+def test_clouds_that_touch_are_told_apart():
+    X, classes = make_stretched(500, random_state=0)
+    model = ClAM(3, n_memories="auto", random_state=0).fit(X)
+    evidence = model.shape_evidence_
+    assert evidence["kind"][evidence["chosen"]] == ["clouds"]
+    assert adjusted_rand_score(classes, model.labels_) > 0.98
+    new, of_new = make_stretched(500, random_state=1)
+    assert adjusted_rand_score(of_new, model.predict(new)) > 0.97
+    assert_array_equal(model.labels_, model.predict(X))
+
+
+def test_clouds_need_rows_for_their_covariances():
+    X, _ = make_blobs(300, n_features=20, centers=4, random_state=0)
+    model = ClAM(4, n_memories="auto", random_state=0).fit(X)
+    assert_array_equal(model.shape_evidence_["kind"], ["round", "cut"])
+    assert np.isnan(model.shape_evidence_["likelihood"]).all()
+
+
+def test_scaled_weights_change_no_clouds():
+    X, _ = make_stretched(300, random_state=0)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, size=300)
+    one, other = (
+        ClAM(3, n_memories="auto", random_state=0).fit(X, sample_weight=factor * weights)
+        for factor in (1.0, 0.125)
+    )
+    assert one.shape_evidence_["kind"][one.shape_evidence_["chosen"]] == ["clouds"]
+    assert_allclose(one.shape_evidence_["likelihood"], other.shape_evidence_["likelihood"])
+    assert_array_equal(one.labels_, other.labels_)
+
+
+def test_clouds_keep_the_invariants(tmp_path):
+    X, _ = make_stretched(300, random_state=0)
+    X = np.concatenate([X, X[:20]])
+    order = np.random.default_rng(0).permutation(len(X))
+    one, threads, shuffled, thin = (
+        ClAM(3, n_memories="auto", random_state=0, n_jobs=n).fit(rows)
+        for n, rows in ((1, X), (3, X), (1, X[order]), (1, sparse.csr_array(X)))
+    )
+    assert one.shape_evidence_["kind"][one.shape_evidence_["chosen"]] == ["clouds"]
+    assert_array_equal(one.memories_, threads.memories_)
+    assert_array_equal(one.labels_, threads.labels_)
+    assert_array_equal(one.labels_[order], shuffled.labels_)
+    assert_array_equal(one.labels_[:20], one.labels_[-20:])
+    assert adjusted_rand_score(one.labels_, thin.labels_) == 1.0
+    one.save(tmp_path / "clouds.amc")
+    loaded = amclust.load(tmp_path / "clouds.amc")
+    assert_array_equal(loaded.predict(X), one.labels_)
+    assert_array_equal(loaded.shape_evidence_["kind"], one.shape_evidence_["kind"])
+    more, _ = make_stretched(200, random_state=1)
+    assert len(one.partial_fit(more).memories_) == len(loaded.memories_)
+
+
+@pytest.mark.parametrize("change", ["missing", "cosine"])
+def test_clouds_are_not_asked_where_they_mean_nothing(change):
+    X, _ = make_stretched(300, random_state=0)
+    if change == "missing":
+        X[::7, 0] = np.nan
+    metric = "cosine" if change == "cosine" else "euclidean"
+    model = ClAM(3, n_memories="auto", metric=metric, random_state=0).fit(X + 0.1)
+    assert "clouds" not in model.shape_evidence_["kind"]
 
 
 def test_rows_between_clusters_do_not_join_them():
@@ -138,7 +209,8 @@ def test_a_model_is_saved_with_its_assembly(model, moons, tmp_path):
     assert_array_equal(loaded.cluster_centers_, model.cluster_centers_)
     assert_array_equal(loaded.memory_labels_, model.memory_labels_)
     assert_array_equal(loaded.merge_tree_, model.merge_tree_)
-    assert_array_equal(loaded.shape_evidence_.table, model.shape_evidence_.table)
+    for column in model.shape_evidence_.columns:
+        assert_array_equal(loaded.shape_evidence_[column], model.shape_evidence_[column])
     assert_array_equal(loaded.shape_evidence_.eigenvalues, model.shape_evidence_.eigenvalues)
     more = make_moons(200, noise=0.05, random_state=3)[0]
     again = copy.deepcopy(model).partial_fit(more)

@@ -59,8 +59,9 @@ def test_the_code_of_a_page_runs_and_prints_what_it_says(page, capsys, tmp_path,
                 assert program == "amclust"
                 assert main(arguments) == 0, line
         else:
-            if "import torch" in code:
-                pytest.importorskip("torch")
+            for package in ("torch", "dask", "polars"):
+                if f"import {package}" in code:
+                    pytest.importorskip(package)
             exec(compile(code, page, "exec"), names)
         printed = capsys.readouterr().out
         if claimed:
@@ -70,7 +71,11 @@ def test_the_code_of_a_page_runs_and_prints_what_it_says(page, capsys, tmp_path,
 
 def public_names():
     modules = ["amclust", "amclust.datasets"]
-    for optional, needs in (("amclust.plotting", "matplotlib"), ("amclust.torch", "torch")):
+    for optional, needs in (
+        ("amclust.dask", "distributed"),
+        ("amclust.plotting", "matplotlib"),
+        ("amclust.torch", "torch"),
+    ):
         if importlib.util.find_spec(optional) and importlib.util.find_spec(needs):
             modules.append(optional)
     for module in modules:
@@ -97,8 +102,8 @@ def test_every_public_name_is_on_the_api_page():
 
 
 def test_the_api_page_lists_nothing_else():
-    pytest.importorskip("torch")
-    pytest.importorskip("matplotlib")
+    for package in ("distributed", "torch", "matplotlib"):
+        pytest.importorskip(package)
     assert listed_names() <= set(public_names())
 
 
@@ -117,6 +122,7 @@ def test_no_docstring_has_an_entry_to_fill_in():
         ("benchmarks.quality.__main__", "quality.md"),
         ("benchmarks.quality.shapes", "shapes.md"),
         ("benchmarks.speed.__main__", "speed.md"),
+        ("benchmarks.scale.__main__", "scale.md"),
         ("benchmarks.cluster_number.__main__", "number_of_clusters.md"),
         ("benchmarks.recipe.__main__", "recipe.md"),
         ("benchmarks.deep.__main__", "deep.md"),
@@ -126,6 +132,8 @@ def test_no_docstring_has_an_entry_to_fill_in():
 def test_a_page_of_results_is_what_its_command_writes(module, page, tmp_path):
     if module in ("benchmarks.deep.__main__", "paper.__main__"):
         pytest.importorskip("torch")
+    if module == "benchmarks.scale.__main__":
+        pytest.importorskip("distributed")
     if not (ROOT / "benchmarks" / "results").is_dir():
         pytest.skip("the source distribution has no records")
     copy = tmp_path / page

@@ -79,8 +79,8 @@ def test_an_energy_of_ones_own():
 def test_a_backend_of_ones_own():
     # An example begins, of its own backend.
     from amclust._recipe import Recipe
-    from amclust._rows import TableRows
-    from amclust._training import Options, draw_seeds, fit, prepare
+    from amclust._rows import TableSource
+    from amclust._training import Options, draw_rows, draw_seeds, fit, prepare
     from amclust.backends.native import NativeBackend
 
     class Shuffled(NativeBackend):
@@ -93,7 +93,8 @@ def test_a_backend_of_ones_own():
 
     model = ClAM(3, random_state=0)
     options = Options.of(model, 3)
-    data = prepare(TableRows(X), None, options, n_clusters=3, threads=1, feature_names=None)
+    drawn = draw_rows(TableSource(X), None, 0)
+    data = prepare(drawn, options, n_clusters=3, threads=1, feature_names=None)
     seeds, sample_seed = draw_seeds(0, model.n_init)
     found = fit(
         data,

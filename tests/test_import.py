@@ -15,6 +15,6 @@ def test_import_is_light():
     assert "sklearn" in loaded
     heavy = {"torch", "jinja2", "matplotlib", "pandas", "plotly", "polars", "pooch", "pyarrow"}
     assert not loaded & heavy - loaded_by("import sklearn.cluster")
-    assert not loaded & {"torch", "jinja2", "matplotlib", "plotly"}
+    assert not loaded & {"torch", "jinja2", "matplotlib", "plotly", "dask", "distributed", "fsspec"}
     assert "amclust.datasets" not in loaded
     assert not loaded_by("import amclust") & {"sklearn.cluster", "sklearn.metrics"}

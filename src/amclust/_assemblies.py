@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from threadpoolctl import threadpool_limits
 
+from amclust import _native
+from amclust._clouds import Clouds, enough_rows, find_clouds, move_memories
 from amclust._network import Network, Want
 from amclust._recipe import Recipe
-from amclust._rows import Indices
-from amclust._training import Fit, Options, fit, with_assembly
+from amclust._rows import Indices, TableRows
+from amclust._silhouettes import judged_rows
+from amclust._training import Fit, Options, fit, judge, with_assembly
 from amclust._validation import DistinctRowsError
 from amclust.backends import Backend, TrainingSet
 
@@ -40,11 +43,17 @@ MIN_EIGENVALUES, MIN_LENGTH = 30, 1e-8
 # An eigenvalue that is no further from 1 is 1.
 ROUNDING = 1e-5
 
+# Candidates for the shape of clusters; a file holds their places here.
+KINDS = ("round", "cut", "clouds")
+ROUND, CUT, CLOUDS = range(3)
+
 EVIDENCE_DTYPE = np.dtype(
     [
+        ("kind", np.int64),
         ("n_memories", np.int64),
         ("n_nearest", np.int64),
         ("cut", np.float64),
+        ("likelihood", np.float64),
         ("silhouette", np.float64),
         ("chosen", np.bool_),
     ]
@@ -66,9 +75,14 @@ class ShapeEvidence:
     Parameters
     ----------
     table : structured ndarray of shape (n_candidates,)
-        One row per candidate: n_memories, n_nearest (memories that share a row), cut (the mean part
-        of a cluster's rows that it shares with others, in the graph that memories make of the
-        rows, where no row counts for the memory that is its own mean), silhouette, chosen.
+        One row per candidate: kind (0, 1, 2; ``evidence["kind"]`` has their names: "round" clusters
+        of one memory each, assemblies by a "cut", and assemblies that are "clouds", Gaussians of
+        any covariance), n_memories, n_nearest (memories that share a row), cut (the mean part of a
+        cluster's rows that it shares with others, in the graph that memories make of the rows,
+        where no row counts for the memory that is its own mean), likelihood (the mean
+        log-likelihood of a row, less what BIC takes for the parameters: of balls of one size, for
+        the cut of the best mixture of more Gaussians than there are clusters, of a Gaussian for
+        each cluster; NaN: not asked), silhouette, chosen.
 
     eigenvalues : ndarray of shape (n_eigenvalues,)
         The largest of the graph, falling. As many as there are separate pieces are 1, and a
@@ -81,9 +95,9 @@ class ShapeEvidence:
     >>> X, _ = make_moons(300, noise=0.05, random_state=0)
     >>> evidence = ClAM(2, n_memories="auto", random_state=0).fit(X).shape_evidence_
     >>> evidence.columns
-    ('n_memories', 'n_nearest', 'cut', 'silhouette', 'chosen')
-    >>> evidence["n_memories"].tolist(), evidence["chosen"].tolist()
-    ([2, 60], [False, True])
+    ('kind', 'n_memories', 'n_nearest', 'cut', 'likelihood', 'silhouette', 'chosen')
+    >>> evidence["kind"].tolist(), evidence["chosen"].tolist()
+    (['round', 'cut', 'clouds'], [False, True, False])
     """
 
     table: NDArray[np.void]
@@ -98,7 +112,8 @@ class ShapeEvidence:
         return len(self.table)
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        return self.table[column]
+        found: NDArray[Any] = self.table[column]
+        return np.array(KINDS)[found] if column == "kind" else found
 
     def to_pandas(self) -> Any:
         """Return the table as a data frame.
@@ -110,7 +125,7 @@ class ShapeEvidence:
         """
         import pandas as pd
 
-        return pd.DataFrame(self.table)
+        return pd.DataFrame({column: self[column] for column in self.columns})
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Any:
         """Draw the cuts of the candidates and the eigenvalues, as `ShapeDisplay` does.
@@ -407,7 +422,7 @@ def learn_memories(
         )
 
     try:
-        found = learn(some)
+        found = learn(some if some is data else _apart(some))
     except DistinctRowsError:
         if some is data:
             raise
@@ -423,19 +438,45 @@ def learn_memories(
     return MemoryGraph(found, overlap, judge, tuple(spectra))
 
 
-def assemble(
-    data: TrainingSet, graph: MemoryGraph, n_clusters: int, recipe: Recipe, seed: int
-) -> Fit:
-    """Return the fit whose clusters are assemblies of the memories that were learned."""
-    found = graph.found
-    beta = found.network.beta
-    if found.best.plan.exact:  # soft near the borders, as the silhouette's
-        beta /= recipe.hard_factor
-    assembly = graph.partition(n_clusters, seed)
-    sizes = graph.overlap.sizes
-    total = data.n_rows if data.counts is None else data.counts.sum(dtype=np.float64)
-    sizes = sizes * (total / sizes.sum())  # they may have been counted on some rows
-    return with_assembly(data, found, assembly, sizes, beta)
+def _apart(data: TrainingSet) -> TrainingSet:
+    """Return a copy of drawn rows: what is learned from them does not label all others."""
+    if data.indices is None:
+        return data
+    table = TableRows(data.table.take(data.indices))
+    return dataclasses.replace(
+        data,
+        table=table,
+        rows=data.geometry.read(table, has_missing=data.rows.has_missing),
+        indices=None,
+        judged=judged_rows(table, data.counts),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """Memories that were learned, the cluster of each, and how many of some rows each has."""
+
+    learned: Fit
+    clusters: Labels
+    sizes: Floats
+
+    def beta(self, recipe: Recipe) -> float:
+        """Return the inverse temperature, in core units: soft near the borders."""
+        exact = self.learned.best.plan.exact
+        return self.learned.network.beta / (recipe.hard_factor if exact else 1.0)
+
+    def network(self, recipe: Recipe) -> Network:
+        """Return the network whose clusters they make up."""
+        beta = self.beta(recipe)
+        return dataclasses.replace(self.learned.network, assembly=self.clusters, beta=beta)
+
+    def fit(self, data: TrainingSet, recipe: Recipe) -> Fit:
+        """Label all rows."""
+        sizes = self.sizes * (data.total_weight / self.sizes.sum())  # they are of some rows
+        return with_assembly(data, self.learned, self.clusters, sizes, self.beta(recipe))
+
+
+# --- the choice -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,6 +486,20 @@ class Shape:
     found: Fit
     evidence: ShapeEvidence
     merge_tree: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Clusters of some shape, and what speaks for them."""
+
+    kind: int
+    found: Fit | Assembly  # all rows are labelled by what is chosen only
+    n_memories: int
+    silhouette: float
+    labels: Labels  # of the rows of the graph
+    n_nearest: int = 0
+    cut: float = np.nan
+    likelihood: float = np.nan
 
 
 def choose_shape(
@@ -464,10 +519,7 @@ def choose_shape(
 
     Without a graph there are too few rows for assemblies.
     """
-    # Imported here, so that `import amclust` stays light.
-    from sklearn.metrics import adjusted_rand_score
-
-    candidates: list[tuple[Fit, int, float]] = []  # with n_nearest and the cut
+    candidates: list[Candidate] = []
     if graph is None or compare_round:
         found = fit(
             data,
@@ -479,35 +531,140 @@ def choose_shape(
             recipe=recipe,
             verbose=verbose,
         )
-        cut = np.nan
-        if graph is not None:
-            cut = graph.judge.cut(found.labels[graph.judge.rows], n_clusters)
-        candidates.append((found, 0, cut))
+        candidates.append(_round(found, graph, n_clusters))
     if graph is not None:
-        found = assemble(data, graph, n_clusters, recipe, sample_seed)
-        cut = graph.judge.cut(found.labels[graph.judge.rows], n_clusters)
-        candidates.append((found, min(recipe.shared_by, found.network.n_memories - 1), cut))
+        clusters = graph.partition(n_clusters, sample_seed)
+        assembly = Assembly(graph.found, clusters, graph.overlap.sizes)
+        candidates.append(_assembled(CUT, assembly, data, graph, n_clusters, recipe))
     chosen = 0
     if graph is not None and len(candidates) == 2:
-        (round_fit, _, round_cut), (assembled, _, cut) = candidates
-        some = graph.overlap.rows
-        same = adjusted_rand_score(round_fit.labels[some], assembled.labels[some]) >= SAME
-        chosen = int(cut < recipe.round_cut * round_cut and not same)
+        candidates = _with_clouds(data, graph, candidates, n_clusters, recipe)
+        chosen = _choose(candidates, recipe)
+    best = candidates[chosen]
+    found = best.found if isinstance(best.found, Fit) else best.found.fit(data, recipe)
+    candidates[chosen] = dataclasses.replace(best, silhouette=found.best.silhouette)
     table = np.zeros(len(candidates), EVIDENCE_DTYPE)
-    for place, (found, n_nearest, cut) in enumerate(candidates):
+    for place, one in enumerate(candidates):
         table[place] = (
-            found.network.n_memories,
-            n_nearest,
-            cut,
-            found.best.silhouette,
+            one.kind,
+            one.n_memories,
+            one.n_nearest,
+            one.cut,
+            one.likelihood,
+            one.silhouette,
             place == chosen,
         )
-    found, tree = candidates[chosen][0], None
-    values = np.zeros(0)
+    tree, values = None, np.zeros(0)
     if graph is not None:
         values = graph.spectra[0].values
         tree = merge_tree(graph.overlap, found.labels[graph.overlap.rows], n_clusters)
     return Shape(found, ShapeEvidence(table, values), tree)
+
+
+def _round(found: Fit, graph: MemoryGraph | None, n_clusters: int) -> Candidate:
+    labels, cut = found.labels, np.nan
+    if graph is not None:
+        labels = labels[graph.judge.rows]
+        cut = graph.judge.cut(labels, n_clusters)
+    return Candidate(ROUND, found, n_clusters, found.best.silhouette, labels, cut=cut)
+
+
+def _assembled(
+    kind: int,
+    assembly: Assembly,
+    data: TrainingSet,
+    graph: MemoryGraph,
+    n_clusters: int,
+    recipe: Recipe,
+) -> Candidate:
+    network = assembly.network(recipe)
+    (judgement,) = judge(data, [network])
+    labels = network.core_labels(data.rows, indices=graph.judge.rows, n_jobs=data.threads)
+    return Candidate(
+        kind,
+        assembly,
+        network.n_memories,
+        judgement.silhouette,
+        labels,
+        min(recipe.shared_by, network.n_memories - 1),
+        graph.judge.cut(labels, n_clusters),
+    )
+
+
+def _with_clouds(
+    data: TrainingSet,
+    graph: MemoryGraph,
+    candidates: list[Candidate],
+    n_clusters: int,
+    recipe: Recipe,
+) -> list[Candidate]:
+    """Return round clusters, assemblies by the cut and, where rows allow for them, clouds."""
+    geometry, overlap = data.geometry, graph.overlap
+    n_memories, n_features = graph.found.network.memories.shape
+    plain = geometry.is_native and geometry.energy == "euclidean" and not data.has_missing
+    if not plain or not enough_rows(overlap.weights, n_features, n_clusters, n_memories):
+        return candidates
+    by_round, by_cut = candidates
+    assert isinstance(by_cut.found, Assembly)
+    points = _native.load_rows(data.rows, overlap.rows).astype(np.float64)
+    clouds = find_clouds(
+        points,
+        overlap.weights,
+        overlap.nearest,
+        by_round.labels,
+        by_cut.found.clusters,
+        n_clusters,
+    )
+    if clouds is None:
+        return candidates
+    assembly = _moved(graph, clouds, points)
+    found = _assembled(CLOUDS, assembly, data, graph, n_clusters, recipe)
+    return [
+        dataclasses.replace(by_round, likelihood=clouds.round_likelihood),
+        dataclasses.replace(by_cut, likelihood=clouds.more_likelihood),
+        dataclasses.replace(found, likelihood=clouds.likelihood),
+    ]
+
+
+def _moved(graph: MemoryGraph, clouds: Clouds, points: Floats) -> Assembly:
+    """Return the assembly of memories that lie among the rows of their own clouds."""
+    found = graph.found
+    memories, sizes = move_memories(
+        found.network.memories.astype(np.float64),
+        clouds.assembly,
+        points,
+        graph.overlap.weights,
+        clouds.labels,
+    )
+    moved = np.ascontiguousarray(memories, dtype=np.float32)
+    run = dataclasses.replace(found.best, moved=moved)
+    runs = [*found.runs[: found.chosen], run, *found.runs[found.chosen + 1 :]]
+    network = dataclasses.replace(found.network, memories=moved)
+    found = dataclasses.replace(found, network=network, runs=runs)
+    return Assembly(found, clouds.assembly, sizes)
+
+
+def _choose(candidates: list[Candidate], recipe: Recipe) -> int:
+    """Return the place of the best candidate.
+
+    Where as many Gaussians as clusters tell the rows as well as more do, the likelihood says
+    whether they are round. Else clusters have another shape, and the cut says which.
+    """
+    # Imported here, so that `import amclust` stays light.
+    from sklearn.metrics import adjusted_rand_score
+
+    first = candidates[ROUND]
+
+    def agreement(place: int) -> float:
+        return float(adjusted_rand_score(first.labels, candidates[place].labels))
+
+    if len(candidates) == len(KINDS):
+        by_round, by_cut, by_clouds = (one.likelihood for one in candidates)
+        if max(by_round, by_clouds) >= by_cut:
+            return CLOUDS if by_clouds > by_round and agreement(CLOUDS) < 1.0 else ROUND
+    best = 1 + int(np.argmin([one.cut for one in candidates[1:]]))
+    better = candidates[best].cut < recipe.round_cut * first.cut
+    return best if better and agreement(best) < SAME else ROUND
 
 
 def merge_tree(overlap: Overlap, labels: Labels, n_clusters: int) -> Floats:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,8 +21,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from amclust._assemblies import choose_shape, learn_memories
-from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEAN_ROUNDING,
@@ -35,38 +30,17 @@ from amclust._features import (
     cluster_means,
     tell_apart,
 )
-from amclust._geometry import Geometry
-from amclust._metrics import METRICS, Metric, find_metric, name_metric
-from amclust._n_clusters import candidate_numbers, estimate_n_clusters
+from amclust._fitting import Fitting, Learned
+from amclust._metrics import METRICS, Metric
 from amclust._network import Network
 from amclust._parameters import PARAMETERS, Constraints
 from amclust._progress import finish
 from amclust._recipe import Recipe
-from amclust._rows import TableRows, Weights
-from amclust._training import (
-    COLLAPSED_SHARE,
-    MAX_SEED,
-    Fit,
-    OptimizerState,
-    Options,
-    TrainedRun,
-    draw_seeds,
-    fit,
-    fit_on,
-    prepare,
-)
-from amclust._validation import (
-    DistinctRowsError,
-    check_numeric_columns,
-    check_sample_weight,
-    validate_rows,
-)
-from amclust.backends import Backend, TrainingSet, find_backend
-
-# With fewer rows for each memory, assemblies are warned of.
-MIN_ROWS_PER_MEMORY = 3
-# Up to so many rows, assemblies do not depend on the order of rows.
-MAX_ORDERLESS_ROWS = 16_384
+from amclust._rows import TableSource
+from amclust._training import COLLAPSED_SHARE, Fit, OptimizerState, TrainedRun
+from amclust._validation import check_numeric_columns, check_sample_weight, validate_rows
+from amclust._warnings import warn
+from amclust.backends import find_backend
 
 
 @documented(ROWS)
@@ -173,6 +147,12 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     max_epochs : int, default=200
         Maximal number of epochs of a restart. On more than 16,384 rows an epoch is a part of the
         data of that size, or of two batches.
+
+        Of more than 262,144 rows (256 for each memory, where that is more; fewer where they have
+        over 33 million values) as many are drawn, evenly and by `random_state`, to be trained on.
+        Units and the labels are those of all rows, and exact steps (`objective="reconstruction"`)
+        end with some over all of them; quartiles, whitening, `n_clusters="auto"`, losses and
+        `runs_` are of the rows that were drawn.
 
     learning_rate : float, default=0.1
         Initial learning rate of Adam, in units of the columns' root mean square deviation.
@@ -453,28 +433,12 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             The fitted estimator.
         """
         with restored_on_failure(self):
-            X = validate_rows(self, X, reset=True)
-            weights = check_sample_weight(sample_weight, X)
-            backend = find_backend(self.backend, self.device, self.metric)
-            candidates = self._candidates()
-            numbers = [int(self.n_clusters)] if candidates is None else candidates
-            self._check_many(max(numbers), X.shape[0])
-            self._check_n_memories(numbers[0])
-            options = Options.of(self, max(numbers))
-            data = self._prepare(X, weights, options, numbers[0])
-            rng = check_random_state(self.random_state)
-            n_runs = self.n_init if isinstance(self.init, str) else 1
-            seeds, sample_seed = draw_seeds(rng, n_runs)
-            how = self._how(backend, sample_seed)
-            if self.n_memories is None:
-                n_clusters = self._decide_n_clusters(data, candidates, rng)
-                found = fit(data, options, n_clusters=n_clusters, seeds=seeds, **how)
-                self._forget_shape()
-            else:
-                found = self._fit_shape(data, options, candidates, seeds, rng, how)
-            self._keep(found)
-            self._keep_recorded(found)
-            self._conclude(found)
+            fitting = self._fitting(X, sample_weight, reset=True)
+            learned = fitting.fit(check_random_state(self.random_state))
+            self._keep_learned(learned)
+            self._keep_recorded(learned.found)
+            self._keep_labels(X)
+            self._conclude(learned.found)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -499,41 +463,11 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """
         with restored_on_failure(self):
             first = not hasattr(self, "network_")
-            X = validate_rows(self, X, reset=first)
-            weights = check_sample_weight(sample_weight, X)
-            backend = find_backend(self.backend, self.device, self.metric)
-            candidates = self._candidates()
-            numbers = [int(self.n_clusters)] if candidates is None else candidates
-            options = Options.of(self, max(numbers))
+            fitting = self._fitting(X, sample_weight, reset=first)
             if first:
-                self._check_many(max(numbers), X.shape[0])
-                self._check_n_memories(numbers[0])
-                data = self._prepare(X, weights, options, numbers[0])
-                rng = check_random_state(self.random_state)
-                seed, earlier = int(rng.randint(MAX_SEED)), None
+                self._keep_learned(fitting.begin(check_random_state(self.random_state)))
             else:
-                seed, earlier = 0, (self.network_, self.optimizer_state_)
-                n_clusters = self._unchanged_n_clusters(candidates)
-                data = self._prepare(X, weights, options, n_clusters, self.network_.geometry)
-            if first and self.n_memories is not None:
-                # How the first rows lie between memories says which of them make up a cluster.
-                seeds, sample_seed = np.array([seed]), int(rng.randint(MAX_SEED))
-                how = self._how(backend, sample_seed)
-                found = self._fit_shape(data, options, candidates, seeds, rng, how)
-            else:
-                if first:
-                    n_clusters = self._decide_n_clusters(data, candidates, rng)
-                    self._forget_shape()
-                found = fit_on(
-                    data,
-                    options,
-                    n_clusters=n_clusters,
-                    seed=seed,
-                    earlier=earlier,
-                    backend=backend,
-                    recipe=self.recipe,
-                )
-            self._keep(found)
+                self._keep(fitting.go_on(self.network_, self.optimizer_state_).found)
             self._forget_recorded()
         return self
 
@@ -818,7 +752,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """
         check_is_fitted(self)
         if X is None:
-            sizes = np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
+            sizes = self._cluster_sizes()
             # After `partial_fit` these are of the last rows alone, which may be few.
             known = sizes if sizes.all() else None
             return self.network_.top_features(
@@ -958,214 +892,27 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     # --- shared ---------------------------------------------------------------------------------
 
-    def _check_many(self, n_clusters: int, n_rows: int) -> None:
-        """Refuse, or warn of, what does not suit many clusters."""
-        recipe = self.recipe
-        tree = isinstance(self.init, str) and self.init == "ward"
-        if tree and n_clusters > recipe.max_tree_clusters:
-            msg = (
-                f"init='ward' makes a tree for at most {recipe.max_tree_clusters} clusters, got "
-                f"n_clusters={n_clusters}. Use init='k-means++', or 'auto', which chooses it."
-            )
-            raise ValueError(msg)
-        given = self.batch_size
-        silhouette = self.objective in ("auto", "silhouette") and n_clusters > 1
-        if isinstance(given, str) or given >= n_rows or not silhouette:
-            return
-        if given < recipe.min_batch_rows_per_cluster * n_clusters:
-            spherical = find_metric(self.metric).spherical
-            fitting = recipe.batch_size("auto", n_clusters, spherical=spherical)
-            warnings.warn(
-                f"batch_size={given} has {given / n_clusters:.2g} rows per cluster for n_clusters="
-                f"{n_clusters}: clusters that a batch misses may be lost. Use batch_size='auto' "
-                f"({fitting} here{', so all rows' if fitting >= n_rows else ''}).",
-                UserWarning,
-                stacklevel=4,
-            )
+    def _cluster_sizes(self) -> NDArray[np.int64]:
+        return np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
 
-    def _candidates(self) -> list[int] | None:
-        """Return the numbers of clusters to choose from; None: the number is given."""
-        candidates = candidate_numbers(self.n_clusters, self.objective)
-        if candidates is not None:
-            for name in ("init", "weights"):
-                value = getattr(self, name)
-                if value is not None and not isinstance(value, str):
-                    msg = (
-                        f"{name} cannot be an array with n_clusters={self.n_clusters!r}: it fixes "
-                        "the number of clusters. Give n_clusters as an int."
-                    )
-                    raise ValueError(msg)
-        return candidates
+    def _fitting(self, X: Any, sample_weight: Any, *, reset: bool) -> Fitting:
+        """Return what a fit to rows is made of; they are validated."""
+        X = validate_rows(self, X, reset=reset)
+        weights = check_sample_weight(sample_weight, X)
+        backend = find_backend(self.backend, self.device, self.metric)
+        return Fitting(self, TableSource(X, weights), backend)
 
-    def _prepare(
-        self,
-        X: Any,
-        weights: Weights | None,
-        options: Options,
-        n_clusters: int,
-        geometry: Geometry | None = None,
-    ) -> TrainingSet:
-        names = getattr(self, "feature_names_in_", None)
-        if self.n_memories is not None:  # exact steps see all rows, and order says nothing then
-            size = max(options.batch_size, MAX_ORDERLESS_ROWS)
-            options = dataclasses.replace(options, batch_size=size)
-        return prepare(
-            TableRows(X),
-            weights,
-            options,
-            n_clusters=n_clusters,
-            threads=n_threads(self.n_jobs),
-            feature_names=None if names is None else tuple(str(name) for name in names),
-            geometry=geometry,
-        )
-
-    def _decide_n_clusters(
-        self, data: TrainingSet, candidates: list[int] | None, rng: np.random.RandomState
-    ) -> int:
-        """Return the number of clusters: as given, or estimated from the rows."""
-        self.__dict__.pop("n_clusters_evidence_", None)
-        if candidates is None:
-            return int(self.n_clusters)
-        seed = int(rng.randint(MAX_SEED))
-        n_clusters, self.n_clusters_evidence_ = estimate_n_clusters(
-            data, candidates, seed, self.recipe
-        )
-        finish(self.verbose, f"ClAM: {n_clusters} clusters, by the median of the votes")
-        return n_clusters
-
-    def _how(self, backend: Backend, sample_seed: int) -> dict[str, Any]:
-        """Return what all fits of an estimator share."""
-        return {
-            "backend": backend,
-            "recipe": self.recipe,
-            "verbose": self.verbose,
-            "sample_seed": sample_seed,
-        }
-
-    def _check_n_memories(self, n_clusters: int) -> None:
-        """Refuse numbers of memories, and arrays, that do not fit one another."""
-        given = self.n_memories
-        if given is None:
-            return
-        arrays = [
-            name
-            for name in ("init", "weights")
-            if getattr(self, name) is not None and not isinstance(getattr(self, name), str)
-        ]
-        if isinstance(given, str):
-            if arrays:
-                msg = (
-                    f"{arrays[0]} cannot be an array with n_memories='auto': it fixes the number "
-                    "of memories. Give n_memories as an int."
-                )
-                raise ValueError(msg)
-            return
-        most = self.recipe.max_tree_clusters
-        if isinstance(self.init, str) and self.init == "ward" and given > most:
-            msg = (
-                f"init='ward' makes a tree for at most {most} memories, got n_memories={given}. "
-                "Use init='k-means++', or 'auto', which chooses it."
-            )
-            raise ValueError(msg)
-        if given < n_clusters:
-            msg = (
-                f"n_memories={given} must be at least n_clusters={n_clusters}: a cluster is made "
-                "of one memory or more."
-            )
-            raise ValueError(msg)
-        if n_clusters < given <= self.recipe.shared_by:
-            msg = (
-                f"n_memories={given} must be more than {self.recipe.shared_by}, since so many of "
-                f"them share a row, or the same as n_clusters={self.n_clusters!r}."
-            )
-            raise ValueError(msg)
-        for name in arrays:
-            shape = np.shape(getattr(self, name))
-            if not shape or shape[0] != given:
-                msg = (
-                    f"{name} must have one entry for each of n_memories={given}, got an array of "
-                    f"shape {shape}."
-                )
-                raise ValueError(msg)
-
-    def _fit_shape(
-        self,
-        data: TrainingSet,
-        options: Options,
-        candidates: list[int] | None,
-        seeds: NDArray[np.int64],
-        rng: np.random.RandomState,
-        how: dict[str, Any],
-    ) -> Fit:
-        """Fit assemblies of memories, or with n_memories="auto" round clusters that do as well."""
-        self._forget_shape()
-        automatic = isinstance(self.n_memories, str)
-        largest = int(self.n_clusters) if candidates is None else max(candidates)
-        n_memories: int | None
-        if automatic:
-            n_memories = self.recipe.n_memories(largest, data.n_rows) if largest > 1 else None
-        else:
-            # As many memories as clusters are no assemblies.
-            given = int(self.n_memories or 0)
-            n_memories = given if given > 1 and given != self.n_clusters else None
-        graph = None
-        while n_memories is not None and graph is None:
-            wanted = {"max_clusters": largest, "seed": int(seeds[0]), **how}
-            try:
-                graph = learn_memories(data, Options.of(self, n_memories), n_memories, **wanted)
-            except DistinctRowsError as error:
-                if not automatic:
-                    msg = str(error).replace("n_clusters=", "n_memories=")
-                    raise ValueError(msg) from None
-                n_memories = self.recipe.n_memories(largest, error.distinct)
-        if n_memories is not None and n_memories * MIN_ROWS_PER_MEMORY > data.n_rows:
-            warnings.warn(
-                f"n_memories={n_memories} have {data.n_rows} distinct rows, fewer than "
-                f"{MIN_ROWS_PER_MEMORY} each: how they lie together may be chance. Use fewer "
-                "memories, or n_memories='auto'.",
-                UserWarning,
-                stacklevel=4,
-            )
-        n_clusters = None
-        if graph is not None and candidates is not None:
-            self.__dict__.pop("n_clusters_evidence_", None)
-            n_clusters = graph.n_clusters(candidates, self.recipe)
-            if n_clusters is None and not automatic:
-                n_clusters = min(candidates)
-        if n_clusters is None:
-            n_clusters = self._decide_n_clusters(data, candidates, rng)
-        shape = choose_shape(
-            data, options, graph, n_clusters, seeds, compare_round=automatic, **how
-        )
-        self.shape_evidence_ = shape.evidence
-        if shape.merge_tree is not None:
-            self.merge_tree_ = shape.merge_tree
-        return shape.found
-
-    def _forget_shape(self) -> None:
-        for name in ("shape_evidence_", "merge_tree_"):
+    def _keep_learned(self, learned: Learned) -> None:
+        """Set the fitted attributes; nothing of an earlier fit stays."""
+        for name in ("n_clusters_evidence_", "shape_evidence_", "merge_tree_"):
             self.__dict__.pop(name, None)
-
-    def _unchanged_n_clusters(self, candidates: list[int] | None) -> int:
-        """Return the number of clusters of training that goes on; it and the metric stay."""
-        fitted = self.network_.geometry.metric
-        n_clusters = self.n_clusters_ if candidates is not None else int(self.n_clusters)
-        n_memories = self.network_.n_memories
-        given = self.n_clusters_ if self.n_memories is None else self.n_memories
-        if isinstance(given, Integral) and given != n_memories:
-            msg = (
-                f"n_memories={self.n_memories} cannot change while learning goes on: the first "
-                f"rows had {n_memories}."
-            )
-            raise ValueError(msg)
-        if (self.metric, n_clusters) != (fitted, self.n_clusters_):
-            msg = (
-                f"metric={name_metric(self.metric)} and n_clusters={self.n_clusters} cannot change "
-                f"while learning goes on: the first rows had {name_metric(fitted)} and "
-                f"{self.n_clusters_}."
-            )
-            raise ValueError(msg)
-        return n_clusters
+        if learned.n_clusters_evidence is not None:
+            self.n_clusters_evidence_ = learned.n_clusters_evidence
+        if learned.shape is not None:
+            self.shape_evidence_ = learned.shape.evidence
+            if learned.shape.merge_tree is not None:
+                self.merge_tree_ = learned.shape.merge_tree
+        self._keep(learned.found)
 
     def _keep(self, found: Fit) -> None:
         """Set the fitted attributes."""
@@ -1182,6 +929,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 inertia=found.inertia,
             )
         )
+
+    def _keep_labels(self, X: Any) -> None:
+        """Set the labels where a fit sees some rows only; here it has labelled all of them."""
 
     def _forget_recorded(self) -> None:
         for name in ("recorded_epochs_", "recorded_memories_"):
@@ -1212,11 +962,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         advice = ""
         if self.scale == "standard" and found.network.geometry.by_column:
             advice = " With scale='robust' extreme values count less."
-        warnings.warn(
+        warn(
             f"{largest:,} of {n_rows:,} rows are in one of n_clusters={self.n_clusters_} clusters, "
             f"before training already: the other {n_rows - largest:,} may be outliers.{advice}",
-            UserWarning,
-            stacklevel=5,
         )
 
     def _conclude(self, found: Fit) -> None:
@@ -1230,38 +978,34 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         if best.record.improving:
             trained = [run for run in runs if isinstance(run, TrainedRun)]
             count = sum(run.record.improving for run in trained)
-            warnings.warn(
+            warn(
                 f"{count} of {len(trained)} restarts, the chosen one among them, were still "
                 f"improving at max_epochs={self.max_epochs}. Consider a larger max_epochs"
                 f"{'' if best.plan.exact else ' or learning_rate'}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         if found.collapsed:
-            warnings.warn(
+            warn(
                 f"{best.largest_share:.0%} of the rows are in one cluster, which was not so "
                 "before training: the partition has collapsed. Consider a larger beta, "
                 "objective='reconstruction', or another metric or scale.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         elif self._chose_freely() and best.n_nonempty == self.n_clusters_ > 1:
             self._tell_outliers(found)
         noise = np.count_nonzero(found.labels < 0)
         if 2 * noise > len(found.labels):
-            warnings.warn(
+            warn(
                 f"{noise} of {len(found.labels)} rows are noise (label -1): out of reach of all "
                 "memories, and left out of the silhouette. Consider a smaller beta.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         if best.n_nonempty < self.n_clusters_:
-            warnings.warn(
+            warn(
                 f"Only {best.n_nonempty} of n_clusters={self.n_clusters_} clusters are non-empty "
                 "in the best restart: no row falls to the other memories. Consider fewer clusters, "
                 "a larger beta or more restarts.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._config import n_threads
 from amclust._metrics import METRICS, find_metric
 from amclust._rows import Indices, Rows, TableRows, Weights
 
@@ -86,11 +87,18 @@ class Whitening:
 
     def apply(self, X: FloatArray) -> FloatArray:
         """Whiten points; the result has the type of X."""
-        return np.ascontiguousarray((X - self.mean) @ self.forward, dtype=X.dtype)
+        return _times(X - self.mean, self.forward).astype(X.dtype, copy=False)
 
     def undo(self, values: FloatArray) -> FloatArray:
         """Bring whitened points back."""
-        return values @ self.backward + self.mean
+        return _times(values, self.backward) + self.mean
+
+
+def _times(rows: FloatArray, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows (or stacks of them) times a matrix: the same bits whatever rows are beside."""
+    flat = np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, rows.shape[-1])
+    found = _native.map_rows(flat, np.ascontiguousarray(matrix), n_threads(None))
+    return found.reshape(rows.shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from amclust import _native
 from amclust._config import n_threads
 from amclust._estimator import ClAM
+from amclust._fitting import Fitting
 from amclust._metrics import find_metric
 from amclust._objectives import choose_objective
-from amclust._rows import TableRows, Weights
 from amclust._space import Config, parameters_of
 from amclust._training import (
     MAX_SEED,
@@ -26,16 +26,18 @@ from amclust._training import (
     Start,
     TrainedRun,
     conclude,
+    draw_rows,
     draw_seeds,
     judge_runs,
     make_plan,
+    n_drawn,
     order_runs,
     prepare,
     seed_runs,
     train_plans,
     without_empty,
 )
-from amclust.backends import TrainingSet, find_backend
+from amclust.backends import TrainingSet
 
 # A native call is seconds of work, not more, so that an interrupt loses little: in rows times
 # features times memories times epochs, and in runs.
@@ -193,21 +195,25 @@ class Task:
     data: TrainingSet
 
 
+class Drawing(NamedTuple):
+    """Which rows of a table runs are trained on."""
+
+    n_rows: int | None  # so many of them; None: all
+    whole: bool  # in one batch: then the distinct ones, weighted
+
+
 class Search:
-    """The runs of a search on validated rows. ``model`` has the parameters that do not vary."""
+    """The runs of a search. The model of ``fitting`` has the parameters that do not vary."""
 
     def __init__(
         self,
-        model: ClAM,
-        X: Any,
-        sample_weight: Weights | None,
+        fitting: Fitting,
         configs: list[Config],
         rungs: list[Rung],
         state: State,
     ) -> None:
-        self.model, self.X, self.sample_weight = model, X, sample_weight
+        self.model, self.source, self._backend = fitting.model, fitting.source, fitting.backend
         self.configs, self.rungs, self.state = configs, rungs, state
-        self._backend = find_backend(model.backend, model.device, model.metric)
         self._data: dict[Any, TrainingSet] = {}
         self._starts: dict[Any, list[Start]] = {}
 
@@ -299,12 +305,11 @@ class Search:
 
     def _prepared(self, options: Options) -> TrainingSet:
         """Return the rows as the batch size and the mask value ask for."""
-        key = (self._is_whole(options.batch_size), options.mask_value)
+        key = (self._drawing(options.batch_size), options.mask_value)
         if key not in self._data:
             names = getattr(self.model, "feature_names_in_", None)
             self._data[key] = prepare(
-                TableRows(self.X),
-                self.sample_weight,
+                draw_rows(self.source, key[0].n_rows, self.state.sample_seed),
                 options,
                 n_clusters=int(self.model.n_clusters),
                 threads=n_threads(self.model.n_jobs),
@@ -312,14 +317,14 @@ class Search:
             )
         return self._data[key]
 
-    def _is_whole(self, batch_size: int) -> bool:
-        """Whether one batch holds all rows: then the distinct ones are trained on, weighted."""
-        return bool(batch_size >= self.X.shape[0])
+    def _drawing(self, batch_size: int) -> Drawing:
+        n_rows = n_drawn(self.source, batch_size, self.model.recipe, int(self.model.n_clusters))
+        return Drawing(n_rows, batch_size >= self.source.n_rows)
 
     def _seeded(self, options: Options, data: TrainingSet, n_clusters: int) -> list[Start]:
         """Return the initial memories, the same for all runs of a seed (missing values aside)."""
         filled = options.mask_value if data.rows.has_missing else None
-        key = (self._is_whole(options.batch_size), n_clusters, filled)
+        key = (self._drawing(options.batch_size), n_clusters, filled)
         if key not in self._starts:
             self._starts[key] = seed_runs(
                 data,
@@ -339,15 +344,15 @@ class Search:
         runs, calls = self.state.runs[pending], []
         recipe, given = self.model.recipe, self.model.batch_size
         spherical = find_metric(self.model.metric).spherical
-        sizes = (
-            recipe.batch_size(self.configs[config].get("batch_size", given), k, spherical=spherical)
-            for config, k in zip(runs["config"], runs["n_clusters"], strict=True)
-        )
-        whole = np.array([self._is_whole(size) for size in sizes], dtype=bool)
-        cells = float(min(self.X.shape[0], _native.EPOCH_ROWS) * self.X.shape[1])
+        groups: dict[Drawing, list[int]] = {}
+        for at, (config, k) in enumerate(zip(runs["config"], runs["n_clusters"], strict=True)):
+            size = self.configs[config].get("batch_size", given)
+            size = recipe.batch_size(size, int(k), spherical=spherical)
+            groups.setdefault(self._drawing(size), []).append(at)
+        cells = float(min(self.source.n_rows, _native.EPOCH_ROWS) * self.source.n_features)
         work = (self.rungs[self.state.rung].epochs - runs["epochs"]) * runs["n_clusters"] * cells
         threads = n_threads(self.model.n_jobs)
-        for group in (np.flatnonzero(whole), np.flatnonzero(~whole)):
+        for group in map(np.array, groups.values()):
             number = np.arange(len(group))
             call = np.minimum(np.cumsum(work[group]) // CALL_WORK, number // threads)
             call = np.maximum(call, number // CALL_RUNS)

@@ -90,6 +90,14 @@ class Recipe:
         those that start with the best silhouettes. On the sphere this part of these: more made no
         difference on documents, whose starts are good.
 
+    max_drawn_rows, drawn_rows_per_memory, max_drawn_values, min_drawn_rows : int
+        Of more rows than these (so many for each memory, where that is more) as many are drawn to
+        be trained on, as long as they have no more values; a few in any case.
+
+    full_passes : int
+        Where rows were drawn and memories are to be means (exact steps), or fewer were drawn than
+        memories need, all rows are gone through so often at the most.
+
     stages : tuple of Stage
         The trainings of a restart.
 
@@ -143,6 +151,11 @@ class Recipe:
     min_trained: int = 4
     min_ranked_rows: int = 1000
     sphere_trained: float = 0.5
+    max_drawn_rows: int = 2**18
+    drawn_rows_per_memory: int = 256
+    max_drawn_values: int = 2**25
+    min_drawn_rows: int = 2**14
+    full_passes: int = 5
     stages: tuple[Stage, ...] = (Stage(),)
     assembled: int = 100
     assembled_per_cluster: int = 8
@@ -159,6 +172,16 @@ class Recipe:
             return n_runs
         trained = min(n_runs, max(self.min_trained, ceil(self.trained_share * n_runs)))
         return ceil(self.sphere_trained * trained) if spherical else trained
+
+    def n_drawn(self, n_rows: int, n_memories: int, values_per_row: float) -> int:
+        """Return on how many of some rows memories are trained."""
+        wanted = max(self.max_drawn_rows, self.drawn_rows_per_memory * n_memories)
+        held = int(self.max_drawn_values / max(values_per_row, 1.0))
+        return min(n_rows, max(min(wanted, held), self.min_drawn_rows, 2 * n_memories))
+
+    def is_few(self, n_rows: int, n_memories: int) -> bool:
+        """Return whether memories would need more rows than were drawn."""
+        return n_rows < self.drawn_rows_per_memory * n_memories
 
     def n_memories(self, n_clusters: int, n_distinct: int) -> int | None:
         """Return of how many memories to make assemblies; None: rows are too few for them."""

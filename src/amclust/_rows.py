@@ -1,12 +1,16 @@
 """Where rows lie, and what a fit needs of them.
 
-Whatever holds rows (an array, a memory-mapped file, a CSR matrix) stands behind `Rows`. The core
-reads a `_native.Rows` that a geometry makes of them: the same memory, in other units.
+Whatever holds rows in memory (an array, a memory-mapped file, a CSR matrix) stands behind `Rows`.
+The core reads a `_native.Rows` that a geometry makes of them: the same memory, in other units. A
+table that may be too large for that, or lie elsewhere, is a `RowSource`: it tells what all rows
+have in common, and hands out those that a fit looks at.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -62,6 +66,9 @@ class TableRows:
     """Rows of a validated matrix: C-contiguous (in memory or memory-mapped) or CSR."""
 
     X: Any
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"X": self.X}  # what the core made of it stays here
 
     @property
     def n_rows(self) -> int:
@@ -124,3 +131,140 @@ class TableRows:
     @cached_property
     def _by_column(self) -> Any:
         return self.X.tocsc()
+
+
+def digest(values: Any) -> str:
+    """Return a fingerprint of a matrix, an array or None."""
+    if values is None:
+        return "None"
+    parts = [values.data, values.indices, values.indptr] if sparse.issparse(values) else [values]
+    code = hashlib.sha256(str(values.shape).encode())
+    for part in parts:
+        code.update(np.ascontiguousarray(part).data)
+    return code.hexdigest()
+
+
+# --- tables of any size ---------------------------------------------------------------------------
+
+
+def draw_places(n: int, count: int, seed: int) -> Indices:
+    """Return so many of the numbers 0 ... n - 1, ascending: one from each of equal stretches.
+
+    They cost no memory for the others, and a table that is sorted is drawn from evenly.
+    """
+    edges = np.arange(count + 1, dtype=np.int64) * n // count
+    lengths = np.diff(edges)
+    found: Indices = edges[:-1] + np.random.default_rng(seed).integers(lengths)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class TableStatistics:
+    """What a fit has to know about all rows, also about those that it does not look at."""
+
+    everything: _native.Statistics  # of all rows, those of weight 0 too
+    counted: _native.Statistics  # of those that count, by their weights
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """Rows in memory that a fit looks at: all of a table, or some that stand for all."""
+
+    rows: TableRows
+    n_counted: int  # how many rows the table has that count
+    sample_weight: Weights | None = None  # one for each of these rows
+    trained: Indices | None = None  # those that are trained on; None: all
+    judged: Indices | None = None  # those that partitions are judged on; None: all that count
+    is_sample: bool = False  # whether the rows to train on stand for others too
+    statistics: TableStatistics | None = None  # of the table; None: the rows are the table
+
+    @property
+    def counted(self) -> tuple[Indices | None, Weights | None]:
+        """The rows that count, None for all, and their weights."""
+        weights = self.sample_weight
+        if weights is None or weights.all():
+            return None, weights
+        counted = np.flatnonzero(weights)
+        return counted, np.ascontiguousarray(weights[counted])
+
+
+# What is made of some rows of a block (None: all), their weights (None: all 1) and threads.
+Part = Callable[[TableRows, Indices | None, Weights | None, int], Any]
+
+
+class RowSource(Protocol):
+    """A table, wherever it lies. Places are numbers among the rows that count."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def n_counted(self) -> int:
+        """How many of them have a weight above 0."""
+
+    @property
+    def n_features(self) -> int:
+        """How many columns there are."""
+
+    @property
+    def values_per_row(self) -> float:
+        """How many values a row has, of CSR those that are stored."""
+
+    def draw(self, trained: Indices | None, judged: Indices | None) -> DrawnRows:
+        """Bring rows to memory: those at some places, to train on and to judge by; None: all."""
+
+    def total(self, part: Part, threads: int) -> Any:
+        """Return the sum of what is made of every block of rows."""
+
+    def digests(self) -> dict[str, str]:
+        """Return fingerprints of X and of sample_weight."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """A table in memory, validated. Nothing has to be copied."""
+
+    X: Any
+    sample_weight: Weights | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_counted(self) -> int:
+        """How many of them have a weight above 0."""
+        if self.sample_weight is None:
+            return self.n_rows
+        return int(np.count_nonzero(self.sample_weight))
+
+    @property
+    def n_features(self) -> int:
+        """How many columns there are."""
+        return int(self.X.shape[1])
+
+    @property
+    def values_per_row(self) -> float:
+        """How many values a row has, of CSR those that are stored."""
+        return float(self.X.nnz / self.n_rows if sparse.issparse(self.X) else self.n_features)
+
+    def draw(self, trained: Indices | None, judged: Indices | None) -> DrawnRows:
+        """Return the table, and which of its rows are meant."""
+        whole = DrawnRows(TableRows(self.X), self.n_counted, self.sample_weight)
+        counted, _ = whole.counted
+
+        def at(places: Indices | None) -> Indices | None:
+            return counted if places is None else places if counted is None else counted[places]
+
+        return replace(whole, trained=at(trained), judged=at(judged), is_sample=trained is not None)
+
+    def total(self, part: Part, threads: int) -> Any:
+        """Return what is made of all rows that count."""
+        whole = DrawnRows(TableRows(self.X), self.n_counted, self.sample_weight)
+        return part(whole.rows, *whole.counted, threads)
+
+    def digests(self) -> dict[str, str]:
+        """Return fingerprints of X and of sample_weight."""
+        return {"X": digest(self.X), "sample_weight": digest(self.sample_weight)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import time
-import warnings
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar
@@ -20,14 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from amclust._docs import ROWS, documented
 from amclust._estimator import ClAM
+from amclust._fitting import Fitting
 from amclust._halving import Rung, Search, State, make_rungs, max_run_epochs, plan_rungs
 from amclust._objectives import AUTO, find_objective
 from amclust._parameters import MAX_INT, PARAMETERS, Constraints, check_parameters
 from amclust._progress import SearchBar, finish
 from amclust._space import PRESETS, Config, Space
-from amclust._validation import check_sample_weight, validate_rows
 from amclust._version import __version__
-from amclust.io.state import SEARCH, Checkpoint, describe, digest, load_search, save_search
+from amclust._warnings import warn
+from amclust.io.state import SEARCH, Checkpoint, describe, load_search, save_search
 
 # A checkpoint is written at the end of every rung, and inside a long one every so many seconds.
 CHECKPOINT_SECONDS = 30.0
@@ -260,22 +260,23 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         n_clusters = self._numbers_of_clusters()
         space = Space(self.space)
         model = self._model(max(n_clusters))
-        X = validate_rows(model, X, reset=True)
-        self._check_objectives(n_clusters, X.shape[1], space)
-        sample_weight = check_sample_weight(sample_weight, X)
+        fitting = model._fitting(X, sample_weight, reset=True)
+        source = fitting.source
+        self._check_objectives(n_clusters, source.n_features, space)
         rungs = self._rungs(space, model.n_init, len(n_clusters))
         n_configs = rungs[0].n_runs // model.n_init
-        fingerprint = self._fingerprint(n_clusters, space, model, X, sample_weight)
+        fingerprint = self._fingerprint(n_clusters, space, fitting)
         file = None if self.checkpoint is None else Checkpoint(self.checkpoint, SEARCH, fingerprint)
         state = self._unfinished_state(fingerprint, file, rungs, model.n_init, n_clusters)
         if state is None:
             rng = check_random_state(self.random_state)
             state = State.new(rng, model.n_init, n_configs, n_clusters)
         configs = space.draw(n_configs, state.config_seed)
-        search = Search(model, X, sample_weight, configs, rungs, state)
+        search = Search(fitting, configs, rungs, state)
         self._announce(space, configs, rungs, len(n_clusters))
         self._run(search, fingerprint, file, len(n_clusters))
         self._keep(search, space)
+        self.best_estimator_._keep_labels(X)
         return self
 
     predict = _delegated("predict")
@@ -360,7 +361,8 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             random_state=self.random_state,
             verbose=self.verbose,
         )
-        check_parameters(model.get_params(deep=False))
+        given = model.get_params(deep=False)
+        check_parameters({name: given[name] for name in given if name in PARAMETERS})
         return model
 
     def _rungs(self, space: Space, n_init: int, parts: int) -> list[Rung]:
@@ -375,11 +377,9 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             raise ValueError(msg)
         return make_rungs(space.size * n_init, 1, self.max_epochs, self.eta)
 
-    def _fingerprint(
-        self, n_clusters: list[int], space: Space, model: ClAM, X: Any, sample_weight: Any
-    ) -> dict[str, str]:
+    def _fingerprint(self, n_clusters: list[int], space: Space, fitting: Fitting) -> dict[str, str]:
         """Return all that decides the results, in words."""
-        seed = self.random_state
+        seed, model = self.random_state, fitting.model
         params = model.get_params() | {
             "n_clusters": str(n_clusters),
             "budget": self.budget,
@@ -390,11 +390,11 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             "amclust": __version__,
             "recipe": str(model.recipe),
         }
-        del params["n_jobs"], params["verbose"]
+        for name in ("n_jobs", "verbose", "client"):  # no matter where it is computed
+            params.pop(name, None)
         words = {name: describe(name, value) for name, value in params.items()}
         return words | {
-            "X": digest(X),
-            "sample_weight": digest(sample_weight),
+            **fitting.source.digests(),
             "space": space.describe(),
         }
 
@@ -510,10 +510,9 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
             )
         finish(self.verbose, f"{text}; {self.budget_used_} run-epochs")
         if row["living_clusters"] < row["n_clusters"]:
-            warnings.warn(
+            warn(
                 f"Every run has empty clusters; the best has {row['living_clusters']} non-empty "
                 f"ones of {row['n_clusters']}. Consider fewer clusters, a larger beta or more "
                 "budget.",
                 ConvergenceWarning,
-                stacklevel=5,
             )

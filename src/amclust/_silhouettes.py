@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
-from amclust._rows import Indices, Rows, Weights
+from amclust._rows import DrawnRows, Indices, TableRows, TableSource, Weights, draw_places
 
 # Up to this many rows the silhouette is exact; above, it is of a fixed sample.
 EXACT_ROWS = 10_000
@@ -20,7 +20,7 @@ def sample_rows(n_rows: int, max_rows: int = EXACT_ROWS) -> Indices:
     """Return the places of all rows, or of the sample that stands for more than `max_rows`."""
     if n_rows <= max_rows:
         return np.arange(n_rows)
-    return np.sort(np.random.default_rng(0).permutation(n_rows)[: min(SAMPLED_ROWS, max_rows)])
+    return draw_places(n_rows, min(SAMPLED_ROWS, max_rows), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,24 +37,33 @@ class Judged:
             return self
         heavy = self.counts * max_rows > self.counts.sum(dtype=np.float64)
         others = np.flatnonzero(~heavy)
-        sample = others[sample_rows(len(others), max_rows - int(np.count_nonzero(heavy)))]
+        left = max_rows - int(np.count_nonzero(heavy))
+        sample = others[np.random.default_rng(0).permutation(len(others))[:left]]
         kept = np.sort(np.r_[np.flatnonzero(heavy), sample])
         return Judged(self.indices[kept], self.counts[kept], True)
 
 
-def judged_rows(rows: Rows, sample_weight: Weights | None) -> Judged:
-    """Return the rows on which partitions are judged.
+def judged_places(n_counted: int) -> Indices | None:
+    """Return which of the rows that count partitions are judged on; None: all of them."""
+    return sample_rows(n_counted) if n_counted > EXACT_ROWS else None
+
+
+def judge_on(drawn: DrawnRows) -> Judged:
+    """Return the rows on which partitions are judged, of those that were drawn.
 
     Rows that are the same are judged as one that counts as many: neither copies nor the order of
     rows change anything, to the last bit.
     """
-    indices = None if sample_weight is None else np.flatnonzero(sample_weight)
-    n_rows = rows.n_rows if indices is None else len(indices)
-    if n_rows > EXACT_ROWS:
-        sample = sample_rows(n_rows)
-        indices = sample if indices is None else indices[sample]
-    weights = None if sample_weight is None else np.ascontiguousarray(sample_weight[indices])
-    return Judged(*rows.distinct(indices, weights), n_rows > EXACT_ROWS)
+    weights, indices = drawn.sample_weight, drawn.judged
+    if weights is not None:
+        weights = np.ascontiguousarray(weights if indices is None else weights[indices])
+    return Judged(*drawn.rows.distinct(indices, weights), drawn.n_counted > EXACT_ROWS)
+
+
+def judged_rows(rows: TableRows, sample_weight: Weights | None) -> Judged:
+    """Return the rows on which the partitions of a table are judged."""
+    source = TableSource(rows.X, sample_weight)
+    return judge_on(source.draw(None, judged_places(source.n_counted)))
 
 
 def silhouettes(

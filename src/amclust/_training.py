@@ -18,8 +18,8 @@ from amclust._network import Network, Want
 from amclust._objectives import Objective, choose_objective, find_objective
 from amclust._progress import reporter
 from amclust._recipe import Recipe, Stage
-from amclust._rows import Rows, Weights
-from amclust._silhouettes import judged_rows, silhouettes
+from amclust._rows import DrawnRows, RowSource, draw_places
+from amclust._silhouettes import judge_on, judged_places, silhouettes
 from amclust._validation import (
     check_columns,
     check_distinct,
@@ -256,8 +256,10 @@ class Fit:
     runs: list[TrainedRun | UntrainedRun]
     chosen: int
     labels: NDArray[np.int32]
-    total_weight: float | None = None  # of the rows that were trained on; None: values are missing
+    total_weight: float | None = None  # of all rows; None: values are missing, or rows were drawn
     collapsed: bool = False  # most rows are in one cluster, which was not so before training
+    # Sum over all rows of a table, in core units, where some were trained on.
+    square_distances: float | None = None
 
     @property
     def best(self) -> TrainedRun:
@@ -270,10 +272,12 @@ class Fit:
     def inertia(self) -> float | None:
         """Sum of squared distances to the memories, where exact steps have minimised it."""
         run, geometry = self.best, self.network.geometry
-        if not run.plan.exact or geometry.spherical or self.total_weight is None:
+        found = self.square_distances
+        if found is None and self.total_weight is not None:
+            found = run.record.loss * geometry.n_features * self.total_weight
+        if found is None or not run.plan.exact or geometry.spherical:
             return None
-        per_row = run.record.loss * geometry.n_features
-        return float(per_row * self.total_weight * geometry.distance_unit)
+        return float(found * geometry.distance_unit)
 
     @property
     def table(self) -> NDArray[np.void]:
@@ -336,9 +340,28 @@ def learned_values(energy: Any) -> NDArray[np.float32]:
 # --- the rows -------------------------------------------------------------------------------------
 
 
+def n_drawn(source: RowSource, batch_size: int, recipe: Recipe, n_memories: int) -> int | None:
+    """Return on how many rows of a table so many memories are trained; None: on all of them."""
+    enough = recipe.n_drawn(source.n_counted, n_memories, source.values_per_row)
+    enough = max(enough, batch_size)
+    return enough if enough < source.n_counted else None
+
+
+def draw_rows(source: RowSource, count: int | None, seed: int) -> DrawnRows:
+    """Bring the rows that a fit looks at to memory: so many, or all.
+
+    They are drawn by their places in the table, so that it does not matter where these lie.
+    """
+    n_counted = source.n_counted
+    if not n_counted:
+        msg = "sample_weight must have at least one positive weight, got only zeros."
+        raise ValueError(msg)
+    trained = None if count is None else draw_places(n_counted, count, seed)
+    return source.draw(trained, judged_places(n_counted))
+
+
 def prepare(
-    rows: Rows,
-    sample_weight: Weights | None,
+    drawn: DrawnRows,
     options: Options,
     *,
     n_clusters: int,
@@ -351,25 +374,26 @@ def prepare(
     Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
     order nor how copies are given matters.
     """
-    if sample_weight is not None and not sample_weight.any():
-        msg = "sample_weight must have at least one positive weight, got only zeros."
-        raise ValueError(msg)
-    indices, counts = None, sample_weight
-    if rows.n_rows <= options.batch_size:
+    rows, sample_weight = drawn.rows, drawn.sample_weight
+    indices, counts = drawn.trained, sample_weight
+    whole = rows.n_rows <= options.batch_size and not drawn.is_sample
+    if whole:
         indices, counts = rows.distinct(None, sample_weight)
         if geometry is None:
             weighted = sample_weight is not None and not sample_weight.all()
             advice = "Rows of weight 0 do not count." if weighted else ""
             check_distinct(len(indices), n_clusters, rows.n_rows, advice)
-    elif sample_weight is not None and (sample_weight == 0).any():
-        indices = np.flatnonzero(sample_weight)
-        counts = np.ascontiguousarray(sample_weight[indices])
-    # Rows of weight 0 are not trained on, but they get labels.
-    everything = check_rows(rows, options.metric, feature_names, threads)
-    stats = everything
+    elif counts is not None and indices is not None:
+        counts = np.ascontiguousarray(counts[indices])
+    if drawn.statistics is not None:
+        everything, stats = drawn.statistics.everything, drawn.statistics.counted
+    else:
+        # Rows of weight 0 are not trained on, but they get labels.
+        everything = stats = check_rows(rows, options.metric, feature_names, threads)
+        if geometry is None and (whole or sample_weight is not None):
+            counted, weights = (indices, counts) if whole else drawn.counted
+            stats = rows.statistics(counted, weights, threads)
     if geometry is None:
-        if indices is not None or counts is not None:
-            stats = rows.statistics(indices, counts, threads)
         check_columns(stats, feature_names, options.metric)
         geometry = Geometry.fit(
             rows,
@@ -385,10 +409,25 @@ def prepare(
     weights = counts
     if counts is not None:  # only ratios matter to the loss
         weights = np.ascontiguousarray(counts / counts.mean(dtype=np.float64), dtype=np.float32)
-    core_rows = geometry.read(rows, has_missing=everything.missing > 0)
-    judged = judged_rows(rows, sample_weight)
+    if drawn.is_sample:  # a column without missing values has the weight of all rows
+        total = float(stats.weight.max())
+    elif counts is not None:
+        total = float(counts.sum(dtype=np.float64))
+    else:
+        total = float(rows.n_rows if indices is None else len(indices))
     return TrainingSet(
-        core_rows, geometry, indices, weights, counts, judged, stats.missing > 0, threads
+        table=rows,
+        rows=geometry.read(rows, has_missing=everything.missing > 0),
+        geometry=geometry,
+        indices=indices,
+        weights=weights,
+        counts=counts,
+        judged=judge_on(drawn),
+        has_missing=stats.missing > 0,
+        threads=threads,
+        is_sample=drawn.is_sample,
+        total_weight=total,
+        ranges=(everything.min, everything.max),
     )
 
 
@@ -646,8 +685,8 @@ def conclude(
     assert isinstance(best, TrainedRun)
     network = best.network(data.geometry)
     labels = network.core_labels(data.rows, n_jobs=data.threads)
-    total = float(data.n_rows if data.counts is None else data.counts.sum(dtype=np.float64))
-    weight = None if data.has_missing else total
+    # What is known of some rows only is no sum over all of them.
+    weight = None if data.has_missing or data.is_sample else data.total_weight
     return Fit(network, best.optimizer(start), list(runs), chosen, labels, weight)
 
 

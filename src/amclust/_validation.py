@@ -108,12 +108,13 @@ def check_rows(
     """Refuse rows that no network takes; return the statistics of all of them."""
     stats = rows.statistics(None, None, threads)
     if find_metric(metric).whitens:
-        _check_complete(rows, feature_names)
+        check_complete(rows, feature_names)
     check_statistics(stats, feature_names, metric)
     return stats
 
 
-def _check_complete(rows: Rows, feature_names: Sequence[str] | None) -> None:
+def check_complete(rows: Rows, feature_names: Sequence[str] | None) -> None:
+    """Refuse rows that cannot be whitened: sparse ones, and those with missing values."""
     X = rows.take(None)
     if sparse.issparse(X):
         msg = "metric='mahalanobis' needs a dense X, got a sparse matrix."

@@ -22,6 +22,8 @@ RESOLUTION = 250
 def voronoi_segments(plane: Plane, xs: Floats, ys: Floats) -> Floats:
     """Return the borders between the cells of the memories, within a frame.
 
+    Those between memories of the same cluster are left out.
+
     Parameters
     ----------
     plane : Plane
@@ -41,8 +43,12 @@ def voronoi_segments(plane: Plane, xs: Floats, ys: Floats) -> Floats:
     corner = np.array([xs[0], ys[0]])
     size = np.array([xs[-1] - xs[0], ys[-1] - ys[0]])
     level, slope = _linear_functions(plane, corner, size)
-    pairs = _neighbours(level, slope)
-    found = [_border(level, slope, first, second) for first, second in pairs]
+    cluster = plane.network.assembly
+    found = [
+        _border(level, slope, first, second)
+        for first, second in _neighbours(level, slope)
+        if cluster[first] != cluster[second]
+    ]
     segments = np.array([ends for ends in found if ends is not None])
     return corner + segments.reshape(-1, 2, 2) * size
 

@@ -393,6 +393,7 @@ def test_without_pandas_the_extra_is_named(amclust, table, monkeypatch):
         (["predict", "m.amc", "t.csv", "--chunk-rows", "9"], "counts only with --stream"),
         (["complete", "m.amc", "t.csv", "--chunk-rows", "9"], "counts only with --stream"),
         (["search", "t.csv", "-k", "auto"], "-k"),
+        (["search", "t.csv", "-k", "3", "--memories", "20"], "compares round clusters"),
         (["predict", "m.amc"], "table"),
         (["report", "t.csv"], "--model"),
     ],

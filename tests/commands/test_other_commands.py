@@ -107,6 +107,17 @@ def test_bench_on_a_table(amclust, table):
     assert "'nonsense'" in done.err
 
 
+def test_bench_compares_clusters_of_several_memories(amclust, folder):
+    from sklearn.datasets import make_moons
+
+    X, moon = make_moons(300, noise=0.03, random_state=0)
+    pd.DataFrame(X, columns=["x", "y"]).assign(moon=moon).to_csv("moons.csv", index=False)
+    options = ("--label", "moon", "--restarts", 2, "--repeats", 1, "--threads", 1, "--json")
+    done = amclust("bench", "moons.csv", "-k", 2, "--memories", "auto", *options)
+    k_means, clam = done.json()["results"][0]["methods"]
+    assert clam["ari"] > 0.9 > k_means["ari"]
+
+
 def test_bench_scales_as_the_estimator_does(folder):
     from sklearn.preprocessing import StandardScaler
 

@@ -4,6 +4,8 @@ import numpy as np
 
 from amclust import _native
 from amclust._geometry import Geometry
+from amclust._rows import TableRows
+from amclust._silhouettes import Judged
 from amclust.backends import TrainingSet
 from amclust.backends.native import NativeBackend
 
@@ -41,9 +43,22 @@ def training_set(X, metric="euclidean", rows=None, weights=None):
     held = _native.dense_rows(X).in_units(
         geometry.energy, geometry.offset, geometry.scale, bool(np.isnan(X).any())
     )
-    judged = np.arange(len(X))
-    counts = np.ones(len(X), np.float32)
-    return TrainingSet(held, geometry, rows, weights, weights, judged, counts, 1)
+    judged = Judged(np.arange(len(X)), np.ones(len(X), np.float32), False)
+    table = TableRows(X)
+    return TrainingSet(
+        table=table,
+        rows=held,
+        geometry=geometry,
+        indices=rows,
+        weights=weights,
+        counts=weights,
+        judged=judged,
+        has_missing=bool(np.isnan(X).any()),
+        threads=1,
+        is_sample=False,
+        total_weight=len(X),
+        ranges=(fill, fill),
+    )
 
 
 def make_plan(memories, energy="euclidean", **changes):

@@ -7,6 +7,8 @@ from sklearn.datasets import make_moons
 
 from amclust import ClAM
 from amclust._assemblies import find_neighbours
+from amclust._rows import TableSource
+from amclust._training import Options, draw_rows, prepare
 from amclust.torch import functional as F
 
 
@@ -49,7 +51,8 @@ def test_it_is_the_cut_that_a_fit_finds():
     network = model.network_
     core = torch.tensor((X - X.mean(axis=0)) / X.std(axis=0), dtype=torch.float32)
     shares = F.overlap_shares(core, torch.tensor(network.memories)).numpy()
-    found = model._prepare(X, None, options_of(model), 2)
+    drawn = draw_rows(TableSource(X), None, 0)
+    found = prepare(drawn, Options.of(model, 2), n_clusters=2, threads=1, feature_names=None)
     overlap = find_neighbours(found, network, 5, 0).overlap(3, 4.0)
     order = found.indices if found.indices is not None else np.arange(200)
     np.testing.assert_allclose(shares[order], overlap.shares.toarray(), atol=2e-3)
@@ -58,12 +61,6 @@ def test_it_is_the_cut_that_a_fit_finds():
     parts = overlap.shares @ np.eye(2)[network.assembly]
     by_hand = np.mean(1 - (parts**2).sum(axis=0) / parts.sum(axis=0))
     assert float(loss) == pytest.approx(by_hand, abs=1e-3)
-
-
-def options_of(model):
-    from amclust._training import Options
-
-    return Options.of(model, 2)
 
 
 def test_memories_leave_the_border_of_two_clusters():

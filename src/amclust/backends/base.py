@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from amclust import _native
 from amclust._geometry import Geometry
 from amclust._metrics import check_metric
-from amclust._rows import Indices, Weights
+from amclust._rows import Indices, Rows, Weights
 from amclust._silhouettes import Judged
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ Progress = Callable[[int, int, float], None]
 class TrainingSet:
     """The rows to train on."""
 
-    rows: _native.Rows  # all of them, in core units
+    table: Rows  # all of them, in original units
+    rows: _native.Rows  # the same in core units
     geometry: Geometry  # these units
     indices: Indices | None  # the rows that are trained on; None: all
     weights: Weights | None  # of these rows, with mean 1; None: all 1
@@ -34,11 +35,23 @@ class TrainingSet:
     judged: Judged  # the rows on which restarts are judged
     has_missing: bool  # in the rows that are trained on
     threads: int  # results do not depend on it
+    is_sample: bool  # whether rows that are trained on stand for others, too
+    total_weight: float  # of all rows that those stand for which are trained on
+    # The least and the largest value of each column, in original units, of all these rows.
+    ranges: tuple[NDArray[np.float64], NDArray[np.float64]]
 
     @property
     def n_rows(self) -> int:
         """How many rows are trained on."""
         return self.rows.n_rows if self.indices is None else len(self.indices)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The core's rows are views of the table: another process makes its own.
+        return vars(self) | {"rows": self.rows.has_missing}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        rows = state["geometry"].read(state["table"], has_missing=state["rows"])
+        self.__dict__.update(state | {"rows": rows})
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from amclust import _native
 from amclust._objectives import OBJECTIVES, find_objective
-from amclust._rows import Indices
+from amclust._rows import Indices, Weights
 from amclust.backends.base import Answers, Progress, Seeding, TrainingSet
 
 if TYPE_CHECKING:
@@ -37,6 +37,22 @@ def _prepared(network: Network) -> _native.PreparedNetwork:
         )
         _PREPARED[network] = found
     return found
+
+
+def nearest_sums(
+    network: Network,
+    rows: _native.Rows,
+    indices: Indices | None,
+    weights: Weights | None,
+    quantum: NDArray[np.float64],
+    threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the sums of the rows that are nearest to each memory, their weights and the loss.
+
+    They are whole numbers: of the quantum of each column, of 2^-20 and of 2^-40.
+    """
+    fill = network.geometry.fill
+    return _native.nearest_sums(_prepared(network), rows, fill, indices, weights, quantum, threads)
 
 
 class NativeBackend:

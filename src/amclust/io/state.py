@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from amclust import _native
 from amclust._halving import TABLE_DTYPE, Rung, State
+from amclust._rows import digest
 from amclust._training import MAX_SEED
 from amclust._validation import as_numbers
 from amclust.io.container import (
@@ -50,17 +50,6 @@ RECORDS: dict[str, tuple[Any, str]] = {
     "record.rates": (np.float64, "t"),
     **{f"lengths.{name}": (np.int64, "n") for name in PARTS},
 }
-
-
-def digest(values: Any) -> str:
-    """Return a fingerprint of a matrix, an array or None."""
-    if values is None:
-        return "None"
-    parts = [values.data, values.indices, values.indptr] if sparse.issparse(values) else [values]
-    code = hashlib.sha256(str(values.shape).encode())
-    for part in parts:
-        code.update(np.ascontiguousarray(part).data)
-    return code.hexdigest()
 
 
 def describe(name: str, value: Any) -> str:

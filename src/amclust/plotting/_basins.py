@@ -30,7 +30,8 @@ class BasinsDisplay(Display):
     """Basins of attraction, with the cells of the nearest memories dashed over them.
 
     Where the two differ, memories attract together: a row falls to another memory than the
-    nearest one. Cells have straight borders in the metrics of the core ("euclidean", "cosine",
+    nearest one. Where a cluster has several memories, their basins have one colour and no border
+    between them. Cells have straight borders in the metrics of the core ("euclidean", "cosine",
     "mahalanobis"); those of others are not drawn. What no memory reaches is noise, and grey.
 
     {made_from_estimator}
@@ -39,11 +40,11 @@ class BasinsDisplay(Display):
     ----------
     {xs}
     basins : ndarray of shape (n_rows, n_columns)
-        Memory that each point of the grid falls to; -1 for noise.
+        Cluster of the memory that each point of the grid falls to; -1 for noise.
 
     borders : ndarray of shape (n_borders, 2, 2)
-        Lines on which the nearest memory changes: line, end, coordinate; none where they are not
-        straight.
+        Lines on which the cluster of the nearest memory changes: line, end, coordinate; none where
+        they are not straight.
 
     memories : ndarray of shape (n_memories, 2)
         The memories on the plane.

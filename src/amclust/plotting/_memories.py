@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from amclust._docs import documented
 from amclust._estimator import ClAM
 from amclust._fitted import column_names, fitted_clam
 from amclust._geometry import Geometry
+from amclust._network import Network
 from amclust.plotting._base import (
     DISPLAYS,
     MAX_NAME_LENGTH,
@@ -37,7 +39,8 @@ NEGLIGIBLE = 1e-6
 class MemoriesDisplay(Display):
     """Memories, as images in signed colours or as profiles over the features.
 
-    With `epochs`, how they came to be: a column for each of the recorded epochs.
+    With `epochs`, how they came to be: a column for each of the recorded epochs. Of a cluster that
+    is an assembly of memories (`n_memories`), their mean is drawn, its centre.
 
     {made_from_estimator}
 
@@ -148,10 +151,11 @@ class MemoriesDisplay(Display):
 
         epochs : bool or array-like of int, default=None
             Epochs to draw, of those that ``ClAM(record_epochs=...)`` recorded; True: all of them.
-            None and False: the memories after training.
+            None and False: the memories after training. An assembly is in all epochs made of the
+            memories that it has in the end.
 
         clusters : array-like of int, default=None
-            Memories to draw, in this order; None: all.
+            Clusters to draw, in this order; None: all.
 
         centre : {"mean", "zero"}, default="mean"
             Whether to draw how memories depart from the mean of the rows they were fitted to, or
@@ -367,7 +371,7 @@ def _figure_size(width: float, height: float) -> tuple[float, float]:
 
 
 def _recorded_memories(model: ClAM, epochs: Any) -> tuple[NDArray[Any], Any]:
-    """Return memories, and the epochs they are of where these are wanted."""
+    """Return a memory for each cluster, and the epochs they are of where these are wanted."""
     if epochs is None or epochs is False:
         return np.asarray(model.cluster_centers_), None
     if not hasattr(model, "recorded_memories_"):
@@ -377,17 +381,29 @@ def _recorded_memories(model: ClAM, epochs: Any) -> tuple[NDArray[Any], Any]:
         )
         raise ValueError(msg)
     recorded = model.recorded_epochs_
-    if epochs is True:
-        return model.recorded_memories_, list(recorded.tolist())
-    wanted = np.asarray(epochs)
+    wanted = np.asarray(recorded if epochs is True else epochs)
     missing = np.setdiff1d(wanted, recorded)
-    if wanted.ndim != 1 or not len(wanted) or len(missing):
+    if epochs is not True and (wanted.ndim != 1 or not len(wanted) or len(missing)):
         msg = (
             f"epochs must be some of the recorded ones, which are {recorded.tolist()}, got "
             f"{wanted.tolist()}."
         )
         raise ValueError(msg)
-    return model.recorded_memories_[np.searchsorted(recorded, wanted)], list(wanted.tolist())
+    memories = model.recorded_memories_[np.searchsorted(recorded, wanted)]
+    return _cluster_centers(model.network_, memories), list(wanted.tolist())
+
+
+def _cluster_centers(network: Network, memories: NDArray[Any]) -> NDArray[Any]:
+    """Return the centres of the clusters of a network, had it these memories, for each epoch."""
+    if network.n_memories == network.n_clusters:
+        return memories
+    found = [
+        dataclasses.replace(
+            network, memories=network.geometry.to_core_exactly(one).astype(np.float32)
+        ).cluster_centers
+        for one in memories
+    ]
+    return np.array(found).reshape(len(memories), network.n_clusters, network.n_features)
 
 
 def _chosen_clusters(clusters: Any, k: int) -> list[int]:

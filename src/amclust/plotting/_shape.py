@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust._assemblies import ShapeEvidence
+from amclust._assemblies import KINDS, ShapeEvidence
 from amclust._docs import documented
+from amclust._estimator import ClAM
 from amclust._fitted import fitted_clam
 from amclust.plotting._base import DISPLAYS, Display, count_along, options
 
@@ -17,20 +18,34 @@ from amclust.plotting._base import DISPLAYS, Display, count_along, options
 MAX_EIGENVALUES, LEAST = 30, 1e-5
 
 
-def _needs(model: Any, attribute: str) -> Any:
-    """Return an attribute that only clusters of several memories have."""
-    if not hasattr(model, attribute):
-        msg = (
-            f"estimator has no {attribute}: fit ClAM(n_memories='auto'), or with a number of "
-            "memories, on more rows than a few."
-        )
-        raise ValueError(msg)
-    return getattr(model, attribute)
+def _name(candidate: Any) -> str:
+    """Say what a candidate for the shape is."""
+    if KINDS[candidate["kind"]] == "round":
+        return "round clusters"
+    of_clouds = " in clouds" if KINDS[candidate["kind"]] == "clouds" else ""
+    return f"{candidate['n_memories']} memories{of_clouds}"
+
+
+class _OfAssemblies(Display):
+    """A display of what only a fit with several memories for each cluster knows."""
+
+    @classmethod
+    def _model_with(cls, attribute: str, estimator: Any) -> ClAM:
+        """Return the fitted model, which must have an attribute."""
+        cls._check("from_estimator")
+        model = fitted_clam(estimator)
+        if not hasattr(model, attribute):
+            msg = (
+                f"estimator has no {attribute}: fit ClAM(n_memories='auto'), or with a number of "
+                "memories, on more rows than a few."
+            )
+            raise ValueError(msg)
+        return model
 
 
 @documented(DISPLAYS)
 @dataclass(kw_only=True, eq=False, repr=False)
-class ShapeDisplay(Display):
+class ShapeDisplay(_OfAssemblies):
     """What speaks for round clusters and for assemblies of memories.
 
     What is missing to 1 of the eigenvalues of how memories share rows: as many as there are
@@ -65,7 +80,7 @@ class ShapeDisplay(Display):
     >>> X, _ = make_moons(300, noise=0.05, random_state=0)
     >>> model = ClAM(2, n_memories="auto", random_state=0).fit(X)
     >>> len(ShapeDisplay.from_estimator(model).legend_.get_texts())
-    2
+    3
     """
 
     evidence: ShapeEvidence
@@ -83,10 +98,9 @@ class ShapeDisplay(Display):
 
         {returns}
         """
-        cls._check("from_estimator")
-        model = fitted_clam(estimator)
-        evidence = _needs(model, "shape_evidence_")
-        return cls(evidence=evidence, n_clusters=model.n_clusters_).plot(ax=ax, **kwargs)
+        model = cls._model_with("shape_evidence_", estimator)
+        display = cls(evidence=model.shape_evidence_, n_clusters=model.n_clusters_)
+        return display.plot(ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> ShapeDisplay:
         """Draw the eigenvalues and the cuts.
@@ -117,18 +131,14 @@ class ShapeDisplay(Display):
             Line2D([], [], linestyle="none", marker="*" if one["chosen"] else "", color=self._ink)
             for one in self.evidence.table
         ]
-        texts = [
-            f"{'round clusters' if one['n_nearest'] == 0 else str(one['n_memories']) + ' memories'}"
-            f", cut {one['cut']:.3f}"
-            for one in self.evidence.table
-        ]
+        texts = [f"{_name(one)}, cut {one['cut']:.3f}" for one in self.evidence.table]
         self.legend_ = self.ax_.legend(marks, texts, frameon=False)
         return self
 
 
 @documented(DISPLAYS)
 @dataclass(kw_only=True, eq=False, repr=False)
-class MergeTreeDisplay(Display):
+class MergeTreeDisplay(_OfAssemblies):
     """How clusters join: those first that share most rows.
 
     {made_from_estimator}
@@ -170,9 +180,8 @@ class MergeTreeDisplay(Display):
 
         {returns}
         """
-        cls._check("from_estimator")
-        tree = _needs(fitted_clam(estimator), "merge_tree_")
-        return cls(merge_tree=tree).plot(ax=ax, **kwargs)
+        model = cls._model_with("merge_tree_", estimator)
+        return cls(merge_tree=model.merge_tree_).plot(ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> MergeTreeDisplay:
         """Draw the tree.

@@ -47,6 +47,7 @@ def add_options(parser: options.Parser) -> None:
     group = parser.add_argument_group("model")
     words = "what columns are divided by (default: standard; for digits, nothing)"
     group.add_argument("--scale", choices=[*SCALES, options.NONE], help=words)
+    options.add_memories(group)
     options.add_number(group, "--restarts", "of both", 10)
     options.add_seed(group)
     options.add_words(
@@ -112,6 +113,7 @@ def _compare(
 
     model = ClAM(
         n_clusters,
+        n_memories=arguments.memories,
         scale=None if scale == options.NONE else scale,
         n_init=arguments.restarts,
         random_state=arguments.seed,

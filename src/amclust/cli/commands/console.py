@@ -97,7 +97,7 @@ def reason(error: BaseException) -> str:
         where = error.filename or "standard input or output"
         return f"{where}: {error.strerror.lower()}"
     if isinstance(error, MemoryError):
-        return "out of memory; --stream reads a table in chunks"
+        return "out of memory; --stream reads a table in chunks, --dask in parts"
     if isinstance(error, EXPECTED):
         return str(error).strip() or type(error).__name__
     kind = f"{type(error).__name__}: {error}"
@@ -185,19 +185,28 @@ def say_sizes(sizes: NDArray[np.int64]) -> None:
         say(f"... and {len(sizes) - len(shown):,} more")
 
 
-def top_features(model: ClAM, n: int) -> TopFeatures:
-    """Return what tells each cluster most; of columns with units of their own, low values too."""
-    return model.top_features(n, two_sided=model.network_.geometry.mixed_units)
+def top_features(model: ClAM, n: int, sizes: NDArray[np.int64] | None = None) -> TopFeatures:
+    """Return what tells each cluster most; of columns with units of their own, low values too.
+
+    `sizes` are of clusters whose labels are not in memory.
+    """
+    two_sided = model.network_.geometry.mixed_units
+    if sizes is None or not sizes.all() or len(model.labels_):
+        return model.top_features(n, two_sided=two_sided)
+    return model.network_.top_features(n, sizes=sizes, two_sided=two_sided)
 
 
-def describe_features(model: ClAM, n: int) -> list[list[dict[str, Any]]]:
+def describe_features(
+    model: ClAM, n: int, sizes: NDArray[np.int64] | None = None
+) -> list[list[dict[str, Any]]]:
     """Return what tells each cluster most for `say_json`."""
-    return [[feature._asdict() for feature in features] for features in top_features(model, n)]
+    found = top_features(model, n, sizes)
+    return [[feature._asdict() for feature in features] for features in found]
 
 
-def say_features(model: ClAM, n: int) -> None:
+def say_features(model: ClAM, n: int, sizes: NDArray[np.int64] | None = None) -> None:
     """Print what tells each cluster most, below an empty line; nothing of a single cluster."""
-    found = top_features(model, n)
+    found = top_features(model, n, sizes)
     if not any(found):
         return
     say()

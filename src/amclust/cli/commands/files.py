@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from amclust.cli.tables import Choice, Chunks, Columns, Matrix, OpenTable, ReadOptions, Table
+    from amclust.cli.tables.parts import Parts
     from amclust.io.model import ModelFile
 
 # Seconds of reading after which people want to know what is going on.
@@ -35,7 +36,7 @@ def opened(arguments: argparse.Namespace) -> Iterator[OpenTable]:
     """Open the table; on a terminal, say what takes so long while it is read."""
     from amclust.cli.tables import open_table
 
-    with _patience(arguments), open_table(arguments.table, _reading(arguments)) as table:
+    with _patience(arguments), open_table(arguments.table, reading(arguments)) as table:
         yield table
 
 
@@ -62,7 +63,7 @@ def read(arguments: argparse.Namespace) -> Table:
     from amclust.cli.tables import read_table
 
     with _patience(arguments):
-        return read_table(arguments.table, _reading(arguments))
+        return read_table(arguments.table, reading(arguments))
 
 
 def matrix_of(arguments: argparse.Namespace) -> Matrix:
@@ -81,10 +82,11 @@ def in_chunks(arguments: argparse.Namespace) -> Chunks:
         msg = "an Excel workbook cannot be streamed: leave out --stream, or save it as CSV"
         raise TableError(msg)
     rows = arguments.chunk_rows if arguments.stream else None
-    return Chunks(arguments.table, rows, _reading(arguments))
+    return Chunks(arguments.table, rows, reading(arguments))
 
 
-def _reading(arguments: argparse.Namespace) -> ReadOptions:
+def reading(arguments: argparse.Namespace) -> ReadOptions:
+    """Return how the table is to be read."""
     from amclust.cli.tables import ReadOptions
 
     return ReadOptions(
@@ -121,9 +123,9 @@ def _names(values: list[str] | None, known: list[str]) -> list[str] | None:
     return [name if name in known else name.strip() for part in parts for name in part]
 
 
-def columns_of(saved: ModelFile, arguments: argparse.Namespace, chunks: Chunks) -> Columns:
+def columns_of(saved: ModelFile, arguments: argparse.Namespace, chunks: Chunks | Parts) -> Columns:
     """Return the columns that a model was fitted on; without names, as chosen by the arguments."""
-    from amclust.cli.tables import Column, Columns, Spelling, TableError, choose_columns
+    from amclust.cli.tables import Chunks, Column, Columns, Spelling, TableError, choose_columns
 
     kept, names = saved.extra.get("columns"), saved.model.network_.geometry.feature_names
     if kept is None and names is not None:  # saved by Python, from a data frame
@@ -141,8 +143,11 @@ def columns_of(saved: ModelFile, arguments: argparse.Namespace, chunks: Chunks) 
             chosen.ids(chunks.first())
         return chosen
     first = chunks.first()
-    rows = chunks if arguments.stream else first
-    chosen = choose_columns(rows, choice_of(arguments, first.names))
+    choice = choice_of(arguments, first.names)
+    if isinstance(chunks, Chunks):
+        chosen = choose_columns(chunks if arguments.stream else first, choice)
+    else:
+        chosen = chunks.choose(choice)
     wanted = saved.model.n_features_in_
     if len(chosen.features) != wanted:
         msg = (
@@ -277,7 +282,9 @@ def check_order(parser: argparse.ArgumentParser, model: str, table: str) -> None
 
 
 def name_of(arguments: argparse.Namespace) -> str:
-    """Return what the table is called, wherever it lies."""
+    """Return what the table is called, wherever it lies; its parts by what they have in common."""
+    if getattr(arguments, "dask", None):
+        return str(arguments.table)
     return "standard input" if arguments.table == "-" else os.path.basename(arguments.table)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amclust._progress import ProgressLine, finish
-from amclust.cli.commands import console, files, options
+from amclust.cli.commands import console, files, on_dask, options
 from amclust.cli.commands.console import count, say
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def add_options(parser: options.Parser) -> None:
     )
     words = "times to go through the table with --stream (default: 1)"
     options.add_number(parser, "--passes", words)
+    on_dask.add_option(parser, "--labels")
     options.add_top(parser)
     options.add_words(parser, KEYS)
     options.add_table(parser)
@@ -59,6 +60,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
     if arguments.json and arguments.labels == "-":
         parser.error("--json and --labels - would both go to standard output")
+    if arguments.dask:
+        on_dask.check(parser, arguments, "labels")
     options.check_stream(parser, arguments)
     arguments.passes = arguments.passes or 1
     if (
@@ -70,17 +73,21 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     fewest = arguments.clusters if isinstance(arguments.clusters, int) else 1
     if arguments.stream and arguments.chunk_rows < fewest:
         parser.error("argument --chunk-rows: a chunk needs as many rows as there are clusters")
-    files.check_outputs(arguments, "output", "labels", tables=("labels",))
-    seen = (_learn_from_stream if arguments.stream else _learn_from_all)(arguments, model)
-    if arguments.output:
-        files.save(model, arguments, seen.columns, seen.rows)
-    # Those of a stream are known only after another look at all rows, for the labels.
-    sizes = None if arguments.stream else console.cluster_sizes(model.labels_, model.n_clusters_)
-    if arguments.labels:
-        sizes = _write_labels(arguments, model, seen)
+    if arguments.dask:
+        seen, sizes = _learn_on_dask(arguments, model)
+    else:
+        files.check_outputs(arguments, "output", "labels", tables=("labels",))
+        seen = (_learn_from_stream if arguments.stream else _learn_from_all)(arguments, model)
+        if arguments.output:
+            files.save(model, arguments, seen.columns, seen.rows)
+        # Those of a stream are known only after another look at all rows, for the labels.
+        in_memory = not arguments.stream
+        sizes = console.cluster_sizes(model.labels_, model.n_clusters_) if in_memory else None
+        if arguments.labels:
+            sizes = _write_labels(arguments, model, seen)
     if arguments.json:
         found = console.describe(model, sizes)
-        found["top_features"] = console.describe_features(model, arguments.top)
+        found["top_features"] = console.describe_features(model, arguments.top, sizes)
         found |= {"rows": seen.rows, "missing": seen.missing, "features": seen.columns.features}
         console.say_json(arguments, "table", "labels", model=arguments.output, **found)
     elif not arguments.quiet and arguments.labels != "-":
@@ -128,6 +135,20 @@ def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
     return Seen(chunks, columns, rows, missing)
 
 
+def _learn_on_dask(arguments: argparse.Namespace, model: Any) -> tuple[Seen, Any]:
+    """Learn from parts that workers read; return the clusters' sizes too, if anybody asks."""
+    files.check_outputs(arguments, "output")
+    # The cluster ends first: nobody writes into a folder any more that is removed.
+    with on_dask.folder_of(arguments, "labels") as folder, on_dask.cluster(arguments) as engine:
+        parts, columns, rows, missing = on_dask.learn(arguments, model, engine)
+        if arguments.output:
+            files.save(model, arguments, columns, rows)
+        sizes = None
+        if folder is not None or arguments.json or not arguments.quiet:
+            sizes = on_dask.label(arguments, model, parts, columns, engine, folder).sizes
+    return Seen([], columns, rows, missing), sizes
+
+
 def _write_labels(arguments: argparse.Namespace, model: Any, seen: Seen) -> Any:
     """Write the cluster of every row; return the clusters' sizes."""
     sizes = console.cluster_sizes([], model.n_clusters_)
@@ -159,7 +180,7 @@ def _say(arguments: argparse.Namespace, model: Any, seen: Seen, sizes: Any) -> N
     if sizes is not None:
         say()
         console.say_sizes(sizes)
-    console.say_features(model, arguments.top)
+    console.say_features(model, arguments.top, sizes)
     if arguments.output or arguments.labels:
         say()
     if arguments.labels:

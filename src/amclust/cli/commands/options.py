@@ -208,8 +208,7 @@ def add_model(parser: Parser) -> None:
     )
     words = "of the memories: none, learn, or a number each, as 1,2,1 (default: none)"
     group.add_argument("--weights", type=weights, default=None, help=words)
-    words = "none: clusters are round; a number, as 100, or auto: they are made of several memories"
-    group.add_argument("--memories", type=memories, default=None, help=f"{words} (default: none)")
+    add_memories(group)
     add_number(group, "--restarts", f"default: {RESTARTS}")
     add_number(group, "--epochs", f"of a restart (default: {EPOCHS})")
     group.add_argument(
@@ -221,6 +220,12 @@ def add_model(parser: Parser) -> None:
         help="any other parameter of amclust.ClAM, as --set n_steps=20",
     )
     add_seed(group)
+
+
+def add_memories(group: Any) -> None:
+    """Add of how many memories clusters are made."""
+    words = "none: clusters are round; a number, as 100, or auto: they are made of several memories"
+    group.add_argument("--memories", type=memories, default=None, help=f"{words} (default: none)")
 
 
 def add_distances(group: Any) -> None:

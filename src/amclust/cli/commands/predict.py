@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from amclust.cli.commands import console, files, options
+from amclust.cli.commands import console, files, on_dask, options
 from amclust.cli.commands.console import count, say
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def add_options(parser: options.Parser) -> None:
     group.add_argument("--prefix", metavar="TEXT", default="", help=words)
     options.add_output(parser, "write the labels here (default: -, standard output, as CSV)")
     options.add_stream(parser, "read and write in chunks")
+    on_dask.add_option(parser, "-o")
     options.add_words(parser, "command, table, model, rows, sizes, output; without -o also columns")
     options.add_table(parser, note=options.KNOWN_COLUMNS)
 
@@ -53,8 +54,13 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     Columns are found by their names, in any order; columns that the model does not know do not
     matter.
     """
-    files.check_outputs(arguments, "output", tables=("output",), in_place=arguments.append)
+    if arguments.dask:
+        on_dask.check(parser, arguments, "output")
     options.check_stream(parser, arguments)
+    if arguments.dask:
+        _run_on_dask(parser, arguments)
+        return
+    files.check_outputs(arguments, "output", tables=("output",), in_place=arguments.append)
     files.check_order(parser, arguments.model, arguments.table)
     to_file = arguments.output not in (None, "-")
     if arguments.json and arguments.output == "-":
@@ -82,6 +88,23 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         kept = ("table", "model", "output")
         console.say_json(arguments, *kept, rows=rows, sizes=sizes, **shown)
     elif to_file and not arguments.quiet:
+        console.say_sizes(sizes)
+        say(f"\n{arguments.output}: {count(rows, 'row')}")
+
+
+def _run_on_dask(parser: options.Parser, arguments: argparse.Namespace) -> None:
+    """Let workers read the table in parts, and write as many files."""
+    if arguments.output is None:
+        parser.error("--dask: name a folder for what workers write, with -o labels")
+    files.check_order(parser, arguments.model, arguments.table)
+    saved = files.load(arguments.model)
+    with on_dask.folder_of(arguments, "output") as folder, on_dask.cluster(arguments) as engine:
+        parts = on_dask.open_parts(arguments, engine)
+        columns = files.columns_of(saved, arguments, parts)
+        rows, sizes = on_dask.label(arguments, saved.model, parts, columns, engine, folder)
+    if arguments.json:
+        console.say_json(arguments, "table", "model", "output", rows=rows, sizes=sizes)
+    elif not arguments.quiet:
         console.say_sizes(sizes)
         say(f"\n{arguments.output}: {count(rows, 'row')}")
 

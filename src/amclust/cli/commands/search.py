@@ -50,6 +50,8 @@ def add_options(parser: options.Parser) -> None:
     options.add_table(parser)
     group = parser.add_argument_group("model")
     options.add_distances(group)
+    # Not an option, but those who look for it are told.
+    group.add_argument("--memories", type=options.memories, help=argparse.SUPPRESS)
     options.add_number(group, "--restarts", "seeds of each configuration", 10)
     options.add_number(group, "--epochs", "most epochs of a run", 200)
     options.add_seed(group)
@@ -64,6 +66,11 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     from amclust._estimator import ClAM
     from amclust._search import ClAMSearch
 
+    if arguments.memories is not None:
+        parser.error(
+            "argument --memories: a search compares round clusters, of one memory each; amclust "
+            "fit makes them of several"
+        )
     if arguments.output == "-":
         parser.error("argument -o/--output: a model goes to a file, not to standard output")
     if arguments.json and arguments.results == "-":

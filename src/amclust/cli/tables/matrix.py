@@ -154,7 +154,17 @@ def choose_columns(table: Table | pd.DataFrame | Chunks, choice: Choice) -> Colu
             f"{name_of(table.source)} cannot be streamed with it: save the table to a file first"
         )
         raise TableError(msg)
-    columns = _encode(lambda _: table, first.names, choice)
+    return choose_by_first(first, lambda _: table, choice)
+
+
+def choose_by_first(
+    first: Table, read: Callable[[list[str]], Iterable[Table]], choice: Choice
+) -> Columns:
+    """Choose the columns to cluster: the `first` rows tell which are numbers.
+
+    `read` gives the cells of some columns in all rows, for categories.
+    """
+    columns = _encode(read, first.names, choice)
     return _fill([first], choice, columns, whole=False).columns
 
 

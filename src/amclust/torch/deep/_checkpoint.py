@@ -9,8 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from amclust._rows import digest
 from amclust.io.container import Array, Kind, checked
-from amclust.io.state import Checkpoint, describe, digest
+from amclust.io.state import Checkpoint, describe
 from amclust.torch.deep._training import Training
 
 FIT = Kind("deep fit", "a checkpoint of DeepClAM", "Name another file.")

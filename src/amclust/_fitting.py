@@ -1,0 +1,380 @@
+"""One fit of an estimator: of which rows, how many clusters, of which shape.
+
+Parameters are read from the estimator by their names, as `Options` does. Where rows lie is the
+matter of a `RowSource`, and what computes that of a `Backend`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amclust._assemblies import MemoryGraph, Shape, choose_shape, learn_memories
+from amclust._config import n_threads
+from amclust._full_passes import take_full_passes
+from amclust._geometry import Geometry
+from amclust._metrics import find_metric, name_metric
+from amclust._n_clusters import candidate_numbers, estimate_n_clusters
+from amclust._network import Network
+from amclust._progress import finish
+from amclust._recipe import Recipe
+from amclust._rows import DrawnRows, RowSource
+from amclust._training import (
+    MAX_SEED,
+    Fit,
+    OptimizerState,
+    Options,
+    draw_rows,
+    draw_seeds,
+    fit,
+    fit_on,
+    n_drawn,
+    prepare,
+)
+from amclust._validation import DistinctRowsError
+from amclust._warnings import warn
+from amclust.backends import Backend, TrainingSet
+
+# With fewer rows for each memory, assemblies are warned of.
+MIN_ROWS_PER_MEMORY = 3
+# Up to so many rows, assemblies do not depend on the order of rows.
+MAX_ORDERLESS_ROWS = 16_384
+# Exact steps end where one gains less than this part of `tol`, as in the core.
+EXACT_TOLERANCE = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was found, and by which evidence."""
+
+    found: Fit
+    n_clusters_evidence: NDArray[np.void] | None = None  # None: the number was given, or seen
+    shape: Shape | None = None  # None: nobody asked for assemblies
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """What a fit is made of: the parameters of an estimator, a table and what computes."""
+
+    model: Any
+    source: RowSource
+    backend: Backend
+
+    @property
+    def recipe(self) -> Recipe:
+        """What the defaults are made of."""
+        recipe: Recipe = self.model.recipe
+        return recipe
+
+    def fit(self, rng: np.random.RandomState) -> Learned:
+        """Learn memories from several starts."""
+        model = self.model
+        seeds, sample_seed = draw_seeds(rng, model.n_init if isinstance(model.init, str) else 1)
+        candidates, options = self._checked()
+        most = self._max_memories(candidates)
+        count = n_drawn(self.source, options.batch_size, self.recipe, most)
+        data = self._prepare(draw_rows(self.source, count, sample_seed), options, candidates)
+        if model.n_memories is not None:
+            return self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
+        n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
+        found = self._fit(data, options, n_clusters, seeds, sample_seed)
+        if count is not None and (found.best.plan.exact or self.recipe.is_few(count, n_clusters)):
+            found = take_full_passes(
+                self.source,
+                data,
+                found,
+                max_passes=self.recipe.full_passes,
+                tol=EXACT_TOLERANCE * model.tol,
+            )
+        return Learned(found, evidence)
+
+    def begin(self, rng: np.random.RandomState) -> Learned:
+        """Go once through the rows, from new memories."""
+        seed = int(rng.randint(MAX_SEED))
+        candidates, options = self._checked()
+        data = self._prepare(draw_rows(self.source, None, 0), options, candidates)
+        if self.model.n_memories is not None:
+            # How the first rows lie between memories says which of them make up a cluster.
+            sample_seed = int(rng.randint(MAX_SEED))
+            return self._fit_shape(data, options, candidates, np.array([seed]), sample_seed, rng)
+        n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
+        return Learned(self._fit_on(data, options, n_clusters, seed, None), evidence)
+
+    def go_on(self, network: Network, state: OptimizerState) -> Learned:
+        """Go once through more rows, from where earlier ones left the memories."""
+        candidates = candidates_of(self.model)
+        n_clusters = self._unchanged_n_clusters(network, candidates)
+        options = Options.of(self.model, n_clusters if candidates is None else max(candidates))
+        drawn = draw_rows(self.source, None, 0)
+        data = self._prepare(drawn, options, [n_clusters], network.geometry)
+        return Learned(self._fit_on(data, options, n_clusters, 0, (network, state)))
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def _checked(self) -> tuple[list[int] | None, Options]:
+        """Return the numbers of clusters to choose from, None if it is given, and the options."""
+        candidates = candidates_of(self.model)
+        numbers = self._numbers(candidates)
+        check_many(self.model, max(numbers), self.source.n_rows)
+        check_n_memories(self.model, numbers[0])
+        return candidates, Options.of(self.model, max(numbers))
+
+    def _numbers(self, candidates: list[int] | None) -> list[int]:
+        return [int(self.model.n_clusters)] if candidates is None else candidates
+
+    def _max_memories(self, candidates: list[int] | None) -> int:
+        given = self.model.n_memories
+        return max(*self._numbers(candidates), int(given) if isinstance(given, Integral) else 1)
+
+    def _prepare(
+        self,
+        drawn: DrawnRows,
+        options: Options,
+        candidates: list[int] | None,
+        geometry: Geometry | None = None,
+    ) -> TrainingSet:
+        names = getattr(self.model, "feature_names_in_", None)
+        if self.model.n_memories is not None:  # exact steps see all rows: order says nothing then
+            size = max(options.batch_size, MAX_ORDERLESS_ROWS)
+            options = dataclasses.replace(options, batch_size=size)
+        return prepare(
+            drawn,
+            options,
+            n_clusters=self._numbers(candidates)[0],
+            threads=n_threads(self.model.n_jobs),
+            feature_names=None if names is None else tuple(str(name) for name in names),
+            geometry=geometry,
+        )
+
+    # --- clusters ---------------------------------------------------------------------------------
+
+    def _fit(
+        self,
+        data: TrainingSet,
+        options: Options,
+        n_clusters: int,
+        seeds: NDArray[np.int64],
+        sample_seed: int,
+    ) -> Fit:
+        return fit(
+            data,
+            options,
+            n_clusters=n_clusters,
+            seeds=seeds,
+            sample_seed=sample_seed,
+            backend=self.backend,
+            recipe=self.recipe,
+            verbose=self.model.verbose,
+        )
+
+    def _fit_on(
+        self,
+        data: TrainingSet,
+        options: Options,
+        n_clusters: int,
+        seed: int,
+        earlier: tuple[Network, OptimizerState] | None,
+    ) -> Fit:
+        return fit_on(
+            data,
+            options,
+            n_clusters=n_clusters,
+            seed=seed,
+            earlier=earlier,
+            backend=self.backend,
+            recipe=self.recipe,
+        )
+
+    def _decide_n_clusters(
+        self, data: TrainingSet, candidates: list[int] | None, rng: np.random.RandomState
+    ) -> tuple[int, NDArray[np.void] | None]:
+        """Return the number of clusters, as given or estimated from the rows, and the evidence."""
+        if candidates is None:
+            return int(self.model.n_clusters), None
+        seed = int(rng.randint(MAX_SEED))
+        n_clusters, evidence = estimate_n_clusters(data, candidates, seed, self.recipe)
+        finish(self.model.verbose, f"ClAM: {n_clusters} clusters, by the median of the votes")
+        return n_clusters, evidence
+
+    def _fit_shape(
+        self,
+        data: TrainingSet,
+        options: Options,
+        candidates: list[int] | None,
+        seeds: NDArray[np.int64],
+        sample_seed: int,
+        rng: np.random.RandomState,
+    ) -> Learned:
+        """Fit assemblies of memories, or with n_memories="auto" round clusters that do as well."""
+        automatic = isinstance(self.model.n_memories, str)
+        graph = self._learn_memories(data, candidates, int(seeds[0]), sample_seed)
+        n_clusters, evidence = None, None
+        if graph is not None and candidates is not None:
+            n_clusters = graph.n_clusters(candidates, self.recipe)
+            if n_clusters is None and not automatic:
+                n_clusters = min(candidates)
+        if n_clusters is None:
+            n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
+        shape = choose_shape(
+            data,
+            options,
+            graph,
+            n_clusters,
+            seeds,
+            compare_round=automatic,
+            sample_seed=sample_seed,
+            backend=self.backend,
+            recipe=self.recipe,
+            verbose=self.model.verbose,
+        )
+        return Learned(shape.found, evidence, shape)
+
+    def _learn_memories(
+        self, data: TrainingSet, candidates: list[int] | None, seed: int, sample_seed: int
+    ) -> MemoryGraph | None:
+        """Return memories that cover the rows; None: there are too few rows for assemblies."""
+        given, largest = self.model.n_memories, max(self._numbers(candidates))
+        automatic = isinstance(given, str)
+        n_memories: int | None
+        if automatic:
+            n_memories = self.recipe.n_memories(largest, data.n_rows) if largest > 1 else None
+        else:
+            # As many memories as clusters are no assemblies.
+            n_memories = int(given) if given > 1 and given != self.model.n_clusters else None
+        graph = None
+        while n_memories is not None and graph is None:
+            options = Options.of(self.model, n_memories)
+            try:
+                graph = learn_memories(
+                    data,
+                    options,
+                    n_memories,
+                    max_clusters=largest,
+                    seed=seed,
+                    sample_seed=sample_seed,
+                    backend=self.backend,
+                    recipe=self.recipe,
+                    verbose=self.model.verbose,
+                )
+            except DistinctRowsError as error:
+                if not automatic:
+                    msg = str(error).replace("n_clusters=", "n_memories=")
+                    raise ValueError(msg) from None
+                n_memories = self.recipe.n_memories(largest, error.distinct)
+        if n_memories is not None and n_memories * MIN_ROWS_PER_MEMORY > data.n_rows:
+            warn(
+                f"n_memories={n_memories} have {data.n_rows} distinct rows, fewer than "
+                f"{MIN_ROWS_PER_MEMORY} each: how they lie together may be chance. Use fewer "
+                "memories, or n_memories='auto'.",
+            )
+        return graph
+
+    def _unchanged_n_clusters(self, network: Network, candidates: list[int] | None) -> int:
+        """Return the number of clusters of training that goes on; it and the metric stay."""
+        model, fitted = self.model, network.geometry.metric
+        n_clusters = network.n_clusters if candidates is not None else int(model.n_clusters)
+        given = network.n_clusters if model.n_memories is None else model.n_memories
+        if isinstance(given, Integral) and given != network.n_memories:
+            msg = (
+                f"n_memories={model.n_memories} cannot change while learning goes on: the first "
+                f"rows had {network.n_memories}."
+            )
+            raise ValueError(msg)
+        if (model.metric, n_clusters) != (fitted, network.n_clusters):
+            msg = (
+                f"metric={name_metric(model.metric)} and n_clusters={model.n_clusters} cannot "
+                f"change while learning goes on: the first rows had {name_metric(fitted)} and "
+                f"{network.n_clusters}."
+            )
+            raise ValueError(msg)
+        return n_clusters
+
+
+# --- parameters that have to suit each other ------------------------------------------------------
+
+
+def candidates_of(model: Any) -> list[int] | None:
+    """Return the numbers of clusters to choose from; None: the number is given."""
+    candidates = candidate_numbers(model.n_clusters, model.objective)
+    if candidates is not None:
+        for name in _arrays(model):
+            msg = (
+                f"{name} cannot be an array with n_clusters={model.n_clusters!r}: it fixes "
+                "the number of clusters. Give n_clusters as an int."
+            )
+            raise ValueError(msg)
+    return candidates
+
+
+def check_many(model: Any, n_clusters: int, n_rows: int) -> None:
+    """Refuse, or warn of, what does not suit many clusters."""
+    recipe, given = model.recipe, model.batch_size
+    _check_tree(model, "n_clusters", n_clusters, "clusters")
+    silhouette = model.objective in ("auto", "silhouette") and n_clusters > 1
+    if isinstance(given, str) or given >= n_rows or not silhouette:
+        return
+    if given < recipe.min_batch_rows_per_cluster * n_clusters:
+        spherical = find_metric(model.metric).spherical
+        fitting = recipe.batch_size("auto", n_clusters, spherical=spherical)
+        warn(
+            f"batch_size={given} has {given / n_clusters:.2g} rows per cluster for n_clusters="
+            f"{n_clusters}: clusters that a batch misses may be lost. Use batch_size='auto' "
+            f"({fitting} here{', so all rows' if fitting >= n_rows else ''}).",
+        )
+
+
+def check_n_memories(model: Any, n_clusters: int) -> None:
+    """Refuse numbers of memories, and arrays, that do not fit one another."""
+    given = model.n_memories
+    if given is None:
+        return
+    if isinstance(given, str):
+        for name in _arrays(model):
+            msg = (
+                f"{name} cannot be an array with n_memories='auto': it fixes the number "
+                "of memories. Give n_memories as an int."
+            )
+            raise ValueError(msg)
+        return
+    _check_tree(model, "n_memories", given, "memories")
+    if given < n_clusters:
+        msg = (
+            f"n_memories={given} must be at least n_clusters={n_clusters}: a cluster is made "
+            "of one memory or more."
+        )
+        raise ValueError(msg)
+    if n_clusters < given <= model.recipe.shared_by:
+        msg = (
+            f"n_memories={given} must be more than {model.recipe.shared_by}, since so many of "
+            f"them share a row, or the same as n_clusters={model.n_clusters!r}."
+        )
+        raise ValueError(msg)
+    for name in _arrays(model):
+        shape = np.shape(getattr(model, name))
+        if not shape or shape[0] != given:
+            msg = (
+                f"{name} must have one entry for each of n_memories={given}, got an array of "
+                f"shape {shape}."
+            )
+            raise ValueError(msg)
+
+
+def _check_tree(model: Any, parameter: str, number: int, things: str) -> None:
+    most = model.recipe.max_tree_clusters
+    if isinstance(model.init, str) and model.init == "ward" and number > most:
+        msg = (
+            f"init='ward' makes a tree for at most {most} {things}, got {parameter}={number}. "
+            "Use init='k-means++', or 'auto', which chooses it."
+        )
+        raise ValueError(msg)
+
+
+def _arrays(model: Any) -> list[str]:
+    """Return which of the parameters that may be arrays are."""
+    values = ((name, getattr(model, name)) for name in ("init", "weights"))
+    return [name for name, value in values if value is not None and not isinstance(value, str)]

@@ -1,0 +1,18 @@
+"""Warnings that point at whoever called, however deep in the library they arise."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+# Frames of these are not the caller's: this package, and what scikit-learn wraps its methods in.
+INSIDE = (str(Path(__file__).parent), str(Path(sys.modules["sklearn"].__file__ or "").parent))
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of something at the line that called the library."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -1,0 +1,163 @@
+"""What a network says about rows in blocks: not computed yet, in blocks like theirs."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from dask.base import tokenize
+from dask.delayed import Delayed, delayed
+from scipy import sparse
+
+from amclust._network import Network
+from amclust.dask._blocks import as_matrix, whole_rows
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked about every row.
+
+    Attributes
+    ----------
+    method : str
+        The method of `Network` that answers.
+
+    columns : tuple or None
+        Names of the columns of the answer; None: one number for each row.
+
+    dtype : str
+        Type of the answer.
+
+    top : int or None
+        What `memberships` is given.
+    """
+
+    method: str
+    columns: tuple[Any, ...] | None
+    dtype: str
+    top: int | None = None
+
+    def answer(self, block: Any, network: Network, names: tuple[Any, ...] | None) -> Any:
+        """Answer for a block: an array for an array, a series or a frame for a frame."""
+        matrix = as_matrix(block, names, network.n_features)
+        given = {} if self.top is None else {"top": self.top}
+        if matrix.shape[0]:
+            found = getattr(network, self.method)(matrix, n_jobs=1, **given)
+        else:
+            found = self._nothing()
+        if not isinstance(block, pd.DataFrame):
+            return found
+        if self.columns is None:
+            return pd.Series(found, index=block.index)
+        return pd.DataFrame(found, index=block.index, columns=list(self.columns))
+
+    def array(self, X: da.Array, network: Delayed) -> da.Array:
+        """Return the answer for an array."""
+        how: dict[str, Any] = {"drop_axis": 1}
+        if self.columns is not None:
+            how = {"chunks": (X.chunks[0], (len(self.columns),))}
+        meta = self._nothing()
+        return X.map_blocks(label, network, self, token=PREFIX, dtype=self.dtype, meta=meta, **how)
+
+    def frame_meta(self, X: dd.DataFrame) -> Any:
+        """Return an answer of no rows, for a frame."""
+        if self.columns is None:
+            return pd.Series(self._nothing(), index=X._meta.index)
+        return pd.DataFrame(self._nothing(), index=X._meta.index, columns=list(self.columns))
+
+    def _nothing(self) -> Any:
+        shape = (0,) if self.columns is None else (0, len(self.columns))
+        nothing = np.zeros(shape, self.dtype)
+        return nothing if self.top is None else sparse.csr_array(nothing)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Missing values filled in; a frame keeps its columns, and floats their types."""
+
+    dtype: str
+
+    def answer(self, block: Any, network: Network, names: tuple[Any, ...] | None) -> Any:
+        """Return a block without missing values."""
+        matrix = as_matrix(block, names, network.n_features)
+        found = network.complete(matrix, n_jobs=1) if matrix.shape[0] else matrix
+        if not isinstance(block, pd.DataFrame):
+            return found
+        filled = block.copy()
+        for at, dtype in enumerate(block.dtypes):
+            if _may_be_missing(dtype):
+                filled.isetitem(at, found[:, at].astype(_completed(dtype)))
+        return filled
+
+    def array(self, X: da.Array, network: Delayed) -> da.Array:
+        """Return an array without missing values."""
+        return X.map_blocks(label, network, self, token=PREFIX, dtype=self.dtype)
+
+    def frame_meta(self, X: dd.DataFrame) -> Any:
+        """Return a completed frame of no rows."""
+        types = X._meta.dtypes.items()
+        completed = {name: _completed(dtype) for name, dtype in types if _may_be_missing(dtype)}
+        return X._meta.astype(completed)
+
+
+def _may_be_missing(dtype: Any) -> bool:
+    """Whether a column is of floats, or of a nullable type."""
+    return not isinstance(dtype, np.dtype) or dtype.kind == "f"
+
+
+def _completed(dtype: Any) -> Any:
+    return dtype if isinstance(dtype, np.dtype) else np.dtype(np.float64)
+
+
+def answer_dtype(X: Any) -> str:
+    """Return the type that answers in floats have: float32 for rows of float32."""
+    if isinstance(X, dd.DataFrame):
+        return str(as_matrix(X._meta, None, None).dtype)
+    return "float32" if getattr(X, "dtype", None) == np.float32 else "float64"
+
+
+# --- tasks ----------------------------------------------------------------------------------------
+
+PREFIX = "clam-label"
+
+
+def label(
+    block: Any,
+    network: Network,
+    question: Question | Completion,
+    names: tuple[Any, ...] | None = None,
+) -> Any:
+    """Answer a question about the rows of a block."""
+    return question.answer(block, network, names)
+
+
+label.__name__ = PREFIX  # Dask calls the tasks of frames by it
+
+
+def ask(question: Question | Completion, X: Any, network: Network) -> Any:
+    """Return the answer for rows of Dask, in blocks like theirs and not computed yet."""
+    # All that it is made of: another network's answers have other keys.
+    token = hashlib.sha256(pickle.dumps(network)).hexdigest()
+    # A task of its own: it is sent once, and not with every block.
+    known = delayed(network, name=f"clam-network-{token}", traverse=False)
+    if isinstance(X, dd.DataFrame):
+        meta = question.frame_meta(X)
+        return X.map_partitions(label, known, question, tuple(X.columns), meta=meta)
+    if isinstance(X, da.Array):
+        return question.array(whole_rows(X), known)
+    return [
+        delayed(label, pure=True)(
+            block,
+            known,
+            question,
+            network.geometry.feature_names,
+            dask_key_name=f"{PREFIX}-{tokenize(question, block.key, token)}",
+        )
+        for block in X
+    ]

@@ -1,0 +1,129 @@
+"""What runs tasks: a client's cluster, or Dask's local scheduler."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dask
+from dask.delayed import Delayed, delayed
+from distributed import Client, Future, as_completed, default_client
+
+from amclust._progress import ProgressLine
+
+# Of so many results one is made at a time, in their order.
+MERGED_AT_ONCE = 16
+
+
+def find_client(client: Client | None) -> Client | None:
+    """Return the given client or the current one; None: there is none."""
+    if client is not None:
+        return client
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+def failed_tasks(dask_scheduler: Any, token: str) -> list[str]:
+    """Return the tasks of a fit that failed, or wait for such as did; called in the scheduler."""
+    tasks = dask_scheduler.tasks.values()
+    return sorted(str(t.key) for t in tasks if t.state == "erred" and token in str(t.key))
+
+
+@dataclass(frozen=True, eq=False)
+class Engine:
+    """Runs the tasks of one fit. They are pure, so that one that is lost can be run again."""
+
+    client: Client | None
+    verbose: int = 0
+    # Fits at the same time do not share tasks: to end one leaves the other alone.
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    failed: list[str] = field(default_factory=list)  # the names of tasks that failed, to tell them
+
+    def task(
+        self, name: str, number: int | str, function: Callable[..., Any], *given: Any
+    ) -> Delayed:
+        """Return a task that is not run yet; its key begins with the name."""
+        called: Delayed = delayed(function, pure=True, traverse=False)(
+            *given, dask_key_name=f"{name}-{self.token}-{number}"
+        )
+        return called
+
+    def run(self, tasks: Sequence[Delayed], what: str) -> list[Any]:
+        """Return the results of tasks, in their order; all end where one fails."""
+        if self.client is None:
+            found = dask.compute(*tasks, traverse=False)
+            return list(found)
+        return self.gather(self.start(tasks), what)
+
+    def held(self, task: Delayed) -> Delayed:
+        """Start a task, and return one whose result stays with the workers for those after it."""
+        if self.client is None:
+            return task
+        persisted: Delayed = self.client.persist(task, optimize_graph=False)
+        return persisted
+
+    def merged(
+        self, name: str, tasks: Sequence[Delayed], merge: Callable[..., Any], what: str
+    ) -> Any:
+        """Return what is made of all results by a tree: few at a time, those next to each other."""
+        level, number = list(tasks), 0
+        while len(level) > 1:
+            parts = [level[at : at + MERGED_AT_ONCE] for at in range(0, len(level), MERGED_AT_ONCE)]
+            level = []
+            for part in parts:
+                level.append(self.task(name, f"merged-{number}", merge, *part))
+                number += 1
+        if self.client is None or not self.verbose:
+            return self.run(level, what)[0]
+        futures = self.start([*tasks, *level])  # the former only to see how many are done
+        try:
+            self._watch(futures[:-1], what, release=True)  # they are needed by the tree only
+        except BaseException:
+            self.cancel(futures)
+            raise
+        return self.gather(futures[-1:], what)[0]
+
+    # --- with a client ----------------------------------------------------------------------------
+
+    def start(self, tasks: Sequence[Delayed]) -> list[Future]:
+        """Hand tasks to the scheduler."""
+        assert self.client is not None
+        # Nothing is fused: a block that is lost is computed again, and nothing else.
+        futures: list[Future] = self.client.compute(list(tasks), optimize_graph=False)
+        return futures
+
+    def gather(self, futures: Sequence[Future], what: str) -> list[Any]:
+        """Wait for results; all tasks end where one fails or the user interrupts."""
+        assert self.client is not None
+        try:
+            if self.verbose:
+                self._watch(futures, what)
+            found: list[Any] = self.client.gather(list(futures))
+        except BaseException as error:
+            if isinstance(error, Exception) and self.client.status == "running":
+                self.failed.extend(self.client.run_on_scheduler(failed_tasks, token=self.token))
+            self.cancel(futures)
+            raise
+        return found
+
+    def cancel(self, futures: Sequence[Future]) -> None:
+        """End tasks that are not needed any more."""
+        assert self.client is not None
+        if self.client.status == "running":
+            self.client.cancel(list(futures), force=True)
+
+    def _watch(self, futures: Sequence[Future], what: str, *, release: bool = False) -> None:
+        assert self.client is not None
+        line = ProgressLine()
+        # Of this client, which need not be the current one.
+        for n_done, future in enumerate(as_completed(futures, loop=self.client.loop), 1):
+            if release:
+                future.release()
+            if line.is_due():
+                share = line.share(n_done / len(futures))
+                line.show(f"ClAM: {what}, {share} of {len(futures)} tasks")
+        line.clear()

@@ -1,0 +1,392 @@
+"""A table in blocks, wherever these lie, as a fit sees it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import hashlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from dask.delayed import Delayed
+from numpy.typing import NDArray
+from scipy import sparse
+
+from amclust import _native
+from amclust._metrics import find_metric
+from amclust._rows import (
+    DrawnRows,
+    Indices,
+    Part,
+    TableRows,
+    TableStatistics,
+    Weights,
+    digest,
+    draw_places,
+)
+from amclust._silhouettes import sample_rows
+from amclust._validation import check_complete, check_statistics
+from amclust._warnings import warn
+from amclust.dask._backend import RemoteRows
+from amclust.dask._blocks import Blocks, as_matrix, as_weights, is_persisted, named
+from amclust.dask._engine import Engine
+
+# Of exact sums, for each column.
+STATISTICS_BYTES = 128
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What has been seen of some blocks that follow each other. Sums are exact.
+
+    Attributes
+    ----------
+    first : int
+        The number of the first of them.
+
+    lengths, counted : tuples of int
+        How many rows each block has, and how many with a weight above 0.
+
+    n_stored : int
+        How many values they have, of CSR those that are stored.
+
+    dtype : str or None
+        Type of the values; None: there are no rows.
+
+    names : tuple or None
+        Names of the columns; None: blocks are no frames.
+
+    is_sparse : bool
+        Whether those that have rows are CSR.
+
+    everything, weighted : _native.PartialStatistics
+        Of all rows, and of those that count by their weights; None where all count the same.
+    """
+
+    first: int
+    lengths: tuple[int, ...]
+    counted: tuple[int, ...]
+    n_stored: int
+    dtype: str | None
+    names: tuple[Any, ...] | None
+    is_sparse: bool
+    everything: _native.PartialStatistics
+    weighted: _native.PartialStatistics | None
+
+    def __sizeof__(self) -> int:
+        # What Dask goes by where it decides which result to move.
+        kinds = 1 if self.weighted is None else 2
+        return kinds * STATISTICS_BYTES * self.everything.n_features + 64 * len(self.lengths)
+
+
+def summarise(
+    block: Any, weights: Any, number: int, names: tuple[Any, ...] | None, metric: Any
+) -> Summary:
+    """Return what a fit has to know about a block; refuse what no network takes."""
+    with named(number):
+        matrix = as_matrix(block, names, None)
+        values = as_weights(weights, matrix.shape[0])
+        table, columns = TableRows(matrix), names and [str(name) for name in names]
+        rows = table.read()
+        everything = _native.partial_statistics(rows, None, None, 1)
+        if find_metric(metric).whitens:
+            check_complete(table, columns)
+        check_statistics(everything.finish(), columns, metric)
+    weighted, n_counted = None, matrix.shape[0]
+    if values is not None:
+        counted = np.flatnonzero(values)
+        n_counted = len(counted)
+        weighted = _native.partial_statistics(rows, counted, values[counted], 1)
+    return Summary(
+        number,
+        (matrix.shape[0],),
+        (n_counted,),
+        int(matrix.nnz if sparse.issparse(matrix) else matrix.size),
+        matrix.dtype.name if matrix.shape[0] else None,
+        tuple(block.columns) if hasattr(block, "columns") else None,
+        sparse.issparse(matrix) and matrix.shape[0] > 0,
+        everything,
+        weighted,
+    )
+
+
+def merge(*parts: Summary) -> Summary:
+    """Return what has been seen of blocks that follow each other; refuse those that differ."""
+    first = parts[0]
+    dtype, n_features = first.dtype, first.everything.n_features
+    is_sparse = first.is_sparse
+    for part in parts[1:]:
+        if part.everything.n_features != n_features:
+            msg = (
+                f"Block {part.first} of X: must have {n_features} columns, as those before have, "
+                f"got {part.everything.n_features}."
+            )
+            raise ValueError(msg)
+        if part.names != first.names:
+            msg = (
+                f"Block {part.first} of X: columns must be {first.names}, as those before have, "
+                f"got {part.names}."
+            )
+            raise ValueError(msg)
+        if None not in (dtype, part.dtype) and part.dtype != dtype:
+            msg = (
+                f"Block {part.first} of X: must be {dtype}, as those before are, got {part.dtype}."
+            )
+            raise ValueError(msg)
+        if None not in (dtype, part.dtype) and part.is_sparse != is_sparse:
+            kinds = ("sparse", "dense") if is_sparse else ("dense", "sparse")
+            msg = (
+                f"Block {part.first} of X: must be {kinds[0]}, as those before are, got a "
+                f"{kinds[1]} one."
+            )
+            raise ValueError(msg)
+        dtype, is_sparse = dtype or part.dtype, is_sparse or part.is_sparse
+    return Summary(
+        first.first,
+        sum((part.lengths for part in parts), ()),
+        sum((part.counted for part in parts), ()),
+        sum(part.n_stored for part in parts),
+        dtype,
+        first.names,
+        is_sparse,
+        _added([part.everything for part in parts]),
+        _added([part.weighted for part in parts if part.weighted is not None]),
+    )
+
+
+def _added(parts: list[_native.PartialStatistics]) -> Any:
+    if not parts:
+        return None
+    whole = copy.copy(parts[0])  # results of tasks are not changed
+    for part in parts[1:]:
+        whole.add(part)
+    return whole
+
+
+def take(block: Any, weights: Any, places: Indices | None) -> tuple[Any, Weights | None]:
+    """Return rows of a block, by their places among those that count, and their weights."""
+    matrix = as_matrix(block, None, None)
+    values = as_weights(weights, matrix.shape[0])
+    if places is None:
+        return matrix, values
+    if values is not None:
+        places = np.flatnonzero(values)[places]
+    return matrix[places], None if values is None else values[places]
+
+
+@dataclass(frozen=True, eq=False)
+class DaskSource:
+    """A table of Dask. One pass tells what all rows have in common, another draws some of them."""
+
+    blocks: Blocks
+    weights: list[Any]  # of each block; None: all rows count the same
+    engine: Engine
+    metric: Any
+    numbers: Iterator[int] = field(default_factory=itertools.count)  # of drawings
+
+    @cached_property
+    def summary(self) -> Summary:
+        """What all rows have in common, from one pass over the blocks."""
+        names = self.blocks.names
+        tasks = [
+            self.engine.task(
+                "clam-statistics", at, summarise, block, weights, at, names, self.metric
+            )
+            for at, (block, weights) in self._numbered()
+        ]
+        try:
+            found: Summary = self.engine.merged("clam-statistics", tasks, merge, "statistics")
+        except (ValueError, TypeError):  # of a block, which it names
+            raise
+        except Exception as error:
+            failed = [at for at, task in enumerate(tasks) if task.key in self.engine.failed]
+            if not failed:
+                raise
+            msg = f"Block {failed[0]} of X could not be computed: {error!r}"
+            raise RuntimeError(msg) from error
+        if not sum(found.lengths):
+            msg = f"X has no rows in any of its {len(tasks)} blocks."
+            raise ValueError(msg)
+        return found
+
+    @property
+    def like_rows(self) -> Any:
+        """An array or a frame without rows that has the columns of the blocks."""
+        if self.blocks.meta is not None:
+            return self.blocks.meta
+        names = self.summary.names
+        if names is None:
+            return np.empty((0, self.n_features))
+        return pd.DataFrame(np.empty((0, len(names))), columns=list(names))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return sum(self.summary.lengths)
+
+    @property
+    def n_counted(self) -> int:
+        """How many of them have a weight above 0."""
+        return sum(self.summary.counted)
+
+    @property
+    def n_missing(self) -> NDArray[np.int64]:
+        """How many values are missing in each column."""
+        observed = self.summary.everything.finish().weight
+        return (self.n_rows - observed).astype(np.int64)
+
+    @property
+    def n_features(self) -> int:
+        """How many columns there are."""
+        return int(self.summary.everything.n_features)
+
+    @property
+    def values_per_row(self) -> float:
+        """How many values a row has, of CSR those that are stored."""
+        return self.summary.n_stored / self.n_rows
+
+    def draw(self, trained: Indices | None, judged: Indices | None) -> DrawnRows:
+        """Bring rows to the client: those at some places, to train on and to judge by."""
+        if trained is None:
+            rows, weights = self._taken(None)
+            drawn = DrawnRows(rows, self.n_counted, weights)
+            counted, _ = drawn.counted
+            if judged is not None and counted is not None:
+                judged = counted[judged]
+            return dataclasses.replace(drawn, trained=counted, judged=judged)
+        judged = np.arange(self.n_counted) if judged is None else judged
+        wanted = np.union1d(trained, judged)
+        rows, weights = self._taken(wanted)
+        everything = self.summary.everything.finish()
+        weighted = self.summary.weighted
+        return DrawnRows(
+            rows,
+            self.n_counted,
+            weights,
+            np.searchsorted(wanted, trained),
+            np.searchsorted(wanted, judged),
+            True,
+            TableStatistics(everything, everything if weighted is None else weighted.finish()),
+        )
+
+    def total(self, part: Part, threads: int) -> Any:
+        """Return the sum of what is made of every block of rows."""
+        number = next(self.numbers)
+        # A task of its own: a network is sent once, and not with every block.
+        known = self.engine.task("clam-statistics", f"{number}-part", same, part)
+        tasks = [
+            self.engine.task("clam-statistics", f"{number}-{at}", apply, known, block, weights)
+            for at, (block, weights) in self._numbered()
+            if self.summary.counted[at]
+        ]
+        return self.engine.merged(f"clam-statistics-{number}", tasks, add, "full passes")
+
+    def _numbered(self) -> Iterator[tuple[int, tuple[Delayed, Any]]]:
+        return enumerate(zip(self.blocks.blocks, self.weights, strict=True))
+
+    def draw_judged(self, judged: Indices | None) -> DrawnRows:
+        """Bring the rows to the client that a partition is judged on; None: all that count."""
+        places = np.arange(self.n_counted) if judged is None else judged
+        rows, weights = self._taken(places)
+        return DrawnRows(rows, self.n_counted, weights)
+
+    def sample(self, max_rows: int) -> Any:
+        """Return rows as an array, or as a frame where columns have names; all, or some of many."""
+        n = self.n_counted
+        rows, _ = self._taken(draw_places(n, max_rows, 0) if n > max_rows else None)
+        names = self.blocks.names or self.summary.names
+        return rows.X if names is None else pd.DataFrame(rows.X, columns=list(names))
+
+    def digests(self) -> dict[str, str]:
+        """Return fingerprints of X and of sample_weight, by what is known of all rows."""
+        seen = self.summary
+        sizes = self.n_rows, self.n_counted, seen.n_stored, seen.dtype
+        code = hashlib.sha256(repr(sizes).encode())
+        some, _ = self._taken(sample_rows(self.n_counted))
+        code.update(digest(some.X).encode())  # the same rows in another order are other rows
+        for part in (seen.everything, seen.weighted):
+            if part is not None:
+                stats = part.finish()
+                code.update(stats.mean.tobytes() + stats.variance.tobytes())
+        return {"X": code.hexdigest(), "sample_weight": str(seen.weighted is not None)}
+
+    def _taken(self, places: Indices | None) -> tuple[RemoteRows, Weights | None]:
+        """Return rows at some places, and their weights; None: all rows, those of weight 0 too."""
+        starts = np.concatenate([[0], np.cumsum(self.summary.counted)])
+        edges = None if places is None else np.searchsorted(places, starts)
+        tasks: list[Delayed] = []
+        number = next(self.numbers)
+        for at, (block, weights) in self._numbered():
+            if not self.summary.lengths[at]:
+                continue
+            inside = None
+            if places is not None and edges is not None:
+                inside = places[edges[at] : edges[at + 1]] - starts[at]
+                if not len(inside):
+                    continue
+            tasks.append(
+                self.engine.task(
+                    "clam-draw",
+                    f"{number}-{at}",
+                    take,
+                    block,
+                    weights,
+                    inside,
+                )
+            )
+        table = self.engine.task(
+            "clam-draw", f"table-{number}", stack, self.summary.is_sparse, *tasks
+        )
+        table = self.engine.held(table)  # else workers that train draw all of it once more
+        rows, found = self.engine.run([table], "drawing rows")[0]
+        return RemoteRows(
+            rows, self.engine.task("clam-draw", f"rows-of-{number}", first, table)
+        ), found
+
+
+def same(value: Any) -> Any:
+    """Return what is given."""
+    return value
+
+
+def apply(part: Part, block: Any, weights: Any) -> Any:
+    """Return what is made of the rows of a block that count."""
+    matrix = as_matrix(block, None, None)
+    values = as_weights(weights, matrix.shape[0])
+    whole = DrawnRows(TableRows(matrix), matrix.shape[0], values)
+    return part(whole.rows, *whole.counted, 1)
+
+
+def add(*parts: Any) -> Any:
+    """Return the sum of results."""
+    return sum(parts[1:], parts[0])
+
+
+def stack(is_sparse: bool, *parts: tuple[Any, Weights | None]) -> tuple[Any, Weights | None]:
+    """Return rows of several blocks, and their weights, as one table."""
+    matrices = [matrix for matrix, _ in parts]
+    weights = [values for _, values in parts if values is not None]
+    if is_sparse:
+        rows = sparse.csr_array(sparse.vstack(matrices))
+    else:
+        rows = np.ascontiguousarray(np.concatenate(matrices))
+    return rows, np.concatenate(weights) if weights else None
+
+
+def first(pair: tuple[Any, Any]) -> Any:
+    """Return the first of two."""
+    return pair[0]
+
+
+def tell_unpersisted(X: Any, n_passes: str) -> None:
+    """Say how often blocks will be computed that nobody holds."""
+    if not is_persisted(X):
+        warn(
+            f"X is not persisted: its blocks will be computed {n_passes} times, and once more for "
+            "labels. Where they fit the memory of the workers, pass X.persist().",
+        )
