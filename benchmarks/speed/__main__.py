@@ -9,22 +9,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from threadpoolctl import threadpool_info
 
 from benchmarks.folders import FASHION_MNIST
-from benchmarks.framework.cases import Case, Record
+from benchmarks.framework.cases import Case
 from benchmarks.framework.command import Benchmark
-from benchmarks.framework.environment import (
-    QUIET_LOAD,
-    UnavailableError,
-    describe_environment,
-    load_average,
-)
-from benchmarks.framework.lines import Entry, Line, Skipped, print_entries
-from benchmarks.framework.pages import amount, render, say, versions
+from benchmarks.framework.environment import describe_environment
+from benchmarks.framework.lines import Entry, Line
+from benchmarks.framework.pages import amount, render
 from benchmarks.framework.running import Unfinished
+from benchmarks.framework.sections import (
+    Key,
+    collect,
+    entries_of,
+    origins,
+    report,
+    section_cases,
+)
 from benchmarks.framework.store import Store
 from benchmarks.speed import many_clusters, resources, timings
 from benchmarks.speed.assemblies import assemblies
@@ -52,47 +55,13 @@ SECTIONS: dict[str, Callable[[Namespace], Iterator[Entry]]] = {
 }
 
 
-class Key(NamedTuple):
-    section: str
-
-
 def cases(options: Namespace) -> list[Case[Key]]:
-    load = load_average()
-    for name, value in (environment(options) | {"load": load}).items():
-        say(f"{name:<16} {value}")
-    if load is not None and load > QUIET_LOAD:
-        say("BUSY             the numbers below are not for the record")
-    if options.quick:
-        say("QUICK RUN        few repeats, small sizes: shows that it runs, not how fast it is")
-    # A section that is asked for is always run, since what it measures is time.
-    options.fresh = True
-    return [Case(Key(name), {"quick": options.quick}) for name in options.only or SECTIONS]
+    return section_cases(options, SECTIONS, environment(options))
 
 
 def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
-    name, load = case.key.section, load_average()
-    entries = print_entries(name, _entries(name, options))
-    return {"load": load, "entries": [entry.as_json() for entry in entries]}
-
-
-def _entries(name: str, options: Namespace) -> Iterator[Entry]:
-    try:
-        yield from SECTIONS[name](options)
-    except UnavailableError as error:
-        yield Skipped(name, str(error))
-
-
-def entries_of(record: Record[Key]) -> list[Entry]:
-    return [
-        Skipped(**one) if "skipped" in one else Line.from_json(one)
-        for one in record.results["entries"]
-    ]
-
-
-def report(store: Store[Key], keys: set[Key], options: Namespace) -> None:
-    records = [record for record in store.all() if record.key in keys]
-    entries = [entry for record in records for entry in entries_of(record)]
-    print_entries("summary", entries, notes=False)
+    name = case.key.section
+    return collect(name, SECTIONS[name](options))
 
 
 def environment(options: Namespace) -> dict[str, Any]:
@@ -118,7 +87,7 @@ def write_page(path: Path, store: Store[Key]) -> None:
         amount=_amount,
         compared=_compared,
         shared_notes=_shared_notes,
-        origins=_origins(records),
+        origins=origins(records),
     )
 
 
@@ -133,19 +102,6 @@ def _compared(line: Line) -> str:
 
 def _amount(value: float, unit: str = "") -> str:
     return amount(value, unit).replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def _origins(records: Sequence[Record[Key]]) -> dict[str, list[str]]:
-    """Describe the machines and versions, with the sections that come from each."""
-    sections: dict[str, list[str]] = {}
-    for record in records:
-        one = record.environment
-        origin = (
-            f"{record.date[:10]}, {one['processor']}, {one['cores']} cores, "
-            f"{one['instruction_set']}, Python {one['python']}, {versions(one)}"
-        )
-        sections.setdefault(origin, []).append(record.key.section)
-    return sections
 
 
 _IMAGES = {"type": Path, "default": FASHION_MNIST}

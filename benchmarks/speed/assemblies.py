@@ -1,4 +1,4 @@
-"""Clusters of any shape: the time of assemblies of memories, beside one memory a cluster.
+"""Clusters of any shape: time and memory of assemblies, beside one memory a cluster.
 
 Beside density-based peers too, which have to have fewer rows.
 """
@@ -17,6 +17,7 @@ from amclust import ClAM
 from benchmarks.data import FloatArray, make_mixture
 from benchmarks.framework.environment import UnavailableError, optional_module
 from benchmarks.framework.lines import Entry, Line, Skipped, Target, interleave, seconds_of
+from benchmarks.speed.resources import measured_apart
 
 _N_CLUSTERS, _N_FEATURES = 10, 10
 _MIN_CLUSTER = 100  # rows, of the peers
@@ -75,6 +76,7 @@ def assemblies(options: Namespace) -> Iterator[Entry]:
         unit="s",
         note=note,
     )
+    yield _memory(*sizes, repeats)
     features = rows[sizes[0]][:peer_rows]
     for name, peer in {"HDBSCAN": _hdbscan, "fast_hdbscan": _fast_hdbscan}.items():
         try:
@@ -93,3 +95,27 @@ def assemblies(options: Namespace) -> Iterator[Entry]:
             target=Target("ratio"),
             note=f"min_cluster_size={_MIN_CLUSTER}",
         )
+
+
+def _memory(few: int, many: int, repeats: int) -> Line:
+    """Compare what fits take beside the rows: it may grow by labels and the like, not by more.
+
+    One process says little: what the allocator keeps differs by several MB.
+    """
+    found = {
+        size: [measured_apart("fit-assemblies", size) for _ in range(repeats)]
+        for size in (few, many)
+    }
+    small, large = (median(one["extra"] for one in found[size]) for size in (few, many))
+    first, last = found[few][0], found[many][0]
+    return Line(
+        f"extra memory of {many} rows beside {few}",
+        large / 1e6,
+        small / 1e6,
+        f"{few} rows",
+        value=100.0 * (large - small) / (last["data"] - first["data"]),
+        target=Target("growth", "<=", 25.0, "% of that of X"),
+        unit="MB",
+        note=f'n_memories="auto", X of {last["data"] / 1e6:.0f} MB, float32; {last["way"]}; '
+        f"medians of {repeats} processes each",
+    )

@@ -149,7 +149,7 @@ def _product_rate(rows: int, inner: int, columns: int) -> float:
 
 # --- memory ---------------------------------------------------------------------------------------
 
-_FEATURES = 100
+_FEATURES, _FEW_FEATURES = 100, 10
 _TRAINING_ROWS = 10_000
 _EPOCHS = 3  # the peak does not depend on how long it goes on
 _STATUS, _CLEAR_REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -167,7 +167,7 @@ def memory(options: Namespace) -> Iterator[Entry]:
     """Measure the peak of every call above a float32 C-ordered X, as a share of it."""
     rows = 100_000 if options.quick else 1_000_000
     names = dict.fromkeys(name for _, *pair in _COMPARED for name in pair)
-    peaks = {name: json.loads(_python("-m", __spec__.name, name, str(rows))) for name in names}
+    peaks = {name: measured_apart(name, rows) for name in names}
     for what, ours, peer in _COMPARED:
         found = peaks[ours]
         yield Line(
@@ -182,7 +182,7 @@ def memory(options: Namespace) -> Iterator[Entry]:
         )
     if options.quick:
         return
-    found = json.loads(_python("-m", __spec__.name, "fit-text", "0"))
+    found = measured_apart("fit-text", 0)
     n_documents, n_words, n_topics = _TEXT
     yield Line(
         f"memory of the process, a fit of {n_documents}x{n_words} tf-idf, k={n_topics}",
@@ -196,11 +196,18 @@ def memory(options: Namespace) -> Iterator[Entry]:
     )
 
 
+def measured_apart(name: str, rows: int) -> dict[str, Any]:
+    """Measure the memory of a call in a process of its own."""
+    found: dict[str, Any] = json.loads(_python("-m", "benchmarks.speed.resources", name, str(rows)))
+    return found
+
+
 def measure_memory(name: str, rows: int) -> dict[str, Any]:
     """Run a call and tell how far the resident memory rose above where it stood."""
     if name == "fit-text":
         return _measure_text()
-    features = make_mixture(rows, _FEATURES, _N_CLUSTERS)
+    n_features = _FEW_FEATURES if name.endswith("assemblies") else _FEATURES
+    features = make_mixture(rows, n_features, _N_CLUSTERS)
     call = _prepare(name, features)
     gc.collect()
     if sys.platform == "linux":
@@ -214,7 +221,8 @@ def measure_memory(name: str, rows: int) -> dict[str, Any]:
         way, before, after = "lifetime peak (a lower bound)", _lifetime_peak(), ""
     call()
     extra = (_status_bytes(after) if after else _lifetime_peak()) - before
-    return {"share": 100.0 * extra / features.nbytes, "data": features.nbytes, "way": way}
+    share = 100.0 * extra / features.nbytes
+    return {"extra": extra, "share": share, "data": features.nbytes, "way": way}
 
 
 def _measure_text() -> dict[str, Any]:
@@ -231,7 +239,14 @@ def _prepare(name: str, features: FloatArray) -> Callable[[], object]:
         model = KMeans(_N_CLUSTERS, n_init=1, max_iter=_EPOCHS, random_state=0)
     else:
         objective = "completion" if name == "fit-completion" else "auto"
-        model = ClAM(_N_CLUSTERS, objective=objective, max_epochs=_EPOCHS, random_state=0)
+        n_memories = "auto" if name == "fit-assemblies" else None
+        model = ClAM(
+            _N_CLUSTERS,
+            n_memories=n_memories,
+            objective=objective,
+            max_epochs=_EPOCHS,
+            random_state=0,
+        )
     if name.endswith("predict"):
         model.fit(features[:_TRAINING_ROWS])
         return lambda: model.predict(features)
