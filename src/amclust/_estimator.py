@@ -36,9 +36,15 @@ from amclust._network import Network
 from amclust._parameters import PARAMETERS, Constraints
 from amclust._progress import finish
 from amclust._recipe import Recipe
-from amclust._rows import TableSource
+from amclust._rows import TableSource, observed_weights
 from amclust._training import COLLAPSED_SHARE, Fit, OptimizerState, TrainedRun
-from amclust._validation import check_numeric_columns, check_sample_weight, validate_rows
+from amclust._validation import (
+    check_numeric_columns,
+    check_sample_weight,
+    check_some_observed,
+    tell_empty_rows,
+    validate_rows,
+)
 from amclust._warnings import warn
 from amclust.backends import find_backend
 
@@ -897,10 +903,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def _fitting(self, X: Any, sample_weight: Any, *, reset: bool) -> Fitting:
         """Return what a fit to rows is made of; they are validated."""
-        X = validate_rows(self, X, reset=reset)
-        weights = check_sample_weight(sample_weight, X)
+        X = validate_rows(self, X, reset=reset, trains=True)
+        weights, n_empty = observed_weights(X, check_sample_weight(sample_weight, X))
+        source = TableSource(X, weights)
+        check_some_observed(n_empty, source.n_rows, source.n_counted, sample_weight)
+        tell_empty_rows(n_empty, source.n_rows, trained=True)
         backend = find_backend(self.backend, self.device, self.metric)
-        return Fitting(self, TableSource(X, weights), backend)
+        return Fitting(self, source, backend)
 
     def _keep_learned(self, learned: Learned) -> None:
         """Set the fitted attributes; nothing of an earlier fit stays."""

@@ -21,7 +21,7 @@ from amclust._features import (
     tell_apart,
 )
 from amclust._geometry import Geometry, read_only
-from amclust._rows import Indices, TableRows
+from amclust._rows import Indices, TableRows, empty_rows
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
 from amclust._validation import check_rows, check_sample_weight
 from amclust.backends.base import Answers, Backend, EnergyFunction
@@ -564,7 +564,7 @@ class Network:
         -------
         values : ndarray of shape (n_samples,)
             Between -1 and 1; 0 for a row alone in its cluster, and where there is only one cluster;
-            NaN for rows that are left out.
+            NaN for rows that are left out, and for those without any value.
         """
         table = self._table(X)
         labels = self.labels(X, n_jobs=n_jobs) if labels is None else np.asarray(labels)
@@ -577,6 +577,7 @@ class Network:
         judged = sample_rows(table.n_rows, max_rows)
         values = np.full(table.n_rows, np.nan)
         judged = judged[labels[judged] != -1]
+        judged = np.setdiff1d(judged, empty_rows(table.X))
         if not len(judged):
             return values
         kinds, own = np.unique(labels[judged], return_inverse=True)

@@ -133,6 +133,43 @@ class TableRows:
         return self.X.tocsc()
 
 
+def empty_rows(X: Any) -> Indices:
+    """Return which rows of a matrix have no value at all: all of it is NaN.
+
+    Columns are looked at one after the other, of the rows alone that had no value so far.
+    """
+    n_features = X.shape[1]
+    if sparse.issparse(X):
+        unknown = np.flatnonzero(np.isnan(X.data))
+        if not n_features or len(unknown) < n_features:
+            return np.zeros(0, np.int64)
+        rows = np.searchsorted(X.indptr, unknown, side="right") - 1
+        found = np.flatnonzero(np.bincount(rows) >= n_features)
+        # An entry that is stored twice was counted twice.
+        return found[np.isnan(X[found].toarray()).all(axis=1)]
+    if not n_features:
+        return np.zeros(0, np.int64)
+    found = np.flatnonzero(np.isnan(X[:, 0]))
+    for j in range(1, n_features):
+        if not len(found):
+            break
+        found = found[np.isnan(X[found, j])]
+    return found
+
+
+def observed_weights(X: Any, sample_weight: Weights | None) -> tuple[Weights | None, int]:
+    """Return the weights of rows, 0 for those without any value, and how many of these there are.
+
+    None: all rows count the same.
+    """
+    empty = empty_rows(X)
+    if not len(empty):
+        return sample_weight, 0
+    weights = np.ones(X.shape[0], np.float32) if sample_weight is None else sample_weight.copy()
+    weights[empty] = 0.0
+    return weights, len(empty)
+
+
 def digest(values: Any) -> str:
     """Return a fingerprint of a matrix, an array or None."""
     if values is None:

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
-from amclust._rows import DrawnRows, Indices, TableRows, TableSource, Weights, draw_places
+from amclust._rows import (
+    DrawnRows,
+    Indices,
+    TableRows,
+    TableSource,
+    Weights,
+    draw_places,
+    observed_weights,
+)
 
 # Up to this many rows the silhouette is exact; above, it is of a fixed sample.
 EXACT_ROWS = 10_000
@@ -61,8 +69,8 @@ def judge_on(drawn: DrawnRows) -> Judged:
 
 
 def judged_rows(rows: TableRows, sample_weight: Weights | None) -> Judged:
-    """Return the rows on which the partitions of a table are judged."""
-    source = TableSource(rows.X, sample_weight)
+    """Return the rows on which the partitions of a table are judged: those that have values."""
+    source = TableSource(rows.X, observed_weights(rows.X, sample_weight)[0])
     return judge_on(source.draw(None, judged_places(source.n_counted)))
 
 

@@ -14,7 +14,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from amclust import _native
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric, name_metric
-from amclust._rows import Rows, Weights
+from amclust._rows import Rows, Weights, empty_rows
+from amclust._warnings import EmptyRowsWarning, warn
 
 # Squares of much larger numbers do not fit float32, in which the core computes.
 MAX_VALUE = 1e19
@@ -23,11 +24,14 @@ MIN_RANGE = 1e-18
 MAX_DISTANCE = 1e9
 
 
-def validate_rows(estimator: Any, X: Any, *, reset: bool = False) -> Any:
+def validate_rows(
+    estimator: Any, X: Any, *, reset: bool = False, trains: bool = False
+) -> Any:
     """Return rows as a C-contiguous or CSR matrix of floats, NaN where a value is missing.
 
     `reset`: the estimator is about to be fitted to them and keeps their number of columns and
-    names; otherwise they must be those that it was fitted to.
+    names; otherwise they must be those that it was fitted to. Of rows without any value it warns,
+    unless it `trains` on them: what this means there its fit tells.
     """
     if not reset:
         check_is_fitted(estimator)
@@ -35,7 +39,7 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         floats = np.result_type(X.dtype, np.float32)
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data).astype(floats)
-    return validate_data(
+    X = validate_data(
         estimator,
         X,
         reset=reset,
@@ -44,6 +48,35 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool = False) -> Any:
         order="C",
         ensure_all_finite=False,
     )
+    if not reset and not trains:
+        tell_empty_rows(len(empty_rows(X)), X.shape[0])
+    return X
+
+
+def tell_empty_rows(n_empty: int, n_rows: int, *, trained: bool = False) -> None:
+    """Warn of rows without any value; `trained`: they were given to be trained on."""
+    if not n_empty:
+        return
+    rows = f"{n_empty:,} of {n_rows:,} rows have" if n_rows > 1 else "The row has"
+    answer = "the answer for them is what recall from nothing gives."
+    if trained:
+        answer = "they do not count in training, and get the label that recall from nothing gives."
+    warn(f"{rows} no value at all (all NaN): {answer}", EmptyRowsWarning)
+
+
+def check_some_observed(
+    n_empty: int, n_rows: int, n_counted: int, sample_weight: Any = None
+) -> None:
+    """Refuse rows to train on that have no value, or none in those that count."""
+    if n_empty and n_empty == n_rows:
+        msg = (
+            "No row of X has an observed value (all NaN). At least one needs one, to have anything "
+            "to learn from."
+        )
+        raise ValueError(msg)
+    if n_empty and not n_counted and sample_weight is not None:
+        msg = "sample_weight must be positive for at least one row that has a value."
+        raise ValueError(msg)
 
 
 def check_sample_weight(sample_weight: Any, X: Any) -> Weights | None:
@@ -131,7 +164,7 @@ def check_complete(rows: Rows, feature_names: Sequence[str] | None) -> None:
 def check_statistics(
     stats: _native.Statistics, feature_names: Sequence[str] | None, metric: Any
 ) -> None:
-    """Refuse infinities, huge values, empty rows and zero rows (cosine)."""
+    """Refuse infinities, huge values and zero rows (cosine)."""
     if stats.infinite_row >= 0:
         where = name_column(stats.infinite_column, feature_names)
         msg = (
@@ -146,12 +179,6 @@ def check_statistics(
         msg = (
             f"Values must be at most {MAX_VALUE:g} in size, got {extreme[worst]:g} in "
             f"{name_column(worst, feature_names)}. Rescale this column."
-        )
-        raise ValueError(msg)
-    if stats.empty_row >= 0:
-        msg = (
-            f"Row {stats.empty_row} of X has no observed value (all NaN). "
-            "Every row needs at least one."
         )
         raise ValueError(msg)
     if find_metric(metric).spherical and stats.zero_row >= 0:

@@ -10,6 +10,10 @@ from pathlib import Path
 INSIDE = (str(Path(__file__).parent), str(Path(sys.modules["sklearn"].__file__ or "").parent))
 
 
+class EmptyRowsWarning(UserWarning):
+    """Rows have no value at all."""
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn of something at the line that called the library."""
     level, frame = 1, sys._getframe()

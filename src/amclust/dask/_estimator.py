@@ -21,6 +21,7 @@ from amclust._fitting import Fitting
 from amclust._parameters import Constraints
 from amclust._silhouettes import judged_places
 from amclust._training import MAX_SEED
+from amclust._validation import check_some_observed, tell_empty_rows
 from amclust.backends import find_backend
 from amclust.dask._answers import Completion, Question, answer_dtype, ask
 from amclust.dask._backend import DaskBackend
@@ -218,6 +219,8 @@ class ClAM(amclust.ClAM):
         if self.objective == "reconstruction":  # exact steps go over all rows at the end
             passes = f"{PASSES} to {PASSES + self.recipe.full_passes}"
         tell_unpersisted(X, passes)
+        check_some_observed(source.n_empty, source.n_rows, source.n_counted, sample_weight)
+        tell_empty_rows(source.n_empty, source.n_rows, trained=True)
         self.n_samples_, self.n_missing_ = source.n_rows, source.n_missing
         return Fitting(self, source, DaskBackend(backend, engine))
 
@@ -411,6 +414,7 @@ class ClAM(amclust.ClAM):
             return super().score(X, sample_weight=sample_weight)
         check_is_fitted(self)
         source = self._source(X, sample_weight, self._engine(), reset=False)
+        tell_empty_rows(source.n_empty, source.n_rows)
         drawn = source.draw_judged(judged_places(source.n_counted))
         value = self.network_.silhouette(
             drawn.rows.X, sample_weight=drawn.sample_weight, n_jobs=self.n_jobs

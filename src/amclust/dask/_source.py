@@ -28,6 +28,7 @@ from amclust._rows import (
     Weights,
     digest,
     draw_places,
+    observed_weights,
 )
 from amclust._silhouettes import sample_rows
 from amclust._validation import check_complete, check_statistics
@@ -64,8 +65,12 @@ class Summary:
     is_sparse : bool
         Whether those that have rows are CSR.
 
+    n_empty : int
+        How many rows have no value at all; they do not count.
+
     everything, weighted : _native.PartialStatistics
-        Of all rows, and of those that count by their weights; None where all count the same.
+        Of all rows, and of those that count by their weights; None where all count the same, as
+        blocks beside it may not.
     """
 
     first: int
@@ -75,6 +80,7 @@ class Summary:
     dtype: str | None
     names: tuple[Any, ...] | None
     is_sparse: bool
+    n_empty: int
     everything: _native.PartialStatistics
     weighted: _native.PartialStatistics | None
 
@@ -90,7 +96,7 @@ def summarise(
     """Return what a fit has to know about a block; refuse what no network takes."""
     with named(number):
         matrix = as_matrix(block, names, None)
-        values = as_weights(weights, matrix.shape[0])
+        values, n_empty = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
         table, columns = TableRows(matrix), names and [str(name) for name in names]
         rows = table.read()
         everything = _native.partial_statistics(rows, None, None, 1)
@@ -110,6 +116,7 @@ def summarise(
         matrix.dtype.name if matrix.shape[0] else None,
         tuple(block.columns) if hasattr(block, "columns") else None,
         sparse.issparse(matrix) and matrix.shape[0] > 0,
+        n_empty,
         everything,
         weighted,
     )
@@ -154,9 +161,17 @@ def merge(*parts: Summary) -> Summary:
         dtype,
         first.names,
         is_sparse,
+        sum(part.n_empty for part in parts),
         _added([part.everything for part in parts]),
-        _added([part.weighted for part in parts if part.weighted is not None]),
+        _added(_weighted(parts)),
     )
+
+
+def _weighted(parts: tuple[Summary, ...]) -> list[_native.PartialStatistics]:
+    """Return the statistics by weights, if there are any: elsewhere all rows weigh 1."""
+    if all(part.weighted is None for part in parts):
+        return []
+    return [part.everything if part.weighted is None else part.weighted for part in parts]
 
 
 def _added(parts: list[_native.PartialStatistics]) -> Any:
@@ -171,7 +186,7 @@ def _added(parts: list[_native.PartialStatistics]) -> Any:
 def take(block: Any, weights: Any, places: Indices | None) -> tuple[Any, Weights | None]:
     """Return rows of a block, by their places among those that count, and their weights."""
     matrix = as_matrix(block, None, None)
-    values = as_weights(weights, matrix.shape[0])
+    values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
     if places is None:
         return matrix, values
     if values is not None:
@@ -233,6 +248,11 @@ class DaskSource:
     def n_counted(self) -> int:
         """How many of them have a weight above 0."""
         return sum(self.summary.counted)
+
+    @property
+    def n_empty(self) -> int:
+        """How many of them have no value at all."""
+        return self.summary.n_empty
 
     @property
     def n_missing(self) -> NDArray[np.int64]:
@@ -344,6 +364,8 @@ class DaskSource:
         )
         table = self.engine.held(table)  # else workers that train draw all of it once more
         rows, found = self.engine.run([table], "drawing rows")[0]
+        if found is None and self.summary.weighted is not None:  # others than these do not count
+            found = np.ones(rows.shape[0], np.float32)
         return RemoteRows(
             rows, self.engine.task("clam-draw", f"rows-of-{number}", first, table)
         ), found
@@ -357,7 +379,7 @@ def same(value: Any) -> Any:
 def apply(part: Part, block: Any, weights: Any) -> Any:
     """Return what is made of the rows of a block that count."""
     matrix = as_matrix(block, None, None)
-    values = as_weights(weights, matrix.shape[0])
+    values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
     whole = DrawnRows(TableRows(matrix), matrix.shape[0], values)
     return part(whole.rows, *whole.counted, 1)
 
@@ -370,7 +392,9 @@ def add(*parts: Any) -> Any:
 def stack(is_sparse: bool, *parts: tuple[Any, Weights | None]) -> tuple[Any, Weights | None]:
     """Return rows of several blocks, and their weights, as one table."""
     matrices = [matrix for matrix, _ in parts]
-    weights = [values for _, values in parts if values is not None]
+    weights = []
+    if any(values is not None for _, values in parts):  # where there are none, all rows weigh 1
+        weights = [np.ones(m.shape[0], np.float32) if v is None else v for m, v in parts]
     if is_sparse:
         rows = sparse.csr_array(sparse.vstack(matrices))
     else:

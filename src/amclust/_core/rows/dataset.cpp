@@ -25,7 +25,8 @@ void mark_missing(float* x, int d, const float* fill, std::uint8_t* missing) {
   }
 }
 
-// Unit length; returns the length there was. Missing coordinates are taken to be as long as the observed ones.
+// Unit length; returns the length there was. Missing coordinates are taken to be as long as the observed ones. A row
+// without any value has no length: what is filled in stays a direction.
 float normalise(float* x, int d) {
   double square = 0.0;
   int observed = 0;
@@ -34,7 +35,7 @@ float normalise(float* x, int d) {
     square += static_cast<double>(x[j]) * x[j];
     ++observed;
   }
-  const float length = observed ? static_cast<float>(std::sqrt(square * d / observed)) : 0.0f;
+  const float length = observed ? static_cast<float>(std::sqrt(square * d / observed)) : 1.0f;
   const float inverse = length > 0.0f ? 1.0f / length : 0.0f;
   for (int j = 0; j < d; ++j) x[j] *= inverse;
   return length;

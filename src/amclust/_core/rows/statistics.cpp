@@ -109,6 +109,12 @@ class Collector {
     if (x > out_.high[j]) out_.high[j] = x;
   }
 
+  // A row of which nothing is known is not one of zeros.
+  void note_little(std::int64_t row, double amount, bool empty) {
+    std::int64_t& first = empty ? out_.empty_row : out_.zero_row;
+    if ((empty || amount < kNothing) && first < 0) first = row;
+  }
+
   void flush() {
     add_block();
     sums_.flush();
@@ -146,8 +152,7 @@ class Collector {
       double amount = 0.0;
       for (const double value : values_) amount += value * value;
       ordinary = ordinary && amount <= kMuch;
-      if (amount < kNothing && out_.zero_row < 0) out_.zero_row = row;
-      if (values_.empty() && out_.empty_row < 0) out_.empty_row = row;
+      note_little(row, amount, values_.empty() && d_ > 0);
     } else if (state == RowState::zero && out_.zero_row < 0) {
       out_.zero_row = row;
     }
@@ -174,8 +179,7 @@ class Collector {
     });
     double amount = 0.0;
     for (const double x : values_) amount += x * x;
-    if (out_.missing - missing == d_ && out_.empty_row < 0) out_.empty_row = row;
-    if (amount < kNothing && out_.zero_row < 0) out_.zero_row = row;
+    note_little(row, amount, out_.missing - missing == d_ && d_ > 0);
     add_entries(row, weight);
   }
 
