@@ -84,14 +84,17 @@ def test_a_column_of_nan(form):
 
 
 @EVERY_FORM
-def test_a_row_of_nan(form):
-    X = table()
-    X[7] = np.nan
-    with raises("Row 7", "no observed value", "at least one"):
+def test_rows_of_nan_alone(form):
+    X = np.full_like(table(), np.nan)
+    with raises("No row of X has an observed value", "all NaN"):
         make().fit(FORMS[form](X))
-    model = make().fit(FORMS[form](table()))
-    with raises("Row 7", "no observed value"):
-        model.predict(FORMS[form](X))
+
+
+def test_weights_of_rows_of_nan_alone():
+    X, weights = table(), np.zeros(len(table()))
+    X[7], weights[7] = np.nan, 1.0
+    with raises("sample_weight must be positive for at least one row that has a value"):
+        make().fit(X, sample_weight=weights)
 
 
 @EVERY_FORM

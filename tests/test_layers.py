@@ -12,7 +12,7 @@ PACKAGE = Path(amclust.__file__).parent
 # From the bottom up: a module imports from rows below its own, or from its own package.
 LAYERS = [
     ["_docs"],
-    ["_version", "_native", "io", "io.files", "_colours", "_k_means", "_features"],
+    ["_version", "_native", "io", "io.files", "_colours", "_frames", "_k_means", "_features"],
     ["io.container", "_config", "_rows", "_objectives", "_recipe", "_metrics"],
     ["_progress", "_geometry", "_parameters", "_warnings", "_clouds"],
     ["_validation", "_silhouettes"],

@@ -25,7 +25,8 @@ FEW = settings(
 CLEAR = re.compile(
     r"n_clusters=\d+ must be at most the number of distinct rows"
     r"|No observed value in column"
-    r"|Row \d+ of X (has no observed value|is zero)"
+    r"|No row of X has an observed value"
+    r"|Row \d+ of X is zero"
     r"|Values must be at most 1e\+19"
     r"|No column of X varies by more than"
     r"|metric='mahalanobis' takes no missing or infinite values"

@@ -449,6 +449,7 @@ def _apart(data: TrainingSet) -> TrainingSet:
         rows=data.geometry.read(table, has_missing=data.rows.has_missing),
         indices=None,
         judged=judged_rows(table, data.counts),
+        others_missing=False,
     )
 
 

@@ -31,6 +31,7 @@ from amclust._features import (
     tell_apart,
 )
 from amclust._fitting import Fitting, Learned
+from amclust._frames import as_plain, fill_frame
 from amclust._metrics import METRICS, Metric
 from amclust._network import Network
 from amclust._parameters import PARAMETERS, Constraints
@@ -629,7 +630,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Returns
         -------
         completed : same type as X, of shape (n_samples, n_features)
-            A copy of `X` with the NaN filled.
+            A copy of `X` with the NaN filled. A data frame keeps its columns, index and types:
+            whole numbers are rounded, truth values are true from 0.5 on, and a category of numbers
+            is the nearest one.
 
         Examples
         --------
@@ -645,8 +648,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         completed = self.network_.complete(X, n_jobs=self.n_jobs)
         if frame is None:
             return completed
-        missing = np.isnan(X.toarray() if hasattr(X, "toarray") else X).any(axis=0)
-        return _filled_frame(frame, completed, missing)
+        if hasattr(X, "toarray"):  # of a frame of sparse columns
+            X, completed = X.toarray(), completed.toarray()
+        return fill_frame(frame, completed, np.isnan(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the silhouette of the partition of the rows (higher is better).
@@ -769,7 +773,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             feature_names = [str(name) for name in X.columns]
         check_numeric_columns(X)
         X = check_array(
-            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+            as_plain(X), accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
         )
         if X.shape[0] != len(self.labels_):
             msg = (
@@ -1060,15 +1064,3 @@ def fitted_attributes(
         "weights_": network.weights,
         "beta_": network.beta / network.geometry.distance_unit,
     }
-
-
-def _filled_frame(frame: Any, values: NDArray[Any], columns: NDArray[np.bool_]) -> Any:
-    """Return a copy of a data frame with some columns replaced; the others keep their types."""
-    if hasattr(frame, "isetitem"):  # pandas
-        filled = frame.copy()
-        for j in np.flatnonzero(columns):
-            filled.isetitem(int(j), values[:, j])
-        return filled
-    names = frame.columns  # polars
-    made = frame.__class__(values, schema=list(names))
-    return frame.with_columns([made[names[j]] for j in np.flatnonzero(columns)])

@@ -417,7 +417,7 @@ def prepare(
         total = float(rows.n_rows if indices is None else len(indices))
     return TrainingSet(
         table=rows,
-        rows=geometry.read(rows, has_missing=everything.missing > 0),
+        rows=geometry.read(rows, has_missing=stats.missing > 0),
         geometry=geometry,
         indices=indices,
         weights=weights,
@@ -428,6 +428,7 @@ def prepare(
         is_sample=drawn.is_sample,
         total_weight=total,
         ranges=(everything.min, everything.max),
+        others_missing=everything.missing > stats.missing,
     )
 
 
@@ -540,7 +541,7 @@ def without_empty(data: TrainingSet, found: Fit, options: Options) -> Fit:
     if found.network.energy_function is not None or most == found.network.n_clusters:
         return found
     for cooler, moved in _rescues(data, found, options):
-        labels = cooler.core_labels(data.rows, n_jobs=data.threads)
+        labels = cooler.core_labels(data.labelled_rows, n_jobs=data.threads)
         n_nonempty = _n_clusters(data, labels)
         if n_nonempty > most:
             most = n_nonempty
@@ -597,7 +598,7 @@ def with_assembly(
         largest_share=judgement.largest_share,
     )
     runs = [*found.runs[: found.chosen], run, *found.runs[found.chosen + 1 :]]
-    labels = network.core_labels(data.rows, n_jobs=data.threads)
+    labels = network.core_labels(data.labelled_rows, n_jobs=data.threads)
     return dataclasses.replace(
         found, network=network, runs=runs, labels=labels, total_weight=None, collapsed=False
     )
@@ -684,7 +685,7 @@ def conclude(
     best = runs[chosen]
     assert isinstance(best, TrainedRun)
     network = best.network(data.geometry)
-    labels = network.core_labels(data.rows, n_jobs=data.threads)
+    labels = network.core_labels(data.labelled_rows, n_jobs=data.threads)
     # What is known of some rows only is no sum over all of them.
     weight = None if data.has_missing or data.is_sample else data.total_weight
     return Fit(network, best.optimizer(start), list(runs), chosen, labels, weight)

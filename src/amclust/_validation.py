@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from amclust import _native
+from amclust._frames import as_plain, is_numeric
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric, name_metric
 from amclust._rows import Rows, Weights, empty_rows
@@ -36,6 +37,7 @@ def validate_rows(
     if not reset:
         check_is_fitted(estimator)
     check_numeric_columns(X)
+    X = as_plain(X)
     if isinstance(X, np.ma.MaskedArray):
         floats = np.result_type(X.dtype, np.float32)
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data).astype(floats)
@@ -57,11 +59,15 @@ def tell_empty_rows(n_empty: int, n_rows: int, *, trained: bool = False) -> None
     """Warn of rows without any value; `trained`: they were given to be trained on."""
     if not n_empty:
         return
-    rows = f"{n_empty:,} of {n_rows:,} rows have" if n_rows > 1 else "The row has"
-    answer = "the answer for them is what recall from nothing gives."
+    one = n_empty == 1
+    answer = f"{'it gets' if one else 'they get'} what recall from nothing gives."
     if trained:
-        answer = "they do not count in training, and get the label that recall from nothing gives."
-    warn(f"{rows} no value at all (all NaN): {answer}", EmptyRowsWarning)
+        answer = f"{'it does' if one else 'they do'} not count in training; in answers, {answer}"
+    warn(
+        f"{n_empty:,} of {n_rows:,} rows {'has' if one else 'have'} no value at all (all NaN): "
+        f"{answer}",
+        EmptyRowsWarning,
+    )
 
 
 def check_some_observed(
@@ -107,7 +113,7 @@ def check_numeric_columns(X: Any) -> None:
     bad = [
         f"{name!r} ({dtype})"
         for name, dtype in zip(names, list(X.dtypes), strict=True)
-        if not _is_numeric(dtype)
+        if not is_numeric(dtype)
     ]
     if bad:
         msg = (
@@ -116,16 +122,6 @@ def check_numeric_columns(X: Any) -> None:
             "numbers with astype(float)."
         )
         raise ValueError(msg)
-
-
-def _is_numeric(dtype: Any) -> bool:
-    if hasattr(dtype, "is_numeric"):  # polars: a method of the type
-        return bool(dtype.is_numeric()) or str(dtype) in ("Boolean", "Null")
-    kind = getattr(dtype, "kind", None)  # numpy and pandas
-    if kind == "O":
-        # Columns of Python numbers are fine and convert; a pandas object column usually is text.
-        return False
-    return kind in ("b", "i", "u", "f")
 
 
 def name_column(index: int, feature_names: Sequence[str] | None) -> str:

@@ -31,15 +31,12 @@ def bad_table(n, what):
     if what == "infinity":
         X[row, 1] = np.inf
         return X, "Input X contains infinity"
-    if what == "empty row":
-        X[row] = np.nan
-        return X, "has no observed value (all NaN)"
     X[row, 2] = 1e30
     return X, "Values must be at most 1e+19 in size, got 1e+30 in column"
 
 
 @pytest.mark.parametrize("lengths", [LENGTHS, MANY_LENGTHS])
-@pytest.mark.parametrize("what", ["infinity", "empty row", "huge value"])
+@pytest.mark.parametrize("what", ["infinity", "huge value"])
 @pytest.mark.parametrize("framed", [False, True])
 def test_a_bad_row_names_its_block(framed, what, lengths):
     X, said = bad_table(sum(lengths), what)
@@ -58,6 +55,15 @@ def test_a_row_without_direction_names_its_block():
     X[-5] = 0.0
     with pytest.raises(ValueError, match="Block 3 of X: Row 245 of X is zero"):
         on_dask(metric="cosine").fit(as_array(X, MANY_LENGTHS))
+
+
+@pytest.mark.parametrize("framed", [False, True])
+def test_rows_without_any_value_alone(framed):
+    X = np.full((sum(LENGTHS), 3), np.nan)
+    rows = as_frame(as_pandas(X), LENGTHS) if framed else as_array(X, LENGTHS)
+    for model, given in [(local(), X), (on_dask(), rows)]:
+        with pytest.raises(ValueError, match="No row of X has an observed value"):
+            model.fit(given)
 
 
 @pytest.mark.parametrize("lengths", [LENGTHS, MANY_LENGTHS])

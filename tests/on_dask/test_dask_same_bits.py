@@ -30,6 +30,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from amclust import _assemblies
+from amclust._warnings import EmptyRowsWarning
 
 KINDS = ["array", "column chunks", "unknown chunks", "frame", "arrays", "frames"]
 CUTS = random_cuts(np.random.default_rng(0), MANY, 7)
@@ -125,6 +126,41 @@ def test_missing_values_and_weights_change_no_bit(name):
     X = blobs(missing=0.1)
     settings = {"max_epochs": 20} | SETTINGS[name]
     assert_same_in_blocks(X, settings, "frame", weights=some_weights())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [FEW, MANY])
+@pytest.mark.parametrize("name", ["plain", "auto", "shapes", "reconstruction", "cosine"])
+def test_rows_without_any_value_change_no_bit(name, n, weighted):
+    X = blobs(n, missing=0.1 if name == "cosine" else 0.0)
+    empty = np.r_[0:7, n // 2, n - 1]  # the first block has no other rows, some blocks have none
+    X[empty] = np.nan
+    lengths = (7, n // 2 - 17, 10, 30, 0, n - n // 2 - 30)
+    rows, table = in_blocks("frame" if weighted else "array", X, lengths)
+    weights = some_weights(n) if weighted else None
+    cut_weights = None if weights is None else as_blocks(weights, lengths)
+    settings = {"max_epochs": 20} | SETTINGS.get(name, {})
+    told = rf"^9 of {n} rows have no value at all \(all NaN\): they do not count in training"
+    with pytest.warns(EmptyRowsWarning, match=told):
+        expected = local(**settings).fit(table, sample_weight=weights)
+    with pytest.warns(EmptyRowsWarning, match=told) as caught:
+        model = on_dask(**settings).fit(rows, sample_weight=cut_weights)
+    assert sum(w.category is EmptyRowsWarning for w in caught) == 1
+    assert model.n_missing_.min() >= 9
+    with pytest.warns(EmptyRowsWarning, match=f"^9 of {n} rows have .* they get what recall"):
+        assert_same(model, expected, rows, table, weights, cut_weights)
+
+
+def test_sparse_rows_without_any_value_change_no_bit():
+    X = sparse_rows()
+    X[[3, 250, 599]] = np.nan
+    settings = {"scale": None, "max_epochs": 20}
+    with pytest.warns(EmptyRowsWarning, match="^3 of 600 rows"):
+        expected = local(**settings).fit(sparse.csr_array(X))
+    with pytest.warns(EmptyRowsWarning, match="^3 of 600 rows"):
+        model = on_dask(**settings).fit(as_csr(X, CUTS))
+    assert_same_fit(model, expected)
+    assert_array_equal(model.labels_.compute(), expected.labels_)
 
 
 # --- other tables ---------------------------------------------------------------------------------

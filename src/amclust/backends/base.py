@@ -39,6 +39,14 @@ class TrainingSet:
     total_weight: float  # of all rows that those stand for which are trained on
     # The least and the largest value of each column, in original units, of all these rows.
     ranges: tuple[NDArray[np.float64], NDArray[np.float64]]
+    others_missing: bool = False  # values are missing in rows that are not trained on
+
+    @property
+    def labelled_rows(self) -> _native.Rows:
+        """All rows in core units, as labels are told of them: of those not trained on, too."""
+        if self.rows.has_missing or not self.others_missing:
+            return self.rows
+        return self.geometry.read(self.table, has_missing=True)
 
     @property
     def n_rows(self) -> int:

@@ -15,6 +15,7 @@ from dask.base import tokenize
 from dask.delayed import Delayed, delayed
 from scipy import sparse
 
+from amclust._frames import fill_frame
 from amclust._network import Network
 from amclust.dask._blocks import as_matrix, whole_rows
 
@@ -79,7 +80,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Completion:
-    """Missing values filled in; a frame keeps its columns, and floats their types."""
+    """Missing values filled in; a frame keeps its columns and their types."""
 
     dtype: str
 
@@ -89,11 +90,9 @@ class Completion:
         found = network.complete(matrix, n_jobs=1) if matrix.shape[0] else matrix
         if not isinstance(block, pd.DataFrame):
             return found
-        filled = block.copy()
-        for at, dtype in enumerate(block.dtypes):
-            if _may_be_missing(dtype):
-                filled.isetitem(at, found[:, at].astype(_completed(dtype)))
-        return filled
+        if sparse.issparse(matrix):  # of a frame of sparse columns
+            matrix, found = matrix.toarray(), found.toarray()
+        return fill_frame(block, found, np.isnan(matrix))
 
     def array(self, X: da.Array, network: Delayed) -> da.Array:
         """Return an array without missing values."""
@@ -101,18 +100,7 @@ class Completion:
 
     def frame_meta(self, X: dd.DataFrame) -> Any:
         """Return a completed frame of no rows."""
-        types = X._meta.dtypes.items()
-        completed = {name: _completed(dtype) for name, dtype in types if _may_be_missing(dtype)}
-        return X._meta.astype(completed)
-
-
-def _may_be_missing(dtype: Any) -> bool:
-    """Whether a column is of floats, or of a nullable type."""
-    return not isinstance(dtype, np.dtype) or dtype.kind == "f"
-
-
-def _completed(dtype: Any) -> Any:
-    return dtype if isinstance(dtype, np.dtype) else np.dtype(np.float64)
+        return X._meta
 
 
 def answer_dtype(X: Any) -> str:

@@ -17,6 +17,7 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from amclust._frames import as_plain
 from amclust._rows import Weights
 from amclust._validation import check_numeric_columns
 
@@ -171,7 +172,7 @@ def as_matrix(block: Any, names: tuple[Any, ...] | None, n_features: int | None)
         raise ValueError(msg)
     check_numeric_columns(block)
     matrix = check_array(
-        block,
+        as_plain(block),
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         order="C",

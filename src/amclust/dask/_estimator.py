@@ -383,7 +383,7 @@ class ClAM(amclust.ClAM):
         Returns
         -------
         completed : same type as X, of shape (n_samples, n_features)
-            In the blocks of `X`. Columns of nullable types become float64.
+            In the blocks of `X`; a frame keeps the types of its columns, as in memory.
         """
         if not is_distributed(X):
             return super().complete(X)

@@ -2,6 +2,7 @@
 
 #include "matrix.hpp"
 #include "rows/sparse_panel.hpp"
+#include "rows/stored.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -152,11 +153,23 @@ double silhouette_of(MatrixView<const float> totals, MatrixView<const float> met
   return std::isfinite(outside) && larger > 0.0 ? (outside - inside) / larger : 0.0;
 }
 
+bool any_missing(const Dataset& data, const std::int64_t* which, int n) {
+  bool found = false;
+  for (int i = 0; i < n && !found; ++i)
+    visit_stored(data, which[i], [&](int, double value) { found = found || std::isnan(value); });
+  return found;
+}
+
 }  // namespace
 
 std::vector<double> exact_silhouette(const Dataset& data, const std::int64_t* which, int n, const float* weights,
                                      const std::int32_t* labels, int labelings, int k, Team& team, Control& control,
                                      double* values) {
+  if (data.has_missing && !any_missing(data, which, n)) {  // no matter which rows there are beside these
+    Dataset complete = data;
+    complete.has_missing = false;
+    return exact_silhouette(complete, which, n, weights, labels, labelings, k, team, control, values);
+  }
   const Distances distances(data, which, n);
   const int panels = (n + kQueries - 1) / kQueries;
   const MatrixView<const std::int32_t> label_of{labels, labelings, n};
