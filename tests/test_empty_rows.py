@@ -134,7 +134,9 @@ def test_a_fit_finds_what_it_finds_without_them(name, missing, weighted):
     assert score == model.silhouette_
 
 
-@pytest.mark.parametrize("name", ["silhouette", "completion", "reconstruction", "cosine", "memories"])
+@pytest.mark.parametrize(
+    "name", ["silhouette", "completion", "reconstruction", "cosine", "memories"]
+)
 def test_answers_are_finite_and_do_not_depend_on_other_rows(name):
     X = with_empty(table(0.1))
     model = fitted(make(**SETTINGS[name]), X)
@@ -262,7 +264,7 @@ def test_a_report_and_displays(tmp_path):
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", EmptyRowsWarning)
         assert model.report(X, tmp_path / "report.html").exists()
-        for name in ("Basins", "Energy", "Entropy", "Silhouette", "Sizes", "Trajectories"):
+        for name in ("Basins", "Energy", "Entropy", "Silhouette", "Sizes", "Trajectory"):
             getattr(plotting, f"{name}Display").from_estimator(model, X)
         top = model.top_features(2, X=X)
     assert len(top.names) == 3

@@ -773,7 +773,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             feature_names = [str(name) for name in X.columns]
         check_numeric_columns(X)
         X = check_array(
-            as_plain(X), accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
+            as_plain(X),
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
         )
         if X.shape[0] != len(self.labels_):
             msg = (

@@ -82,7 +82,7 @@ def _fill_pandas(series: Any, values: Floats, missing: NDArray[np.bool_]) -> Any
         known = dtype.categories
         filled[missing] = known.take(_nearest(values[missing], known.to_numpy(np.float64)))
     else:
-        filled[missing] = _converted(values[missing], getattr(dtype, "numpy_dtype", dtype))
+        filled[missing] = converted(values[missing], getattr(dtype, "numpy_dtype", dtype))
     return filled
 
 
@@ -92,14 +92,14 @@ def _fill_polars(series: Any, values: Floats, missing: NDArray[np.bool_]) -> Any
         return type(series)(series.name, values)
     known = {"Boolean": "bool"}.get(str(dtype), str(dtype).lower())
     try:
-        made = _converted(values, np.dtype(known))
+        made = converted(values, np.dtype(known))
     except TypeError:  # of polars alone: 128 bits, decimals
         made = np.rint(values) if dtype.is_integer() else values
     return series.zip_with(type(series)("", ~missing), type(series)("", made).cast(dtype))
 
 
-def _converted(values: Floats, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return numbers in a type, rounded where it holds whole ones or truth values."""
+def converted(values: Floats, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return numbers in a type of NumPy, rounded where it holds whole ones or truth values."""
     if dtype.kind == "b":
         return values >= 0.5
     if dtype.kind not in "iu":

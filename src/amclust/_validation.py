@@ -25,9 +25,7 @@ MIN_RANGE = 1e-18
 MAX_DISTANCE = 1e9
 
 
-def validate_rows(
-    estimator: Any, X: Any, *, reset: bool = False, trains: bool = False
-) -> Any:
+def validate_rows(estimator: Any, X: Any, *, reset: bool = False, trains: bool = False) -> Any:
     """Return rows as a C-contiguous or CSR matrix of floats, NaN where a value is missing.
 
     `reset`: the estimator is about to be fitted to them and keeps their number of columns and

@@ -158,14 +158,18 @@ def test_completed_frames_keep_what_is_not_missing():
     frame["flag"] = frame["count"] > 2
     frame["small"] = np.float32(frame["count"])
     frame["nullable"] = frame["count"].astype("Int64").mask(frame["count"] == 1)
+    frame["truth"] = frame["flag"].astype("boolean").mask(frame["count"] == 2)
+    frame["arrow"] = frame["nullable"].astype("int16[pyarrow]")
+    frame["kind"] = frame["count"].astype(pd.CategoricalDtype(range(5))).mask(frame["count"] == 3)
     model, expected = fitted(frame)
     found = model.complete(as_frame(frame, LENGTHS))
     values = found.compute()
     assert (found.dtypes == values.dtypes).all()
+    assert (values.dtypes == frame.dtypes).all()
     for name in ("count", "flag"):
         pd.testing.assert_series_equal(values[name], frame[name])
     answer = expected.complete(frame)
-    assert_array_equal(values.to_numpy(float), answer.to_numpy(float))
+    pd.testing.assert_frame_equal(values, answer)
     assert not values.isna().any().any()
 
 

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from frames import categories, choose, read_table
 
@@ -14,6 +15,7 @@ from amclust.cli.tables import (
     Choice,
     Columns,
     TableError,
+    TableWarning,
     open_table,
     read_matrix,
     write_table,
@@ -348,7 +350,7 @@ def test_only_missing_cells_are_filled(save):
     filled = columns.fill(frame, completed).to_pandas()
     assert filled.to_numpy().tolist() == [
         ["007", "1.50", "blue", "TRUE", "3", "2020"],
-        ["008", "0.1", "red", "TRUE", "3.5", ""],
+        ["008", "0.1", "red", "TRUE", "4", ""],  # 3 and 4 are whole numbers
         ["009", " 2", "blue", "FALSE", "4", ""],
     ]
     with pytest.raises(ValueError, match="shape \\(3, 5\\), got \\(3, 4\\)"):
@@ -365,7 +367,7 @@ def test_typed_cells_are_filled_by_type():
     frame = pd.DataFrame(
         {
             "whole": pd.array([1, None], dtype="Int64"),
-            "broken": pd.array([1, None], dtype="Int64"),
+            "rounded": pd.array([1, None], dtype="Int64"),
             "real": [0.5, NAN],
             "yes": pd.array([True, None], dtype="boolean"),
             "hue": ["red", None],
@@ -376,7 +378,7 @@ def test_typed_cells_are_filled_by_type():
     filled = columns.fill(frame, [[0] * 5, [7, 7.5, 8.5, 0.2, 1]]).to_pandas()
     assert filled.to_numpy().tolist() == [
         [1, 1, 0.5, True, "red", 1],
-        [7, 7.5, 8.5, False, "red", 2],
+        [7, 8, 8.5, False, "red", 2],
     ]
     assert filled["whole"].dtype.kind == "i"
     assert filled["kept"].tolist() == frame["kept"].tolist()
@@ -483,7 +485,6 @@ def test_a_table_is_written_back_with_its_delimiter(save, tmp_path, delimiter):
         ("True,2", "'True'; first in row 301\\) holds text among numbers", (301, "a", "True")),
         ("1,1e999", "column 'b' \\('1e999'; .* infinite", (301, "b", "1e999")),
         ("1", "line 302: 1 cell, but the table has 2 columns", (None, None, "1")),
-        (",", "row 301 has no value in the columns used", (301, None, None)),
     ],
 )
 def test_what_comes_late_is_told_as_what_comes_early(save, cell, message, fields):
@@ -503,3 +504,86 @@ def test_odd_cells_that_come_late_are_numbers_all_the_same(save, late):
     np.testing.assert_array_equal(matrix.values, choose(table).matrix(table))
     assert matrix.columns == choose(table)
     assert matrix.missing == np.isnan(matrix.values).sum()
+
+
+# --- rows and columns without any value -----------------------------------------------------------
+
+
+def test_rows_without_any_value_are_counted(save):
+    path = save("a,b\n" + "3,4\n" * 300 + ",\nNA,?\n3,4\n")
+    with open_table(path) as opened:
+        matrix = read_matrix(opened, Choice())
+    assert (len(matrix), matrix.n_empty, matrix.missing) == (303, 2, 4)
+
+
+EMPTIES = "a,gone,hue,lost,b,none\n1,,red,NA,5,\n,,,?,6,\n3,,blue,,,\n"
+
+
+def test_columns_without_any_value_are_dropped_where_asked(save):
+    path = save(EMPTIES)
+    choice = Choice(one_hot=["hue", "none"], drop_empty=True)
+    with pytest.warns(TableWarning) as told, open_table(path) as opened:
+        matrix = read_matrix(opened, choice)
+    assert [str(warning.message) for warning in told] == [
+        "column 'none' has no value at all: dropped",
+        "columns 'gone', 'lost' have no value at all: dropped",
+    ]
+    assert matrix.columns.names == ["a", "hue", "b"]
+    expected = [[1, 0, 1, 5], [NAN, NAN, NAN, 6], [3, 1, 0, NAN]]
+    np.testing.assert_array_equal(matrix.values, expected)
+    assert matrix.missing == 3
+    with pytest.warns(TableWarning):
+        assert choose(read_table(path), one_hot=["hue", "none"], drop_empty=True) == matrix.columns
+    with pytest.raises(
+        TableError, match="'none' has no value .* --drop none, or with --drop-empty"
+    ):
+        choose(read_table(path), one_hot=["hue", "none"])
+
+
+def test_no_column_is_left(save):
+    with pytest.raises(TableError, match="columns 'a', 'b' have no value at all: no column is lef"):
+        choose(table("a,b\n,\nNA,?\n", save), drop_empty=True)
+
+
+# --- types of completed columns -------------------------------------------------------------------
+
+
+def test_a_column_of_whole_numbers_is_filled_with_such(save):
+    frame = table("a;b;c;n\n1;1,5;2,0;1\n;;;1\n30;2;3;1\n", save)
+    columns = choose(frame, decimal=",")
+    assert [column.whole for column in columns.columns] == [True, False, True, True]
+    kept = Columns.from_json(json.loads(json.dumps(columns.to_json())))
+    assert kept == columns
+    completed = [[0] * 4, [17.4, 17.4, 2.6, 1], [0] * 4]
+    chunk = frame.iloc[1:2]  # alone it does not tell
+    for some, values in [(frame, completed), (chunk, completed[1:2])]:
+        filled = kept.fill(some, values)
+        found = [filled[name].to_pylist()[-2 if len(some) > 1 else 0] for name in "abc"]
+        assert found == ["17", "17,4", "3"]
+
+
+def test_numbers_too_large_to_be_told_apart_are_not_whole_ones(save):
+    columns = choose(table("a,b\n1e300,1\n2,3\n", save))
+    assert [column.whole for column in columns.columns] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "completed", "expected"),
+    [
+        (pa.int8(), 3, 2.6, 3),
+        (pa.int8(), 3, 300.0, 127),
+        (pa.uint16(), 3, -2.0, 0),
+        (pa.int64(), 2**60 + 1, 1e30, 2**63 - 1),
+        (pa.bool_(), True, 0.4, False),
+        (pa.bool_(), False, 0.5, True),
+        (pa.float32(), 0.5, 1.25, 1.25),
+        (pa.decimal128(9, 2), decimal.Decimal("1.25"), 2.349, decimal.Decimal("2.35")),
+    ],
+)
+def test_columns_of_a_file_keep_their_types(tmp_path, kind, cell, completed, expected):
+    made = pa.table({"a": pa.array([cell, None], kind), "b": [1.0, 2.0]})
+    pa.parquet.write_table(made, tmp_path / "a.parquet")
+    frame = read_table(tmp_path / "a.parquet")
+    filled = choose(frame).fill(frame, [[9.0, 1.0], [completed, 2.0]])
+    assert filled["a"].type == kind
+    assert filled["a"].to_pylist() == [cell, expected]

@@ -15,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from amclust._features import TopFeatures
 from amclust._k_means import k_means_restarts
+from amclust._rows import empty_rows
 from amclust._training import order_runs
 from amclust._version import __version__
 from amclust.report._numbers import ColumnFormat, column_formats, shorten
@@ -244,7 +245,9 @@ class Facts:
         return self._unusual_rows(rows[first], distances.argmin(axis=1)[first], least[first])
 
     def _in_clusters(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        return rows[self.subject.clustered[rows]]
+        """Leave out noise, and rows without any value, which neither typify nor stand out."""
+        some = rows[self.subject.clustered[rows]]
+        return some[~np.isin(some, empty_rows(self.subject.rows))]
 
     def _unusual_rows(
         self, rows: Iterable[int], clusters: Iterable[int], measures: Iterable[float]

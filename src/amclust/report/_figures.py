@@ -165,7 +165,8 @@ def _knives(subject: Subject) -> list[Knife]:
     values = subject.silhouettes[subject.drawn]
     labels = subject.labels[subject.sample[subject.drawn]]
     order = np.argsort(-values, kind="stable")
-    members = {int(m): order[labels[order] == m] for m in np.unique(labels[labels >= 0])}
+    order = order[~np.isnan(values[order])]  # without noise, and rows without any value
+    members = {int(m): order[labels[order] == m] for m in np.unique(labels[order])}
     return [
         {"cluster": m, "values": _rounded(values[rows], 3), "rows": rows.tolist()}
         for m, rows in members.items()

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
+from amclust._rows import empty_rows
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
 
@@ -90,4 +91,5 @@ def _with_fit(arguments: argparse.Namespace, model: Any) -> Iterator[tuple[Any, 
     table = files.read(arguments)
     columns = choose_columns(table, files.choice_of(arguments, table.names))
     values, X = files.rows_for(None, columns, table)
+    files.tell_empty(len(empty_rows(values)), len(values), trained=True)
     yield files.learn(model.fit, X), columns, table, values, X

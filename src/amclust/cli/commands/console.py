@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from amclust._warnings import EmptyRowsWarning
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -86,6 +88,8 @@ def plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
+        # Of all chunks of a table the commands tell themselves, in one line.
+        warnings.simplefilter("ignore", EmptyRowsWarning)
         warnings.showwarning = show
         yield
 

@@ -14,7 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amclust._progress import ProgressLine
+from amclust._rows import empty_rows
 from amclust._validation import DistinctRowsError
+from amclust.cli.commands import console
 from amclust.cli.commands.console import count
 
 if TYPE_CHECKING:
@@ -71,7 +73,9 @@ def matrix_of(arguments: argparse.Namespace) -> Matrix:
     from amclust.cli.tables import read_matrix
 
     with opened(arguments) as table:
-        return read_matrix(table, choice_of(arguments, table.names))
+        matrix = read_matrix(table, choice_of(arguments, table.names))
+    tell_empty(matrix.n_empty, len(matrix), trained=True)
+    return matrix
 
 
 def in_chunks(arguments: argparse.Namespace) -> Chunks:
@@ -107,6 +111,7 @@ def choice_of(arguments: argparse.Namespace, known: list[str]) -> Choice:
         use=_names(arguments.use, known),
         drop=_names(arguments.drop, known),
         id=arguments.id,
+        drop_empty=arguments.drop_empty,
         one_hot="all" if one_hot == ["all"] and "all" not in known else one_hot,
         spelling=Spelling(arguments.decimal or ".", arguments.thousands),
     )
@@ -131,8 +136,11 @@ def columns_of(saved: ModelFile, arguments: argparse.Namespace, chunks: Chunks |
     if kept is None and names is not None:  # saved by Python, from a data frame
         kept = Columns(tuple(Column(name, "number") for name in names)).to_json()
     if kept is not None:
-        if arguments.use or arguments.one_hot:
-            msg = "the model knows its columns by name: --use and --one-hot do not count"
+        if arguments.use or arguments.one_hot or arguments.drop_empty:
+            msg = (
+                "the model knows its columns by name: --use, --one-hot and --drop-empty do not "
+                "count"
+            )
             warnings.warn(msg, UserWarning, stacklevel=2)
         chosen = Columns.from_json(kept)
         decimal, thousands = chosen.spelling.decimal, chosen.spelling.thousands
@@ -162,10 +170,9 @@ def rows_for(
     model: Any, columns: Columns, table: Table, first_row: int = 0
 ) -> tuple[NDArray[Any], Any]:
     """Return the numbers of a table; and the same with names, unless the model knows none."""
-    from amclust.cli.tables import check_rows, named
+    from amclust.cli.tables import named
 
     values = columns.matrix(table, first_row=first_row)
-    check_rows(values, first_row)
     nameless = model is not None and not hasattr(model, "feature_names_in_")
     return values, values if nameless else named(columns, values)
 
@@ -183,17 +190,34 @@ def chunks_for(
         if not all_columns:
             chunks.narrow(columns)
         chunks.first()
-    done = 0
+    done = n_empty = 0
     # Rows that go to a terminal are progress enough.
     quiet = arguments.quiet or (arguments.output in (None, "-") and sys.stdout.isatty())
     line = ProgressLine()
     for chunk in chunks:
-        yield columns, chunk, *rows_for(saved.model, columns, chunk, done)
+        values, X = rows_for(saved.model, columns, chunk, done)
+        yield columns, chunk, values, X
         done += len(chunk)
+        n_empty += len(empty_rows(values))
         if not quiet and line.is_due():
             line.show(f"amclust: {done:,} rows")
     if not quiet:
         line.clear()
+    tell_empty(n_empty, done)
+
+
+def tell_empty(n_empty: int, n_rows: int, *, trained: bool = False) -> None:
+    """Warn once of all rows of a table that have no value."""
+    if not n_empty:
+        return
+    one = n_empty == 1
+    answer = f"{'it gets' if one else 'they get'} what recall from nothing gives"
+    if trained:
+        answer = f"{'it does' if one else 'they do'} not count in training; in answers, {answer}"
+    console.note(
+        f"warning: {n_empty:,} of {count(n_rows, 'row')} {'has' if one else 'have'} no value in "
+        f"the columns used: {answer}"
+    )
 
 
 def answers_beside(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amclust._progress import ProgressLine, finish
+from amclust._rows import empty_rows
 from amclust.cli.commands import console, files, on_dask, options
 from amclust.cli.commands.console import count, say
 
@@ -20,6 +21,7 @@ amclust demo --write-table wine.csv
 amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
 amclust fit wine.csv -k auto --id wine --drop cultivar --labels labels.csv
 amclust fit wine.csv -k 3 --memories auto --id wine --drop cultivar
+amclust fit wine.csv -k 3 --id wine --drop cultivar --drop-empty
 amclust fit wine.csv -k 2:6 --id wine --one-hot cultivar --scale robust
 cat wine.csv | amclust fit - -k 3 --use alcohol,hue,proline -o small.amc --json
 amclust fit wine.csv -k 3 --id wine --drop cultivar --stream --chunk-rows 100 --passes 5
@@ -117,13 +119,16 @@ def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
     columns = choose_columns(chunks, files.choice_of(arguments, chunks.first().names))
     chunks.narrow(columns)
     line = ProgressLine()
-    rows = missing = 0
+    rows = missing = n_empty = 0
     for turn in range(arguments.passes):
-        rows = missing = 0
+        rows = missing = n_empty = 0
         for chunk in chunks:
             values, X = files.rows_for(None, columns, chunk, first_row=rows)
             columns.ids(chunk, first_row=rows)
-            files.learn(model.partial_fit, X, "the first chunk")
+            empty = len(empty_rows(values))
+            if empty < len(chunk) or not rows:  # else there is nothing to learn from
+                files.learn(model.partial_fit, X, "the first chunk")
+            n_empty += empty
             rows += len(chunk)
             missing += columns.count_missing(values)
             if not arguments.quiet and line.is_due():
@@ -132,6 +137,7 @@ def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
         not arguments.quiet,
         f"ClAM: {count(arguments.passes, 'pass')}, {count(rows, 'row')}",
     )
+    files.tell_empty(n_empty, rows, trained=True)
     return Seen(chunks, columns, rows, missing)
 
 

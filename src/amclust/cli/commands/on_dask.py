@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from amclust._rows import empty_rows
+from amclust._warnings import EmptyRowsWarning
 from amclust.cli.commands import console, files, options
 
 if TYPE_CHECKING:
@@ -65,6 +67,11 @@ def check(parser: options.Parser, arguments: argparse.Namespace, folder: str) ->
         parser.error("--stream and --dask are two ways to read in parts: choose one")
     if arguments.table == "-":
         parser.error("--dask: workers cannot read standard input, name files")
+    if arguments.drop_empty:
+        parser.error(
+            "argument --drop-empty: needs all rows, of which --dask reads parts; name the columns "
+            "with --drop"
+        )
     if arguments.sheet is not None or arguments.format in ("arrow", "npy", "xlsx"):
         parser.error("--dask: workers read Parquet, CSV and TSV files")
     path = getattr(arguments, folder)
@@ -241,6 +248,7 @@ def learn(arguments: argparse.Namespace, model: ClAM, engine: Engine) -> Seen:
     fit = DaskClAM(client=engine.client, **model.get_params(deep=False))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X is not persisted")
+        warnings.simplefilter("always", EmptyRowsWarning)  # of the rows of all parts, and once
         files.learn(fit.fit, parts.matrices(columns))
     missing = int(sum(fit.n_missing_[place.start] for _, place in columns.places))
     model.__dict__.update(vars(fit.to_local()))
@@ -252,6 +260,7 @@ class Labelled(NamedTuple):
 
     rows: int
     sizes: NDArray[np.int64]
+    n_empty: int  # rows without any value
 
 
 def label(
@@ -278,7 +287,8 @@ def label(
     if folder is not None:
         folder.check_written([at for at, part in enumerate(found) if part.rows])
     sizes = np.sum([part.sizes for part in found], axis=0)
-    return Labelled(sum(part.rows for part in found), sizes)
+    n_empty = sum(part.n_empty for part in found)
+    return Labelled(sum(part.rows for part in found), sizes, n_empty)
 
 
 # --- in a worker ----------------------------------------------------------------------------------
@@ -305,10 +315,13 @@ def label_part(
     with placed(place):
         table = Table.of(part)
         if not len(table):
-            return Labelled(0, console.cluster_sizes([], model.n_clusters_))
-        answers = ask(model, files.rows_for(model, columns, table)[1], asked)
+            return Labelled(0, console.cluster_sizes([], model.n_clusters_), 0)
+        values, X = files.rows_for(model, columns, table)
+        warnings.simplefilter("ignore", EmptyRowsWarning)  # the client tells of all parts
+        answers = ask(model, X, asked)
         beside = files.answers_beside(columns, table, answers, append=asked.append)
     if folder is not None:
         write_part(beside, folder, number)
     labels = answers[f"{asked.prefix}label"]
-    return Labelled(len(labels), console.cluster_sizes(labels, model.n_clusters_))
+    sizes = console.cluster_sizes(labels, model.n_clusters_)
+    return Labelled(len(labels), sizes, len(empty_rows(values)))

@@ -131,6 +131,8 @@ def add_columns(parser: Parser, note: str = "") -> None:
     )
     group.add_argument("--use", metavar="NAMES", action="append", help="only these columns")
     group.add_argument("--drop", metavar="NAMES", action="append", help="all but these columns")
+    words = "leave out columns without any value, rather than refuse them"
+    group.add_argument("--drop-empty", action="store_true", help=words)
     group.add_argument("--id", metavar="NAME", help="the column that names the rows")
     words = 'encode these text columns as 0/1 columns; "all" is all of them'
     group.add_argument("--one-hot", metavar="NAMES", action="append", help=words)
@@ -178,6 +180,11 @@ def check_stream(parser: Parser, arguments: argparse.Namespace) -> None:
         if getattr(arguments, name, None) is not None:
             word = "without" if arguments.stream else "with"
             parser.error(f"argument --{name.replace('_', '-')}: counts only {word} --stream")
+    if arguments.stream and arguments.drop_empty:
+        parser.error(
+            "argument --drop-empty: needs all rows, of which --stream reads some at a time; name "
+            "the columns with --drop"
+        )
     arguments.chunk_rows = arguments.chunk_rows or CHUNK_ROWS
 
 

@@ -101,7 +101,9 @@ def _run_on_dask(parser: options.Parser, arguments: argparse.Namespace) -> None:
     with on_dask.folder_of(arguments, "output") as folder, on_dask.cluster(arguments) as engine:
         parts = on_dask.open_parts(arguments, engine)
         columns = files.columns_of(saved, arguments, parts)
-        rows, sizes = on_dask.label(arguments, saved.model, parts, columns, engine, folder)
+        found = on_dask.label(arguments, saved.model, parts, columns, engine, folder)
+    rows, sizes = found.rows, found.sizes
+    files.tell_empty(found.n_empty, rows)
     if arguments.json:
         console.say_json(arguments, "table", "model", "output", rows=rows, sizes=sizes)
     elif not arguments.quiet:

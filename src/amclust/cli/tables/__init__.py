@@ -15,7 +15,6 @@ from amclust.cli.tables.columns import Column, Columns  # noqa: E402
 from amclust.cli.tables.matrix import (  # noqa: E402
     Choice,
     Matrix,
-    check_rows,
     choose_columns,
     named,
     read_matrix,
@@ -39,7 +38,6 @@ __all__ = [
     "TableError",
     "TableWarning",
     "TableWriter",
-    "check_rows",
     "choose_columns",
     "named",
     "open_table",

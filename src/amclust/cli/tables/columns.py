@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from amclust._frames import converted
 from amclust.cli.tables.cells import (
     PLAIN,
     Numbers,
@@ -46,6 +47,8 @@ class Column:
     name: str
     kind: ColumnKind
     categories: tuple[str, ...] = ()
+    whole: bool = False
+    """Whether all of its numbers were whole ones."""
 
     @property
     def features(self) -> list[str]:
@@ -62,8 +65,9 @@ class Column:
                 if all(isinstance(category, str) for category in categories):
                     return cls(name, "category", tuple(categories))
             case {"name": str(name), "kind": "number" | "boolean" as kind}:
-                if not data.get("categories"):
-                    return cls(name, kind)
+                whole = data.get("whole", False)
+                if not data.get("categories") and isinstance(whole, bool):
+                    return cls(name, kind, whole=whole)
         msg = f"not a column: {shortened(data, 80)}"
         raise ValueError(msg)
 
@@ -166,8 +170,9 @@ class Columns:
     def fill(self, table: Table | pd.DataFrame, completed: Any) -> Table:
         """Return a table with its missing values filled from its completed matrix.
 
-        A category is the one with the largest value, a truth value is true from 0.5 on; a column of
-        whole numbers becomes one of floats where it has to.
+        A category is the one with the largest value, a truth value is true from 0.5 on. A column
+        keeps its type: of integers, and where text has spelled whole numbers alone, numbers are
+        rounded.
         """
         table = Table.of(table)
         self.check_names(table.names)
@@ -180,7 +185,7 @@ class Columns:
             cells = table[column.name]
             missing = is_missing(cells)
             if missing.any():
-                new = _new_values(column, values[missing, place])
+                new = _new_values(column, values[missing, place], cells.type)
                 if is_text(cells.type):
                     new = _to_text(new, cells, self.spelling)
                 else:
@@ -193,7 +198,12 @@ class Columns:
     def to_json(self) -> dict[str, Any]:
         """Return the choice as what JSON can hold."""
         columns = [
-            {"name": column.name, "kind": column.kind, "categories": list(column.categories)}
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "categories": list(column.categories),
+                "whole": column.whole,
+            }
             for column in self.columns
         ]
         return {"columns": columns, "id": self.id, **asdict(self.spelling)}
@@ -229,11 +239,18 @@ class Columns:
 # --- filling missing values -----------------------------------------------------------------------
 
 
-def _new_values(column: Column, values: NDArray[np.float64]) -> pa.Array:
+def _new_values(column: Column, values: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
+    """Return the values of cells to be filled, as the kind of cells wants them."""
     if column.kind == "category":
         return pa.array([column.categories[place] for place in values.argmax(axis=1)], pa.string())
-    if column.kind == "boolean":
+    if column.kind == "boolean" or pa.types.is_boolean(kind):
         return pa.array(values[:, 0] >= 0.5)
+    if pa.types.is_integer(kind):
+        return pa.array(converted(values[:, 0], np.dtype(str(kind))))
+    if column.whole and is_text(kind):
+        return pa.array(converted(values[:, 0], np.dtype(np.int64)))
+    if pa.types.is_decimal(kind):
+        return pc.round(pa.array(values[:, 0]), kind.scale)
     # Further digits tell of rounding: the values were computed in single precision.
     return pa.array([float(f"{value:.{DIGITS}g}") for value in values[:, 0]], pa.float64())
 

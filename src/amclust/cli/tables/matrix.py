@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,12 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from amclust._rows import empty_rows
 from amclust.cli.tables.cells import PLAIN, Numbers, Spelling, to_categories, to_numbers
 from amclust.cli.tables.columns import Column, Columns
 from amclust.cli.tables.errors import (
     ColumnsError,
     Refusal,
     TableError,
+    TableWarning,
     find_repeated,
     listed,
     typed_names,
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
 TEXT = ("text", "text among numbers")
 MAX_CATEGORIES = 1_000
 """More than this in a column are names rather than categories."""
+
+# Up to here floats tell whole numbers apart.
+MAX_WHOLE = 2.0**53
 
 # Growing costs nothing where memory can be remapped, but new rows are filled with zeros.
 _GROWTH = 1.125
@@ -52,6 +58,8 @@ class Choice:
     one_hot: Sequence[str] | str | None = None
     """What becomes a column of 0 and 1 for each category; "all" is all text among those used."""
     spelling: Spelling = PLAIN
+    drop_empty: bool = False
+    """Whether columns without any value are left out, where all rows are read; else refused."""
 
     def names_in(self, known: Sequence[str]) -> tuple[list[str], set[str]]:
         """Return the columns used of a table, and which of them are certainly encoded."""
@@ -100,6 +108,11 @@ class Matrix:
     missing: int
     """How many values are missing; a missing category is one."""
 
+    @property
+    def n_empty(self) -> int:
+        """How many rows have no value at all."""
+        return len(empty_rows(self.values))
+
     def __len__(self) -> int:
         return len(self.values)
 
@@ -134,7 +147,6 @@ def read_matrix(table: OpenTable, choice: Choice) -> Matrix:
             matrix = _fill(batches, choice, columns, plain)
     if matrix is None:
         matrix = _fill(table.batches(columns=wanted), choice, columns)
-    check_rows(matrix.values)
     return matrix
 
 
@@ -168,17 +180,6 @@ def choose_by_first(
     return _fill([first], choice, columns, whole=False).columns
 
 
-def check_rows(matrix: NDArray[np.float64], first_row: int = 0) -> None:
-    """Refuse rows without any value."""
-    blocks = (matrix[start : start + _ROWS] for start in range(0, len(matrix), _ROWS))
-    empty = np.concatenate([np.isnan(block).all(axis=1) for block in blocks])
-    if empty.any():
-        row = first_row + int(empty.argmax()) + 1
-        more = f" (and {empty.sum() - 1:,} more)" if empty.sum() > 1 else ""
-        msg = f"row {row:,}{more} has no value in the columns used: remove it, or use more columns"
-        raise TableError(msg, row=row)
-
-
 # --- passes over the rows -------------------------------------------------------------------------
 
 
@@ -206,9 +207,11 @@ def _encode(
                     "as many columns: leave out with --drop NAME, or group them before"
                 )
                 raise TableError(msg, column=name)
-    _refuse_empty(name for name, categories in found.items() if not categories)
+    names = _drop_empty(names, [n for n, categories in found.items() if not categories], choice)
     columns = {name: Column(name, "number") for name in names}
     for name, categories in found.items():
+        if name not in columns:
+            continue
         columns[name] = Column(name, "category", tuple(sorted(categories, key=_by_number)))
     return Columns(tuple(columns.values()), choice.id, choice.spelling)
 
@@ -251,6 +254,7 @@ def _fill(
                 block[:, place] = column.one_hot(cells, rows)
             elif column.name in numbers:
                 block[:, place.start] = cells.to_numpy()
+                surveys[column.name].add_numbers(block[:, place.start])
             else:
                 found = to_numbers(cells, choice.spelling)
                 surveys[column.name].add(found, rows)
@@ -267,26 +271,47 @@ def _fill(
     values = matrix.finish()
     first = {column.name: place.start for column, place in places}
     if whole:
-        _refuse_empty(name for name in surveys if missing[first[name]] == rows)
+        empty = [name for name in surveys if missing[first[name]] == rows]
+        kept = set(_drop_empty(columns.names, empty, choice))
+        surveys = {name: survey for name, survey in surveys.items() if name in kept}
     for name in surveys if choice.use is None else ():
         _refuse_row_numbers(name, values[:, first[name]])
     truths = {name for name, survey in surveys.items() if survey.boolean}
-    settled = (replace(c, kind="boolean") if c.name in truths else c for c in columns.columns)
-    columns = replace(columns, columns=tuple(settled))
+    whole_numbers = {name for name, survey in surveys.items() if survey.whole}
+    settled = tuple(
+        replace(c, kind="boolean" if c.name in truths else c.kind, whole=c.name in whole_numbers)
+        for c in columns.columns
+    )
+    columns = replace(columns, columns=settled)
+    if whole and len(kept) < len(settled):
+        used = [
+            at for c, place in places if c.name in kept for at in range(place.start, place.stop)
+        ]
+        values, missing = np.ascontiguousarray(values[:, used]), missing[used]
+        columns = replace(columns, columns=tuple(c for c in settled if c.name in kept))
     row_names = pa.table({} if choice.id is None else {choice.id: pa.chunked_array(ids)})
     table = Table(row_names, schema)
     if whole:
         columns.ids(table)
-    return Matrix(columns, values, table, int(missing[list(first.values())].sum()))
+    starts = [place.start for _, place in columns.places]
+    return Matrix(columns, values, table, int(missing[starts].sum()))
 
 
-def _refuse_empty(names: Iterable[str]) -> None:
-    empty = list(names)
-    if empty:
-        noun, verb = ("column", "has") if len(empty) == 1 else ("columns", "have")
-        advice = f"leave out with --drop {typed_names(empty)}"
-        msg = f"{noun} {listed(empty)} {verb} no value at all: {advice}"
+def _drop_empty(names: Sequence[str], empty: Sequence[str], choice: Choice) -> list[str]:
+    """Return the names without those of columns that have no value, or refuse these."""
+    left = [name for name in names if name not in set(empty)]
+    if not empty:
+        return left
+    noun, verb = ("column", "has") if len(empty) == 1 else ("columns", "have")
+    found = f"{noun} {listed(empty)} {verb} no value at all"
+    if not choice.drop_empty:
+        msg = f"{found}: leave out with --drop {typed_names(empty)}, or with --drop-empty"
         raise TableError(msg, column=empty[0])
+    if not left:
+        msg = f"{found}: no column is left to cluster"
+        raise TableError(msg, column=empty[0])
+    warnings.warn(f"{found}: dropped", TableWarning, stacklevel=2)
+    return left
 
 
 def _refuse_row_numbers(name: str, values: NDArray[np.float64]) -> None:
@@ -335,16 +360,30 @@ class _Survey:
         self._numbers = False  # whether there were any
         self._truth = False  # whether there were truth values
         self._truth_only = True  # whether all numbers were 0 or 1
+        self._whole = True  # whether all numbers were whole
         self._words: Refusal | None = None  # of truth values
 
     @property
     def boolean(self) -> bool:
         return self._truth and self._truth_only
 
+    @property
+    def whole(self) -> bool:
+        """Whether there were numbers, and all of them whole ones."""
+        return self._numbers and self._whole
+
+    def add_numbers(self, values: NDArray[np.float64]) -> None:
+        """Add numbers that were parsed as such, NaN where missing."""
+        if self._whole:
+            known = values[~np.isnan(values)]
+            self._numbers = self._numbers or len(known) > 0
+            self._whole = bool((known == np.rint(known)).all() and (abs(known) < MAX_WHOLE).all())
+
     def add(self, found: Numbers | Refusal, first_row: int) -> None:
         if isinstance(found, Refusal):
             self._refuse(found.below(first_row))
             return
+        self.add_numbers(found.values)
         known = found.values[~np.isnan(found.values)]
         self._numbers = self._numbers or len(known) > 0
         self._truth = self._truth or (found.boolean and len(known) > 0)

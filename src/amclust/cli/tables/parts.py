@@ -20,7 +20,7 @@ from amclust.cli.tables.cells import to_categories
 from amclust.cli.tables.columns import Columns
 from amclust.cli.tables.dialect import Dialect, check_names, find_dialect, find_encoding
 from amclust.cli.tables.errors import TableError, TableOptionError, listed, no_rows
-from amclust.cli.tables.matrix import Choice, check_rows, choose_by_first, named
+from amclust.cli.tables.matrix import Choice, choose_by_first, named
 from amclust.cli.tables.schema import Schema, Table
 from amclust.cli.tables.sources import ReadOptions, damage_named, format_of_name, name_of
 from amclust.cli.tables.writing import TableWriter
@@ -281,8 +281,6 @@ def matrix_of(part: Table | pd.DataFrame, columns: Columns, place: str) -> pd.Da
         table = Table.of(part)
         columns.ids(table)
         values = columns.matrix(table)
-        if len(values):
-            check_rows(values)
     return named(columns, values)
 
 
