@@ -211,6 +211,8 @@ void bad_rows_are_found() {
   CHECK_EQUAL(stats.zero_row, std::int64_t{33});
   at(33, 1) = 1.0f;  // now the first is the one with a hole
   CHECK_EQUAL(amclust::column_statistics(rows.dataset(), nullptr, 100, nullptr, team).zero_row, std::int64_t{44});
+  at(44, 1) = 1.0f;  // rows without any value are not zero
+  CHECK_EQUAL(amclust::column_statistics(rows.dataset(), nullptr, 100, nullptr, team).zero_row, std::int64_t{-1});
 }
 
 void distinct_rows_are_ordered_and_weighed() {

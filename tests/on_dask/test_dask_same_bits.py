@@ -313,3 +313,13 @@ def test_memories_of_assemblies_are_learned_on_some_of_the_drawn_rows(
     model.fit(as_array(X, (200, 0, 150, 250)), sample_weight=weights)
     assert_same_fit(model, expected)
     assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+@pytest.mark.filterwarnings("ignore:.*have no value at all")
+def test_partial_fit_passes_over_blocks_without_any_value():
+    X = blobs()
+    X[300:350] = np.nan
+    model = on_dask(max_epochs=20).partial_fit(as_array(X, (300, 50, 250)))
+    expected = local(max_epochs=20).partial_fit(X[:300]).partial_fit(X[350:])
+    assert_array_equal(model.memories_, expected.memories_)
+    assert model.labels_.compute().shape == (600,)

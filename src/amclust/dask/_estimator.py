@@ -19,13 +19,14 @@ import amclust
 from amclust._docs import documented
 from amclust._fitting import Fitting
 from amclust._parameters import Constraints
+from amclust._rows import empty_rows
 from amclust._silhouettes import judged_places
 from amclust._training import MAX_SEED
 from amclust._validation import check_some_observed, tell_empty_rows
 from amclust.backends import find_backend
 from amclust.dask._answers import Completion, Question, answer_dtype, ask
 from amclust.dask._backend import DaskBackend
-from amclust.dask._blocks import Blocks, is_distributed, known_lengths, like_rows, named
+from amclust.dask._blocks import Blocks, as_matrix, is_distributed, known_lengths, like_rows, named
 from amclust.dask._engine import Engine, find_client
 from amclust.dask._source import DaskSource, add, tell_unpersisted
 
@@ -550,6 +551,9 @@ def go_on(model: amclust.ClAM, block: Any, weights: Any, number: int) -> amclust
         return model
     model = copy.copy(model)  # results of tasks are not changed
     with named(number):
+        matrix = as_matrix(block, None, None)
+        if hasattr(model, "network_") and len(empty_rows(matrix)) == matrix.shape[0]:
+            return model  # there is nothing to learn from
         return model.partial_fit(block, sample_weight=weights)
 
 
