@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEAN_ROUNDING,
@@ -911,7 +912,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def _fitting(self, X: Any, sample_weight: Any, *, reset: bool) -> Fitting:
         """Return what a fit to rows is made of; they are validated."""
         X = validate_rows(self, X, reset=reset, trains=True)
-        weights, n_empty = observed_weights(X, check_sample_weight(sample_weight, X))
+        threads = n_threads(self.n_jobs)
+        weights, n_empty = observed_weights(X, check_sample_weight(sample_weight, X), threads)
         source = TableSource(X, weights)
         check_some_observed(n_empty, source.n_rows, source.n_counted, sample_weight)
         tell_empty_rows(n_empty, source.n_rows, trained=True)

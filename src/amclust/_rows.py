@@ -133,36 +133,30 @@ class TableRows:
         return self.X.tocsc()
 
 
-def empty_rows(X: Any) -> Indices:
-    """Return which rows of a matrix have no value at all: all of it is NaN.
-
-    Columns are looked at one after the other, of the rows alone that had no value so far.
-    """
+def empty_rows(X: Any, threads: int = 1) -> Indices:
+    """Return which rows of a validated matrix have no value at all: all of it is NaN."""
     n_features = X.shape[1]
-    if sparse.issparse(X):
-        unknown = np.flatnonzero(np.isnan(X.data))
-        if not n_features or len(unknown) < n_features:
-            return np.zeros(0, np.int64)
-        rows = np.searchsorted(X.indptr, unknown, side="right") - 1
-        found = np.flatnonzero(np.bincount(rows) >= n_features)
-        # An entry that is stored twice was counted twice.
-        return found[np.isnan(X[found].toarray()).all(axis=1)]
     if not n_features:
         return np.zeros(0, np.int64)
-    found = np.flatnonzero(np.isnan(X[:, 0]))
-    for j in range(1, n_features):
-        if not len(found):
-            break
-        found = found[np.isnan(X[found, j])]
-    return found
+    if not sparse.issparse(X):
+        return _native.empty_rows(_native.dense_rows(X), threads)
+    unknown = np.flatnonzero(np.isnan(X.data))
+    if len(unknown) < n_features:
+        return np.zeros(0, np.int64)
+    rows = np.searchsorted(X.indptr, unknown, side="right") - 1
+    found = np.flatnonzero(np.bincount(rows) >= n_features)
+    # An entry that is stored twice was counted twice.
+    return found[np.isnan(X[found].toarray()).all(axis=1)]
 
 
-def observed_weights(X: Any, sample_weight: Weights | None) -> tuple[Weights | None, int]:
+def observed_weights(
+    X: Any, sample_weight: Weights | None, threads: int = 1
+) -> tuple[Weights | None, int]:
     """Return the weights of rows, 0 for those without any value, and how many of these there are.
 
     None: all rows count the same.
     """
-    empty = empty_rows(X)
+    empty = empty_rows(X, threads)
     if not len(empty):
         return sample_weight, 0
     weights = np.ones(X.shape[0], np.float32) if sample_weight is None else sample_weight.copy()

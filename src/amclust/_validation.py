@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from amclust import _native
+from amclust._config import n_threads
 from amclust._frames import as_plain, is_numeric
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric, name_metric
@@ -49,7 +50,8 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool = False, trains: bool =
         ensure_all_finite=False,
     )
     if not reset and not trains:
-        tell_empty_rows(len(empty_rows(X)), X.shape[0])
+        threads = n_threads(getattr(estimator, "n_jobs", None))
+        tell_empty_rows(len(empty_rows(X, threads)), X.shape[0])
     return X
 
 

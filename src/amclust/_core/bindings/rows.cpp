@@ -181,6 +181,16 @@ bool are_plain(const HeldRows& held, bool zeros, int threads) {
   return plain;
 }
 
+Out<std::int64_t, 1> without_values(const HeldRows& held, int threads) {
+  if (held.data.is_sparse) throw std::invalid_argument("the rows must be dense");
+  std::vector<std::int64_t> rows;
+  supervised([&](Control&) {
+    Team team(team_size(threads, held.data.rows));
+    rows = empty_rows(held.data, team);
+  });
+  return array(std::move(rows));
+}
+
 std::pair<Out<std::int64_t, 1>, Out<float, 1>> distinct(const HeldRows& held, const Indices& indices,
                                                         const Weights& weights) {
   const TrainingRows which = some_rows(held.data, indices, weights);
@@ -292,6 +302,7 @@ void bind_rows(nb::module_& m) {
   m.def("statistics", &statistics, "rows"_a, "indices"_a.none(), "weights"_a.none(), "threads"_a);
   m.def("are_plain", &are_plain, "rows"_a, "zeros"_a, "threads"_a,
         "Whether rows are dense, with all their values, none of them huge, and not only zeros unless they may be.");
+  m.def("empty_rows", &without_values, "rows"_a, "threads"_a, "Return which dense rows have no value at all.");
   m.def("distinct_rows", &distinct, "rows"_a, "indices"_a.none(), "weights"_a.none());
   m.def("map_rows", &mapped, "rows"_a, "matrix"_a, "threads"_a,
         "Return every row times a matrix; unlike a product of BLAS it does not depend on the other rows.");

@@ -220,6 +220,31 @@ bool rows_are_plain(const Dataset& data, bool zeros, Team& team) {
   return plain;
 }
 
+namespace {
+
+template <class Value>
+bool has_value(const DenseRows& rows, int features, std::int64_t row) {
+  const Value* x = static_cast<const Value*>(rows.data) + row * rows.stride;
+  return std::any_of(x, x + features, [](Value value) { return !std::isnan(value); });
+}
+
+}  // namespace
+
+std::vector<std::int64_t> empty_rows(const Dataset& data, Team& team) {
+  constexpr int kParts = 16;
+  std::vector<std::int64_t> found[kParts];
+  team.run(kParts, [&](int part, int) {
+    for (std::int64_t i = data.rows * part / kParts; i < data.rows * (part + 1) / kParts; ++i) {
+      const bool has = data.dense.is_double ? has_value<double>(data.dense, data.features, i)
+                                            : has_value<float>(data.dense, data.features, i);
+      if (!has) found[part].push_back(i);
+    }
+  });
+  std::vector<std::int64_t> all;
+  for (const std::vector<std::int64_t>& some : found) all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
 DistinctRows distinct_rows(const Dataset& data, const std::int64_t* which, std::int64_t n, const float* weights) {
   const auto row = [which](std::int64_t at) { return which ? which[at] : at; };
   std::vector<std::int64_t> order(n);

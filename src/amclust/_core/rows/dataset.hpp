@@ -76,6 +76,9 @@ class Dataset {
 // most tables, and quickly seen. What else there is only column_statistics() tells.
 bool rows_are_plain(const Dataset& data, bool zeros, Team& team);
 
+// The dense rows that have no value at all: of most rows the first value tells that they have one.
+std::vector<std::int64_t> empty_rows(const Dataset& data, Team& team);
+
 // The distinct ones of the listed rows (all when `which` is null) in their total order, and for each how much weight
 // its copies have together (1 a row when `weights` is null). Rows of weight 0 are left out. So training sees the same
 // thing whether a row is there twice or has weight 2, and in whatever order rows come.
