@@ -212,6 +212,13 @@ def test_partial_fit_leaves_them_out():
     assert_array_equal(model.memories_, expected.memories_)
 
 
+@pytest.mark.parametrize("ask", ["fit_predict", "fit_transform"])
+def test_a_fit_and_its_answer_warn_once(ask):
+    answer, told = caught(getattr(make(), ask), with_empty(table()))
+    assert len(told) == 1
+    assert len(answer) == 300
+
+
 def test_a_search_leaves_them_out():
     X = with_empty(table())
     search, told = caught(

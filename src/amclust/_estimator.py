@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,7 +48,7 @@ from amclust._validation import (
     tell_empty_rows,
     validate_rows,
 )
-from amclust._warnings import warn
+from amclust._warnings import EmptyRowsWarning, warn
 from amclust.backends import find_backend
 
 
@@ -514,7 +515,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         distances : ndarray of shape (n_samples, n_clusters)
             Distances to the memories.
         """
-        return self.fit(X, sample_weight=sample_weight).transform(X)
+        model = self.fit(X, sample_weight=sample_weight)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyRowsWarning)  # the fit has told
+            return model.transform(X)
 
     # --- answers of the network -----------------------------------------------------------------
 
