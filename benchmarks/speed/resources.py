@@ -196,9 +196,11 @@ def memory(options: Namespace) -> Iterator[Entry]:
     )
 
 
-def measured_apart(name: str, rows: int) -> dict[str, Any]:
-    """Measure the memory of a call in a process of its own."""
-    found: dict[str, Any] = json.loads(_python("-m", "benchmarks.speed.resources", name, str(rows)))
+def measured_apart(
+    name: str, rows: int, module: str = "benchmarks.speed.resources"
+) -> dict[str, Any]:
+    """Measure the memory of a call in a process of its own, which runs the module."""
+    found: dict[str, Any] = json.loads(_python("-m", module, name, str(rows)))
     return found
 
 
@@ -208,7 +210,11 @@ def measure_memory(name: str, rows: int) -> dict[str, Any]:
         return _measure_text()
     n_features = _FEW_FEATURES if name.endswith("assemblies") else _FEATURES
     features = make_mixture(rows, n_features, _N_CLUSTERS)
-    call = _prepare(name, features)
+    return measure_call(_prepare(name, features), features)
+
+
+def measure_call(call: Callable[[], object], features: FloatArray) -> dict[str, Any]:
+    """Run a call and tell how far the memory rose, also as a share of the rows that it is given."""
     gc.collect()
     if sys.platform == "linux":
         # Freed memory that is still resident would hide as much of the call's own.

@@ -1,0 +1,1 @@
+"""Rows with missing values, beside imputers: ``python -m benchmarks.missing``."""
