@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo docs test lint format bench bench-quality bench-deep bench-scale paper paper-quick sanitize test-native wheel clean distclean
+.PHONY: help demo docs test lint format bench bench-quality bench-deep bench-scale bench-missing paper paper-quick sanitize test-native wheel clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ bench-deep: $(STAMPS)/bench ## compare deep clustering with the peers' (data: AM
 
 bench-scale: $(STAMPS)/bench ## measure amclust.dask beside dask-ml and the local fit
 	$(BIN)/python -m benchmarks.scale
+
+bench-missing: $(STAMPS)/bench ## compare rows with missing values with imputers (data: AMCLUST_DATA)
+	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m benchmarks.missing --jobs 2
 
 paper: $(STAMPS)/bench ## the paper's tables and figures: runs what is missing (data: AMCLUST_DATA)
 	AMCLUST_DATA="$(abspath $(AMCLUST_DATA))" $(BIN)/python -m paper --jobs 2 $(PAPER_ARGS)

@@ -121,6 +121,7 @@ def test_no_docstring_has_an_entry_to_fill_in():
     [
         ("benchmarks.quality.__main__", "quality.md"),
         ("benchmarks.quality.shapes", "shapes.md"),
+        ("benchmarks.missing.__main__", "missing.md"),
         ("benchmarks.speed.__main__", "speed.md"),
         ("benchmarks.scale.__main__", "scale.md"),
         ("benchmarks.cluster_number.__main__", "number_of_clusters.md"),

@@ -13,9 +13,9 @@ from benchmarks.framework.environment import describe_environment
 from benchmarks.framework.lines import COLUMNS, Entry, Skipped, print_entries
 from benchmarks.framework.pages import Grid, render, say, versions
 from benchmarks.framework.store import Store
-from benchmarks.missing import made, mechanisms
+from benchmarks.missing import mechanisms
 from benchmarks.missing.cases import ALL_RATES, COST, PARTS, SEEDS, SETS, Key, cases, perform
-from benchmarks.missing.methods import METHODS, RESTARTS
+from benchmarks.missing.methods import METHODS, RESTARTS, STEPMIX
 from benchmarks.missing.summary import (
     ari_grids,
     aris_of,
@@ -80,8 +80,8 @@ def write_page(path: Path, store: Store[Key]) -> None:
         limits=[(one.title, f"{one.max_work:,.0f}") for one in METHODS.values() if one.is_limited],
         left_out=left_out(records),
         restarts=RESTARTS,
+        reg_covar=METHODS[STEPMIX].parameters["reg_covar"],
         mechanisms=mechanisms,
-        made=made,
         environments=store.environments().values(),
         versions=versions,
     )

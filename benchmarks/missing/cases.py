@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from amclust import ClAM
@@ -117,7 +116,13 @@ def _definition(key: Key) -> dict[str, Any]:
 
 def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict[str, Any]:
     """Do what the part of a case asks for; the same for the same case, but for seconds."""
-    key = case.key
+    with warnings.catch_warnings():
+        # Of outliers, and of much that is missing.
+        warnings.simplefilter("ignore", UserWarning)
+        return _perform(case.key, options)
+
+
+def _perform(key: Key, options: Namespace) -> dict[str, Any]:
     if key.part == COST:
         return made.measure_cost(int(key.set))
     if key.part == CENTERS:
@@ -138,15 +143,15 @@ def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict
 
 
 def _count_clusters(features: FloatArray, key: Key) -> dict[str, Any]:
-    """Ask ClAM how many clusters there are, and whether it warned."""
+    """Ask ClAM how many clusters there are, and whether it warned of what is missing."""
     method = METHODS.get(key.method)
     if isinstance(method, Imputer):
         features = method.fill(features, key.seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = ClAM("auto", n_jobs=1, random_state=key.seed).fit(features)
-    said = [one.category for one in caught if not issubclass(one.category, ConvergenceWarning)]
-    return {"found": model.n_clusters_, "warned": any(issubclass(c, UserWarning) for c in said)}
+    said = [str(one.message) for one in caught]
+    return {"found": model.n_clusters_, "warned": any("missing" in message for message in said)}
 
 
 def _score_imputer(
@@ -185,7 +190,7 @@ def scored_cells(features: FloatArray, hidden: BoolArray) -> BoolArray:
 
 
 def rmse(completed: FloatArray, features: FloatArray, hidden: BoolArray) -> float:
-    """Root mean square error of the hidden cells, in standard deviations of the complete columns."""
+    """Root mean square error of hidden cells, in standard deviations of the complete columns."""
     spread = np.nanstd(features, axis=0)
     errors = (completed - features) / np.where(spread > 0.0, spread, 1.0)
     return float(np.sqrt(np.square(errors[scored_cells(features, hidden)]).mean()))

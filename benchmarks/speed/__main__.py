@@ -31,7 +31,6 @@ from benchmarks.framework.sections import (
 from benchmarks.framework.store import Store
 from benchmarks.speed import many_clusters, resources, timings
 from benchmarks.speed.assemblies import assemblies
-from benchmarks.speed.missing import missing
 from benchmarks.speed.text import text
 
 # What is measured, in the order of the tables of the page, which has their titles.
@@ -50,7 +49,6 @@ SECTIONS: dict[str, Callable[[Namespace], Iterator[Entry]]] = {
     "flops": resources.flops,
     "scaling": timings.scaling,
     "memory": resources.memory,
-    "missing": missing,
     "import": resources.imports,
 }
 
