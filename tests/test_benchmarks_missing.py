@@ -196,6 +196,14 @@ def test_errors_of_centres_are_of_the_best_matching():
     assert_array_equal(again.centers, clusters.centers)
 
 
+@pytest.mark.parametrize("method", cases.CENTERED)
+def test_learned_centres_are_those_of_the_clusters(method):
+    clusters = made.draw_clusters(2_000, 10, seed=0)
+    found = made.learned_centers(method, clusters, seed=0)
+    by_chance = made.centers_error(np.zeros_like(clusters.centers), clusters)
+    assert made.centers_error(found, clusters) < 0.5 * by_chance
+
+
 # --- means that are compared ----------------------------------------------------------------------
 
 
@@ -230,6 +238,16 @@ def test_means_are_over_the_cases_that_both_have():
     assert beside.note == "1 of 2 cases"
     assert summary.pair(aris, f"{KNN}+kmeans") is None
     assert summary.pair(aris, f"{MEAN}+kmeans", lambda place: place.set == "iris").ours == 0.8
+
+
+def test_other_rates_than_those_asked_for_have_rows_and_no_target():
+    records = [make_record("iris", OURS, rate=10, ari=0.1, rmse=9.0), *RECORDS]
+    records.append(filled("iris", MEAN, 0.9, 0.9, 0.1, rate=10))
+    grid, _ = summary.ari_grids(summary.aris_of(records))
+    assert [row[0] for row in grid.rows] == ["random, 10 %", "random, 20 %", "mean, 20 and 50 %"]
+    assert grid.rows[-1][1] == "0.700"
+    with_other, without = (map(repr, summary.target_entries(r)) for r in (records, RECORDS))
+    assert list(with_other) == list(without)
 
 
 def test_the_best_peer_is_the_one_that_ours_is_least_above():

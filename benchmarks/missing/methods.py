@@ -217,7 +217,7 @@ METHODS: dict[str, Imputer | Direct] = {
         *("miceforest", {"iterations": 5}, 1e6, "miceforest", "miceforest"), impute=_miceforest
     ),
     K_POD: Direct("k-POD", {"stop": "assignments"}, find=_k_pod),
-    STEPMIX: Direct(*("StepMix", _STEPMIX, 2e8, "stepmix", "stepmix"), find=_stepmix),
+    STEPMIX: Direct(*("StepMix", _STEPMIX, 1e7, "stepmix", "stepmix"), find=_stepmix),
 }
 IMPUTERS = tuple(name for name, method in METHODS.items() if isinstance(method, Imputer))
 

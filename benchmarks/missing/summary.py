@@ -19,6 +19,7 @@ from benchmarks.missing.cases import (
     COST,
     NUMBER,
     NUMBERED,
+    RATES,
     SETS,
     TABLES,
     Key,
@@ -66,11 +67,12 @@ class Pairing(NamedTuple):
         return f"{self.cases} of {self.of} cases"
 
 
-def everywhere(place: Place) -> bool:
-    return True
+def as_asked(place: Place) -> bool:
+    """Whether a case is one of those that the targets are about, by its rate."""
+    return place.rate in RATES
 
 
-def pair(scores: Scores, peer: str, chosen: Chosen = everywhere) -> Pairing | None:
+def pair(scores: Scores, peer: str, chosen: Chosen = as_asked) -> Pairing | None:
     """Pair our means with a peer's; None where no case has both."""
     ours, theirs = (
         {place: value for place, value in scores.get(one, {}).items() if chosen(place)}
@@ -83,7 +85,7 @@ def pair(scores: Scores, peer: str, chosen: Chosen = everywhere) -> Pairing | No
     return Pairing(peer, *means, len(both), len(ours))
 
 
-def pairings(scores: Scores, peers: Iterable[str], chosen: Chosen = everywhere) -> list[Pairing]:
+def pairings(scores: Scores, peers: Iterable[str], chosen: Chosen = as_asked) -> list[Pairing]:
     found = (pair(scores, peer, chosen) for peer in peers)
     return [one for one in found if one is not None]
 
@@ -138,7 +140,7 @@ def _under(mechanism: str, rate: int) -> Chosen:
 
 
 def _of_set(name: str) -> Chosen:
-    return lambda place: place.set == name
+    return lambda place: place.set == name and as_asked(place)
 
 
 def sets_of(scores: Scores) -> list[str]:
@@ -166,8 +168,10 @@ def _both_ways(scores: Scores, peers: Sequence[str], show: Callable[[Pairing], s
         f"{mechanism}, {rate} %": _under(mechanism, rate) for mechanism, rate in conditions(scores)
     }
     by_set = {name: _of_set(name) for name in sets_of(scores)}
+    title = f"mean, {' and '.join(map(str, RATES))} %"
+    together = {title: as_asked} if scores.get(OURS) else {}
     return [
-        _paired_grid(title, scores, peers, rows | {"all": everywhere}, show)
+        _paired_grid(title, scores, peers, rows | together, show)
         for title, rows in (("mechanism", by_condition), ("set", by_set))
     ]
 
@@ -343,13 +347,13 @@ _COVERED = (90.0, 98.0)  # per cent
 
 def target_entries(records: Sequence[Record[Key]]) -> Iterator[Entry]:
     aris, rmses = aris_of(records), results_of(records, "rmse")
-    yield _best_ari("all cases: mean ARI", aris, everywhere, _ARI)
-    yield _best_rmse("all cases: RMSE", rmses, everywhere, _RMSE)
-    for mechanism, rate in conditions(aris):
+    yield _best_ari("all cases: mean ARI", aris, as_asked, _ARI)
+    yield _best_rmse("all cases: RMSE", rmses, as_asked, _RMSE)
+    for mechanism, rate in (one for one in conditions(aris) if one[1] in RATES):
         what, chosen = f"{mechanism}, {rate} %: ", _under(mechanism, rate)
         yield _best_ari(what + "mean ARI", aris, chosen, _WORST)
         yield _best_rmse(what + "RMSE", rmses, chosen, Target("ratio"))
-    for mechanism, rate in _numbered(records):
+    for mechanism, rate in (one for one in _numbered(records) if one[1] in RATES):
         yield from _number_lines(records, mechanism, rate)
     yield _slowest(results_of(records, "seconds"))
     yield from _coverage_lines(results_of(records, "coverage"))
@@ -428,7 +432,9 @@ def _slowest(seconds: Scores) -> Entry:
 def _coverage_lines(coverages: Scores) -> Iterator[Entry]:
     """Hold the lowest and the highest coverage of a set at random against the bounds."""
     what = "coverage of ±1.96 deviations, random, {} %: {} set"
-    rates = [rate for mechanism, rate in conditions(coverages) if mechanism == "random"]
+    rates = [
+        rate for mechanism, rate in conditions(coverages) if mechanism == "random" and rate in RATES
+    ]
     if not rates:
         yield Skipped("coverage of ±1.96 deviations, random", "no case says how sure it is")
     for rate in rates:
