@@ -186,6 +186,20 @@ def test_coverage_is_the_share_within_the_deviations():
     assert cases.coverage(errors, np.full((2, 2), 3.0), cells) == 1.0
 
 
+def test_how_sure_a_method_is_is_scored_where_it_says_so(tmp_path, monkeypatch):
+    class Sure(methods.ClAM):
+        def complete(self, X, *, return_std=False):
+            completed = super().complete(X)
+            return completed, np.where(np.isnan(X), 1e9, 0.0)
+
+    key = Key(TABLES, "iris", "random", 20, OURS, 0)
+    table = cases.load_set("iris", tmp_path)
+    hidden = draw_hidden(table.features, "random", 0.2, seed=0)
+    features = np.where(hidden, np.nan, table.features)
+    monkeypatch.setattr(methods, "ClAM", Sure)
+    assert cases._score_direct(key, table, features, hidden)["coverage"] == 1.0
+
+
 def test_errors_of_centres_are_of_the_best_matching():
     clusters = made.draw_clusters(2_000, 20, seed=0)
     assert np.isnan(clusters.features).mean() == pytest.approx(0.2, abs=1e-3)
@@ -297,6 +311,20 @@ def test_the_number_of_clusters_is_held_against_the_complete_table():
     assert isinstance(line, Line)
     assert (line.ours, line.peer, line.reached) == (3.0, 1.0, False)
     assert line.note.startswith("wine; within one on 1 of 2 sets")
+
+
+def test_time_and_memory_are_held_against_the_complete_fit():
+    memory = {
+        made.MISSING: {"share": 70.0, "data": 12e6, "way": "peak"},
+        made.COMPLETE: {"share": 40.0},
+    }
+    seconds = {made.MISSING: [4.0, 2.0, 6.0], made.COMPLETE: [1.0, 1.0, 1.0]}
+    results = {"load": 0.1, "seconds": seconds, "memory": memory}
+    record = make_record("100000", OURS, part=cases.COST, **results)
+    time, share, beyond = list(summary.target_entries([record]))[-3:]
+    assert (time.value, time.reached) == (4.0, False)
+    assert (share.value, share.reached) == (70.0, False)
+    assert (beyond.value, beyond.reached) == (30.0, True)
 
 
 def test_slow_peers_are_left_out_and_named():
