@@ -19,6 +19,7 @@ void bind_runs(nb::module_& m);
 void bind_inference(nb::module_& m);
 void bind_silhouette(nb::module_& m);
 void bind_n_clusters(nb::module_& m);
+void bind_gaussians(nb::module_& m);
 
 // Rows, and the arrays that they are read from.
 struct HeldRows {

@@ -1,5 +1,6 @@
 // Rows where they lie, and their statistics.
 #include "bindings/bind.hpp"
+#include "rows/stored.hpp"
 #include "energies/registry.hpp"
 #include "rows/linear_map.hpp"
 #include "rows/statistics.hpp"
@@ -93,6 +94,53 @@ HeldRows in_units(const HeldRows& rows, const std::string& energy, const In<doub
   out.data.has_missing = has_missing;
   out.data.set_units(find_energy(energy), offset.data(), scale.data());
   return out;
+}
+
+HeldRows with_fills(const HeldRows& rows, const In<std::int64_t, 1>& starts, const In<float, 1>& values,
+                    const In<double, 1>& offset, const In<double, 1>& scale) {
+  const std::size_t n = static_cast<std::size_t>(rows.data.rows), d = static_cast<std::size_t>(rows.data.features);
+  if (starts.size() != n + 1 || starts.data()[0] != 0 ||
+      starts.data()[n] != static_cast<std::int64_t>(values.size()))
+    throw std::invalid_argument("fills must start at 0 and end with their values");
+  for (std::size_t i = 0; i < n; ++i)
+    if (starts.data()[i + 1] < starts.data()[i]) throw std::invalid_argument("fills must not go back");
+  HeldRows out = rows;
+  out.data.fills = {starts.data(), values.data(), vector(offset, d, "offset"), vector(scale, d, "scale")};
+  out.data.has_missing = false;
+  out.held.push_back(nb::cast(starts));
+  out.held.push_back(nb::cast(values));
+  return out;
+}
+
+template <class Visit>
+void visit_missing(const Dataset& data, std::int64_t row, Visit&& visit) {
+  visit_stored(data, row, [&](int j, double value) {
+    if (std::isnan(value)) visit(j);
+  });
+}
+
+Out<std::int32_t, 1> count_missing(const HeldRows& held, int threads) {
+  std::vector<std::int32_t> counts(static_cast<std::size_t>(held.data.rows), 0);
+  supervised([&](Control&) {
+    Team team(team_size(threads, held.data.rows * held.data.features));
+    const int parts = 4 * team.size();
+    team.run(parts, [&](int part, int) {
+      const std::int64_t last = held.data.rows * (part + 1) / parts;
+      for (std::int64_t i = held.data.rows * part / parts; i < last; ++i)
+        visit_missing(held.data, i, [&](int) { ++counts[i]; });
+    });
+  });
+  return array(std::move(counts));
+}
+
+Out<std::int32_t, 1> missing_columns(const HeldRows& held, const Indices& indices) {
+  const TrainingRows which = some_rows(held.data, indices, std::nullopt);
+  std::vector<std::int32_t> columns;
+  supervised([&](Control&) {
+    for (std::int64_t i = 0; i < which.size; ++i)
+      visit_missing(held.data, which.rows ? which.rows[i] : i, [&](int j) { columns.push_back(j); });
+  });
+  return array(std::move(columns));
 }
 
 PartialStatistics some_statistics(const HeldRows& held, const Indices& indices, const Weights& weights, int threads) {
@@ -267,7 +315,9 @@ void bind_rows(nb::module_& m) {
           "Whether rows are sparse in core units too, as their entries and `origin`.")
       .def_prop_ro("origin", &origin_of, "What a row without entries is in core units; None: zero.", kOwned)
       .def("in_units", &in_units, "energy"_a, "offset"_a, "scale"_a, "has_missing"_a,
-           "Return the same rows, read as (x - offset) * scale and placed where the energy has them.");
+           "Return the same rows, read as (x - offset) * scale and placed where the energy has them.")
+      .def("with_fills", &with_fills, "starts"_a, "values"_a, "offset"_a, "scale"_a,
+           "Return the same rows, read with value * scale + offset for their missing values, row by row.");
 
   const auto column = [](auto field) { return [field](const ColumnStatistics& s) { return array(s.*field); }; };
   nb::class_<ColumnStatistics>(m, "Statistics", "Statistics of columns, over their observed values.")
@@ -306,6 +356,9 @@ void bind_rows(nb::module_& m) {
   m.def("distinct_rows", &distinct, "rows"_a, "indices"_a.none(), "weights"_a.none());
   m.def("map_rows", &mapped, "rows"_a, "matrix"_a, "threads"_a,
         "Return every row times a matrix; unlike a product of BLAS it does not depend on the other rows.");
+  m.def("count_missing", &count_missing, "rows"_a, "threads"_a, "Return how many values each row lacks.");
+  m.def("missing_columns", &missing_columns, "rows"_a, "indices"_a.none(),
+        "Return the columns of missing values, one row after the other.");
   m.def("load_rows", &load_rows, "rows"_a, "indices"_a.none());
   nb::class_<LoadedEntries>(m, "Entries", "Sparse rows in core units, as CSR without their origin.")
       .def_prop_ro(

@@ -19,6 +19,7 @@ void fill_free(Kernels&);
 void fill_silhouette(Kernels&);
 void fill_adam(Kernels&);
 void fill_statistics(Kernels&);
+void fill_gaussians(Kernels&);
 
 const Kernels* kernel_table();
 

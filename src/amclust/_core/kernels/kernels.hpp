@@ -214,6 +214,20 @@ struct Kernels {
   void (*slice_entries)(const double* values, const std::int32_t* columns, int n, double weight, int d,
                         const ColumnSlices& sums, const ColumnSlices& squares);
 
+  double (*dot_double)(const double* a, const double* b, int n);
+  // out[n] += factor * x[n]
+  void (*add_scaled_double)(double factor, const double* x, int n, double* out);
+  // out[i] = inner product of x [n] with line i of so many, [count][n]
+  void (*dots_double)(const double* lines, int n, const double* x, int count, double* out);
+  // out[n][n] += factor * x x', the lower triangle
+  void (*add_outer_double)(double factor, const double* x, int n, double* out);
+  // A = L L' by its lower triangle, [n][n], in place; false where A is not positive definite. Then x <- L^-1 x,
+  // x <- A^-1 x, and the lower triangle of A^-1 (`scratch` [n][n]).
+  bool (*cholesky)(double* a, int n);
+  void (*cholesky_half_solve)(const double* l, int n, double* x);
+  void (*cholesky_solve)(const double* l, int n, double* x);
+  void (*cholesky_invert)(const double* l, int n, double* scratch, double* out);
+
   std::size_t (*moving_scratch)(const Network&, int n_moving);
   // Which of two ways moving() goes, which round differently.
   bool (*moves_by_coefficients)(const Network&, int n_moving);

@@ -17,6 +17,7 @@ const amclust::Kernels* amclust::AMCLUST_ISA::kernel_table() {
     fill_silhouette(t);
     fill_adam(t);
     fill_statistics(t);
+    fill_gaussians(t);
     return t;
   }();
   return &table;

@@ -86,7 +86,9 @@ void Dataset::load_entries(const std::int64_t* which, int n, SparseEntries& out,
     float* values = out.values.data() + out.starts[i];
     std::int32_t* columns = out.columns.data() + out.starts[i];
     int e = 0;
+    std::int64_t at = fills ? fills.starts[which[i]] : 0;
     visit_stored(*this, which[i], [&](int j, double value) {
+      if (fills && std::isnan(value)) value = fills.values[at++] * fills.scale[j] + fills.offset[j];
       const float entry = static_cast<float>(value * scale_[j]);
       square += entry * (entry + 2.0 * (origin_.empty() ? 0.0 : origin_[j]));
       values[e] = entry;
@@ -126,6 +128,16 @@ void Dataset::load_dense_row(std::int64_t row, float* out) const {
     kernels().affine(x, narrow_offset_.data(), scale_.data(), features, out);
 }
 
+void Dataset::put_fills(std::int64_t row, float* out) const {
+  std::int64_t at = fills.starts[row];
+  const std::int64_t end = fills.starts[row + 1];
+  for (int j = 0; at < end && j < features; ++j) {
+    if (!std::isnan(out[j])) continue;
+    const double value = fills.values[at++] * fills.scale[j] + fills.offset[j];
+    out[j] = static_cast<float>((value - offset_[j]) * scale_[j]);
+  }
+}
+
 void Dataset::load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,
                    float* row_scale) const {
   const int d = features;
@@ -146,6 +158,7 @@ void Dataset::load(const std::int64_t* which, int n, const float* fill, float* o
     } else {
       load_dense_row<float>(which[i], x);
     }
+    if (fills) put_fills(which[i], x);
     float length = 1.0f;
     if (spherical) length = normalise(x, d);
     if (row_scale) row_scale[i] = length;

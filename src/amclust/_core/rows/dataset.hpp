@@ -27,6 +27,15 @@ struct SparseRows {  // CSR, indices sorted within a row
   bool wide_indices = false;  // 64-bit
 };
 
+// What stands for the missing values of rows, row by row: value * scale[j] + offset[j] in original units.
+struct Fills {
+  const std::int64_t* starts = nullptr;  // [rows + 1]
+  const float* values = nullptr;
+  std::vector<double> offset, scale;  // [features]
+
+  explicit operator bool() const { return starts != nullptr; }
+};
+
 class Dataset {
  public:
   std::int64_t rows = 0;
@@ -34,8 +43,9 @@ class Dataset {
   DenseRows dense;
   SparseRows sparse;
   bool is_sparse = false;
+  Fills fills;  // rows are loaded with these; statistics, copies and order are still those of the rows as they are
 
-  bool has_missing = false;
+  bool has_missing = false;  // values that nothing stands for
   EnergyKind metric{};
   void set_units(EnergyKind metric, const double* offset, const float* scale);  // before load()
 
@@ -64,6 +74,8 @@ class Dataset {
  private:
   template <class Value>
   void load_dense_row(std::int64_t row, float* out) const;
+  // Puts what stands for missing values into a row in core units, before it is normalised.
+  void put_fills(std::int64_t row, float* out) const;
 
   std::vector<double> offset_;
   std::vector<float> narrow_offset_, scale_;  // per feature
