@@ -118,16 +118,6 @@ def test_infinities_are_not_completed(holes):
         make().fit(table()).complete(X)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_mahalanobis_takes_no_holes(value):
-    X = pd.DataFrame(with_value(value), columns=["a", "b", "c"])
-    with raises("mahalanobis", str(value), "row 7", "column 'b'", "euclidean"):
-        make(metric="mahalanobis").fit(X)
-    model = make(metric="mahalanobis").fit(X.drop(index=7))
-    with raises("mahalanobis", str(value), "row 7"):
-        model.predict(X)
-
-
 @pytest.mark.parametrize("value", [1e20, -1e30, 1e300])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "mahalanobis"])
 def test_numbers_too_large(metric, value):

@@ -140,3 +140,12 @@ def test_converted_numbers_are_the_nearest_of_a_type(values, kind):
             assert number == min(max(round(value), int(limits.min)), int(limits.max))
         else:
             assert number == dtype.type(value)
+
+
+def test_decimals_of_polars_stay_decimals():
+    kinds = pl.DataFrame({"a": [1.5, None, 2.5, 9.0] * 5, "d": [1, 2, None, 8] * 5}).with_columns(
+        pl.col("d").cast(pl.Decimal(10, 2))
+    )
+    filled = ClAM(2, random_state=0).fit(kinds).complete(kinds)
+    assert filled.schema == kinds.schema
+    assert filled.null_count().sum_horizontal().item() == 0

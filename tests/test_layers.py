@@ -14,6 +14,8 @@ LAYERS = [
     ["_docs"],
     ["_version", "_native", "io", "io.files", "_colours", "_frames", "_k_means", "_features"],
     ["io.container", "_config", "_rows", "_objectives", "_recipe", "_metrics"],
+    ["_mixtures"],
+    ["_completion"],
     ["_progress", "_geometry", "_parameters", "_warnings", "_clouds"],
     ["_validation", "_silhouettes"],
     ["backends.base"],

@@ -51,12 +51,14 @@ MODELS = {
     "float32": lambda: quick(scale=None).fit(X.astype(np.float32)),
     "cosine": lambda: quick(metric="cosine", mask_value="max").fit(X),
     "mahalanobis": lambda: quick(metric="mahalanobis").fit(X),
+    "mahalanobis, missing values": lambda: quick(metric="mahalanobis").fit(INCOMPLETE),
     "mahalanobis float32": lambda: quick(metric="mahalanobis").fit(X.astype(np.float32)),
     "robust": lambda: quick(scale="robust", weights="learn", objective="silhouette").fit(X),
     "completion": lambda: quick(objective="completion", mask_value=0.5).fit(INCOMPLETE),
     "reconstruction": lambda: quick(objective="reconstruction", beta=2.5).fit(X),
     "one cluster": lambda: quick(1).fit(X),
     "missing values": lambda: quick().fit(INCOMPLETE),
+    "missing values, factors": lambda: quick().fit(np.tile(INCOMPLETE[:60], 26)),
     "sparse": lambda: quick().fit(sparse.csr_array(X)),
     "named": lambda: quick().fit(named(X)),
     "auto": lambda: quick("auto").fit(X[::5]),
@@ -88,8 +90,8 @@ def reloaded(model, folder):
 
 
 def rows_for(model):
-    rows = X if model.metric == "mahalanobis" else INCOMPLETE
-    rows = rows[:40].astype(model.network_.geometry.dtype)
+    rows = np.tile(INCOMPLETE[:40], model.n_features_in_ // 4)
+    rows = rows.astype(model.network_.geometry.dtype)
     return named(rows) if hasattr(model, "feature_names_in_") else rows
 
 
@@ -113,7 +115,8 @@ def assert_same(a, b):
         for key in a:
             assert_same(a[key], b[key])
     elif dataclasses.is_dataclass(a):
-        assert_same(vars(a), vars(b))
+        names = [field.name for field in dataclasses.fields(a)]  # not what the core made of them
+        assert_same([getattr(a, name) for name in names], [getattr(b, name) for name in names])
     else:
         assert a == b or (a != a and b != b)
 
@@ -134,7 +137,11 @@ def test_a_loaded_model_is_the_same_to_the_bit(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["plain", "float32", "cosine", "mahalanobis", "robust", "completion", "named", "auto"]
+    "name",
+    [
+        *("plain", "float32", "cosine", "mahalanobis", "robust", "completion", "named", "auto"),
+        *("missing values", "mahalanobis, missing values"),
+    ],
 )
 def test_learning_goes_on_as_if_it_had_never_been_saved(tmp_path, name):
     model = copy.deepcopy(fitted(name))
@@ -159,7 +166,9 @@ def test_generators_and_devices_are_handled(tmp_path):
     assert loaded.n_clusters == [3, 4]
 
 
-@pytest.mark.parametrize("name", ["plain", "mahalanobis", "named"])
+@pytest.mark.parametrize(
+    "name", ["plain", "mahalanobis", "named", "missing values", "missing values, factors"]
+)
 def test_every_field_has_its_place(tmp_path, name):
     model = fitted(name)
     model.save(tmp_path / "model.amc")
@@ -470,6 +479,115 @@ def test_hostile_tensors_are_refused(content, scratch, change):
 )
 def test_hostile_arrays_are_refused(content, scratch, arrays):
     refused(scratch, rebuilt(content, arrays=arrays), "damaged")
+
+
+COMPLETION = "network.geometry.completion."
+
+
+@pytest.fixture(scope="module", params=["missing values", "missing values, factors"])
+def completes(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.amc"
+    fitted(request.param).save(path)
+    return path.read_bytes()
+
+
+def changed_in(content, name, change):
+    array = np.array(opened(content)[1][COMPLETION + name])
+    found = change(array)
+    return rebuilt(content, arrays={COMPLETION + name: array if found is None else found})
+
+
+def at_first(value):
+    def change(array):
+        array.flat[0] = value
+
+    return change
+
+
+def turned(precisions):
+    precisions[-1] *= -1
+
+
+def negative_inside(precisions):
+    precisions[0, 1, 1] = -precisions[0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mean", "spread", "low", "high", "parts", "means", "mixture", "n_covariances"),
+        *("precisions", "loadings", "noise"),
+    ],
+)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda array: array[:-1],
+        lambda array: np.concatenate([array, array[-1:]]),
+        lambda array: array[None],
+        lambda array: array.ravel()[:0],
+        lambda array: array.astype(np.float32),
+    ],
+    ids=["shorter", "longer", "deeper", "empty", "another type"],
+)
+def test_completions_of_other_shapes_are_refused(completes, scratch, name, change):
+    array = opened(completes)[1][COMPLETION + name]
+    if change(array).shape == array.shape and change(array).dtype == array.dtype:
+        pytest.skip("there is none of it")
+    refused(scratch, changed_in(completes, name, change), "damaged")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        *(("spread", at_first(value)) for value in (-1.0, 0.0, np.nan, np.inf)),
+        *((name, at_first(np.nan)) for name in ("mean", "low", "high", "parts", "means")),
+        *((name, at_first(np.inf)) for name in ("low", "means")),
+        ("low", at_first(1e6)),
+        ("parts", at_first(-0.5)),
+        ("parts", lambda array: 0 * array),
+        ("mixture", lambda array: array[::-1].copy()),
+        *(("mixture", at_first(value)) for value in (-1, 1, 2**31 - 1)),
+        *(("n_covariances", at_first(value)) for value in (-1, 2, 2**31 - 1)),
+    ],
+)
+def test_completions_that_make_no_sense_are_refused(completes, scratch, name, change):
+    refused(scratch, changed_in(completes, name, change), "damaged")
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "change"),
+    [
+        *(("missing values", "precisions", at_first(value)) for value in (np.nan, np.inf, 0.0)),
+        ("missing values", "precisions", turned),
+        ("missing values", "precisions", negative_inside),
+        ("missing values", "precisions", lambda array: 0 * array),
+        *(
+            ("missing values, factors", name, at_first(value))
+            for name, value in [
+                *(("noise", value) for value in (-1.0, 0.0, np.nan)),
+                *(("loadings", value) for value in (np.nan, np.inf)),
+            ]
+        ),
+    ],
+)
+def test_covariances_that_are_none_are_refused(tmp_path, model, name, change):
+    fitted(model).save(tmp_path / "model.amc")
+    changed = changed_in((tmp_path / "model.amc").read_bytes(), name, change)
+    refused(tmp_path / "model.amc", changed, "damaged")
+
+
+@pytest.mark.parametrize("caution", [0.0, -1.0, float("nan"), float("inf"), "1", None])
+def test_a_caution_that_is_none_is_refused(completes, scratch, caution):
+    change = setter("network.geometry.completion", caution=caution)
+    refused(scratch, rebuilt(completes, change), "damaged")
+
+
+def test_a_completion_that_is_left_out_is_refused(completes, scratch):
+    for name in opened(completes)[1]:
+        if name.startswith(COMPLETION):
+            refused(scratch, rebuilt(completes, arrays={name: None}), "damaged")
+    refused(scratch, rebuilt(completes, setter("network.geometry", completion=None)), "damaged")
 
 
 def setter(part, **values):

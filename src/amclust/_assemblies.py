@@ -25,6 +25,7 @@ from amclust._silhouettes import judged_rows
 from amclust._training import Fit, Options, fit, judge, with_assembly
 from amclust._validation import DistinctRowsError
 from amclust.backends import Backend, TrainingSet
+from amclust.backends.base import read_to_train
 
 # Memories are learned, and shared rows counted, on at most so many rows for each memory, ...
 MEMORY_ROWS, GRAPH_ROWS = 256, 128
@@ -446,7 +447,7 @@ def _apart(data: TrainingSet) -> TrainingSet:
     return dataclasses.replace(
         data,
         table=table,
-        rows=data.geometry.read(table, has_missing=data.rows.has_missing),
+        rows=read_to_train(data.geometry, table, None, data.has_missing, data.threads),
         indices=None,
         judged=judged_rows(table, data.counts),
         others_missing=False,

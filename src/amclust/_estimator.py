@@ -33,7 +33,7 @@ from amclust._features import (
     tell_apart,
 )
 from amclust._fitting import Fitting, Learned
-from amclust._frames import as_plain, fill_frame
+from amclust._frames import as_plain, fill_frame, like_frame
 from amclust._metrics import METRICS, Metric
 from amclust._network import Network
 from amclust._parameters import PARAMETERS, Constraints
@@ -91,9 +91,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         move memories that are hardly needed to where they are): a better k-means, the choice for
         codebooks. (`batch_size`, `learning_rate` and `patience` say nothing about these steps; they
         end where one gains less than a hundredth of `tol`, of few clusters and rows less than a
-        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette" for
-        complete rows and "completion" where values are missing (with a single cluster,
-        "reconstruction").
+        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette" (with a
+        single cluster, "reconstruction"). But for "completion", missing values are completed first:
+        drawn from where they are likely to be for training, at their means for labels.
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
@@ -110,9 +110,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Part of the entries of a row that "completion" hides, in (0, 1).
 
     mask_value : {"mean", "min", "max"} or float, default="mean"
-        Where hidden and missing entries start in training: a statistic of their column, or a
-        number. (Afterwards missing entries start where the observed ones point, except in
-        `complete` after "completion", which goes on from the mask value.)
+        Where hidden and missing entries start in training with "completion": a statistic of their
+        column, or a number. (Afterwards missing entries start where the observed ones point, except
+        in `complete`, which goes on from the mask value.)
 
     weights : None, "learn" or array-like of shape (n_clusters,), default=None
         Weights of the memories in the energy; None weighs them equally.
@@ -120,8 +120,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     metric : {"euclidean", "cosine", "mahalanobis", "manhattan", "epanechnikov", "kernel", \
             "weighted"} or Energy, default="euclidean"
         What draws rows to memories. "cosine" works on directions (rows scaled to unit length), for
-        text for example. "mahalanobis" whitens by the covariance of the data (Ledoit-Wolf) and
-        takes no NaN. The others need ``backend="torch"``: "manhattan" sums absolute differences,
+        text for example. "mahalanobis" whitens by the covariance that the memories share (of as
+        many as there are clusters; learned on at most 4,096 rows), for clusters that are stretched
+        in the same way. The others need ``backend="torch"``: "manhattan" sums absolute differences,
         "epanechnikov" has memories of bounded reach (rows beyond all of them are noise, label -1),
         "kernel" has random features of an RBF kernel, "weighted" learns the memories' strengths; an
         object of :mod:`amclust.torch.energies`, or of a subclass of its `Energy`, acts on rows in
@@ -416,7 +417,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         plain = not (isinstance(self.metric, str) and METRICS.get(self.metric, Metric()).whitens)
-        tags.input_tags.sparse = tags.input_tags.allow_nan = plain
+        tags.input_tags.sparse = plain
+        tags.input_tags.allow_nan = True
         # Not a classifier, but scikit-learn looks here for the shape of predict_proba.
         tags.classifier_tags = ClassifierTags(multi_class=self.n_clusters != 2)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -624,13 +626,21 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X = validate_rows(self, X)
         return self.network_.recall(X, return_trajectory=return_trajectory, n_jobs=self.n_jobs)
 
-    def complete(self, X: Any) -> Any:
+    def complete(self, X: Any, *, return_std: bool = False) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
+
+        After a fit to rows with missing values, these are completed by regression on the observed
+        values of their row, inside the range of their column. (With objective="completion", after
+        a fit to complete rows and of more than 10,000 columns, by the values of the memories.)
 
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows with NaN where a value is missing.
+
+        return_std : bool, default=False
+            Also return how sure each completed value is. Needs a fit to rows with missing values,
+            and not objective="completion".
 
         Returns
         -------
@@ -638,6 +648,11 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             A copy of `X` with the NaN filled. A data frame keeps its columns, index and types:
             whole numbers are rounded, truth values are true from 0.5 on, and a category of numbers
             is the nearest one.
+
+        std : {ndarray, data frame} of shape (n_samples, n_features)
+            Standard deviations of the completed values, 0 for all others; a data frame where X is
+            one. About 95 % of the values lie within 1.96 of them, if what is missing does not hang
+            on the missing values themselves. Only with ``return_std=True``.
 
         Examples
         --------
@@ -650,12 +665,14 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """
         frame = X if hasattr(X, "columns") else None
         X = validate_rows(self, X)
-        completed = self.network_.complete(X, n_jobs=self.n_jobs)
-        if frame is None:
-            return completed
-        if hasattr(X, "toarray"):  # of a frame of sparse columns
-            X, completed = X.toarray(), completed.toarray()
-        return fill_frame(frame, completed, np.isnan(X))
+        found = self.network_.complete(X, return_std=return_std, n_jobs=self.n_jobs)
+        completed, std = found if return_std else (found, None)
+        if frame is not None:
+            if hasattr(X, "toarray"):  # of a frame of sparse columns
+                X, completed = X.toarray(), completed.toarray()
+            completed = fill_frame(frame, completed, np.isnan(X))
+            std = None if std is None else like_frame(frame, std)
+        return (completed, std) if return_std else completed
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the silhouette of the partition of the rows (higher is better).

@@ -40,6 +40,10 @@ from amclust._validation import DistinctRowsError
 from amclust._warnings import warn
 from amclust.backends import Backend, TrainingSet
 
+# So many memories may share a covariance where nobody says how many clusters there are.
+SHARING_MEMORIES = (1, 2, 4, 8, 16)
+# Where more is missing, an estimate of the number of clusters is warned of.
+MAX_MISSING_SHARE = 0.4
 # With fewer rows for each memory, assemblies are warned of.
 MIN_ROWS_PER_MEMORY = 3
 # Up to so many rows, assemblies do not depend on the order of rows.
@@ -149,6 +153,9 @@ class Fitting:
             threads=n_threads(self.model.n_jobs),
             feature_names=None if names is None else tuple(str(name) for name in names),
             geometry=geometry,
+            n_memories=None if candidates is None else SHARING_MEMORIES,
+            # Between the arms of a shape, completed rows would join them.
+            reads_completed=self.model.n_memories is None,
         )
 
     # --- clusters ---------------------------------------------------------------------------------
@@ -196,6 +203,11 @@ class Fitting:
         """Return the number of clusters, as given or estimated from the rows, and the evidence."""
         if candidates is None:
             return int(self.model.n_clusters), None
+        if data.missing_share > MAX_MISSING_SHARE:
+            warn(
+                f"{data.missing_share:.0%} of the values are missing: how many clusters there are "
+                "can hardly be told from the others. Give n_clusters.",
+            )
         seed = int(rng.randint(MAX_SEED))
         n_clusters, evidence = estimate_n_clusters(data, candidates, seed, self.recipe)
         finish(self.model.verbose, f"ClAM: {n_clusters} clusters, by the median of the votes")

@@ -73,6 +73,13 @@ def fill_frame(frame: Any, values: Floats, missing: NDArray[np.bool_]) -> Any:
     )
 
 
+def like_frame(frame: Any, values: Floats) -> Any:
+    """Return numbers as a frame of pandas or polars, with the columns and the index of another."""
+    if hasattr(frame, "isetitem"):
+        return type(frame)(values, index=frame.index, columns=frame.columns)
+    return type(frame)(values, schema=list(frame.columns))
+
+
 def _fill_pandas(series: Any, values: Floats, missing: NDArray[np.bool_]) -> Any:
     dtype = series.dtype
     if hasattr(dtype, "fill_value"):  # sparse: what is stored changes, nothing can be set in place
@@ -93,7 +100,7 @@ def _fill_polars(series: Any, values: Floats, missing: NDArray[np.bool_]) -> Any
     known = {"Boolean": "bool"}.get(str(dtype), str(dtype).lower())
     try:
         made = converted(values, np.dtype(known))
-    except TypeError:  # of polars alone: 128 bits, decimals
+    except (TypeError, ValueError):  # of polars alone: 128 bits, decimals
         made = np.rint(values) if dtype.is_integer() else values
     return series.zip_with(type(series)("", ~missing), type(series)("", made).cast(dtype))
 

@@ -54,7 +54,8 @@ class AddNearest:
         if weights is not None:  # as sizes can be counted, so that means are means
             counted = np.rint(weights / (self.mean_weight * SIZE_QUANTUM)) * SIZE_QUANTUM
             weights = counted.astype(np.float32)
-        core = self.network.geometry.read(rows, has_missing=self.has_missing)
+        geometry = self.network.geometry
+        core = geometry.read(rows, has_missing=self.has_missing, threads=threads)
         found = nearest_sums(self.network, core, indices, weights, self.quantum, threads)
         return NearestSums(*found)
 
@@ -75,7 +76,7 @@ def take_full_passes(
     mean_weight = data.total_weight / source.n_counted
     best: tuple[Network, int] | None = None
     for _ in range(max_passes):
-        part = AddNearest(network, quantum, mean_weight, data.rows.has_missing)
+        part = AddNearest(network, quantum, mean_weight, data.has_missing)
         seen: NearestSums = source.total(part, data.threads)
         gained = np.inf if best is None else best[1] - seen.loss
         if gained > 0:

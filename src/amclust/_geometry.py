@@ -9,16 +9,20 @@ the core, and Mahalanobis distances are Euclidean after whitening.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from amclust import _native
+from amclust._completion import DRAW_SEED, Completion
 from amclust._config import n_threads
 from amclust._metrics import METRICS, find_metric
+from amclust._mixtures import Learner, column_spread, rows_to_learn
 from amclust._rows import Indices, Rows, TableRows, Weights
 
 FloatArray = NDArray[np.floating[Any]]
@@ -59,26 +63,29 @@ class Whitening:
     backward: NDArray[np.float64]
 
     @classmethod
-    def fit(cls, X: FloatArray, weights: Weights | None) -> Whitening:
-        """Whiten by the covariance of weighted rows; a row of weight 2 counts like two rows.
+    def fit(
+        cls,
+        rows: Rows,
+        stats: _native.Statistics,
+        indices: Indices | None,
+        weights: Weights | None,
+        n_memories: Sequence[int],
+        threads: int,
+    ) -> Whitening:
+        """Whiten by the covariance that so many memories share; of several numbers, as rows ask.
 
-        The correlations are shrunk towards none (Ledoit and Wolf, 2004), so that they can be
-        inverted for any shape of table; the units of the columns do not matter.
+        Values may be missing. A row of weight 2 counts like two rows; the units of the columns do
+        not matter.
         """
-        w = np.ones(len(X)) if weights is None else weights.astype(np.float64)
-        n, d = w.sum(), X.shape[1]
-        mean = w @ X / n
-        spread = np.sqrt(w @ (X - mean) ** 2 / n)
-        spread[spread == 0] = 1.0
-        centred = (X - mean) / spread
-        covariance = (centred * w[:, None]).T @ centred / n
-        level = np.trace(covariance) / d
-        distance = np.sum(covariance**2) - d * level**2
-        noise = (w @ np.sum(centred**2, axis=1) ** 2 / n - np.sum(covariance**2)) / n
-        shrinkage = min(1.0, noise / distance) if distance > 0 else 1.0
-        covariance = (1 - shrinkage) * covariance + shrinkage * level * np.eye(d)
-        values, vectors = np.linalg.eigh(covariance)
-        values = np.maximum(values, values.max() * 1e-10) if values.max() > 0 else np.ones(d)
+        mean, spread = stats.mean, column_spread(stats, rows.dtype)
+        Z, weights = rows_to_learn(rows, indices, weights)
+        learner = Learner(np.ascontiguousarray((Z - mean) / spread), weights, threads)
+        with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
+            covariance = learner.shared_covariance(n_memories)
+            constant = stats.variance == 0
+            covariance[constant], covariance[:, constant] = 0.0, 0.0
+            covariance[constant, constant] = 1.0
+            values, vectors = np.linalg.eigh(covariance)
         return cls(
             mean,
             (vectors / np.sqrt(values)) @ vectors.T / spread[:, None],
@@ -136,6 +143,13 @@ class Geometry:
     scaling : {"standard", "robust"} or None
         What columns were divided by; None: nothing, as for directions and whitened rows.
 
+    completion : Completion or None
+        What missing values are likely to be. None: they are left to the memories.
+
+    reads_completed : bool
+        Whether missing values are taken to be that wherever rows are read; else they are left to
+        the memories, but where they are asked for themselves.
+
     Examples
     --------
     >>> import numpy as np
@@ -157,6 +171,8 @@ class Geometry:
     whitening: Whitening | None = None
     feature_names: tuple[str, ...] | None = None
     scaling: str | None = None
+    completion: Completion | None = None
+    reads_completed: bool = True
 
     def __post_init__(self) -> None:
         for name in ("offset", "scale", "fill"):
@@ -175,6 +191,8 @@ class Geometry:
         weights: Weights | None,
         threads: int,
         feature_names: tuple[str, ...] | None = None,
+        completion: Completion | None = None,
+        n_memories: Sequence[int] = (1,),
     ) -> Geometry:
         """Choose the units for rows, from the statistics of those that are trained on.
 
@@ -207,6 +225,13 @@ class Geometry:
         feature_names : tuple of str, default=None
             Names of the columns.
 
+        completion : Completion, default=None
+            What missing values are likely to be.
+
+        n_memories : sequence of int, default=(1,)
+            How many memories share the covariance by which "mahalanobis" whitens; several numbers
+            to choose from.
+
         Returns
         -------
         geometry : Geometry
@@ -214,8 +239,12 @@ class Geometry:
         """
         whitening = None
         if find_metric(metric).whitens:
-            whitening = Whitening.fit(rows.take(indices), weights)
-            rows = TableRows(whitening.apply(rows.take(None)))
+            whitening = Whitening.fit(rows, stats, indices, weights, n_memories, threads)
+            X = rows.take(None)
+            if completion is not None:
+                fills = completion.fills(rows.read(), threads, order=indices, seed=DRAW_SEED)
+                X = completion.filled(X, fills)
+            rows = TableRows(whitening.apply(X))
             stats = rows.statistics(indices, weights, threads)
         mean, variance, dtype = stats.mean, stats.variance, rows.dtype.name
         masks = _mask_values(mask_value, stats)
@@ -225,7 +254,17 @@ class Geometry:
             length = float(np.sqrt(np.sum(variance + mean**2))) or 1.0
             fill = np.ascontiguousarray(masks / length, dtype=np.float32)
             ones = np.ones(d, np.float32)
-            return cls(metric, dtype, np.zeros(d), ones, fill, 1.0, None, feature_names)
+            return cls(
+                metric,
+                dtype,
+                np.zeros(d),
+                ones,
+                fill,
+                1.0,
+                None,
+                feature_names,
+                completion=completion,
+            )
         scaling = scale if whitening is None else None
         factors = np.ones(d)
         if scaling is not None:
@@ -237,7 +276,18 @@ class Geometry:
         columns = (factors * common).astype(np.float32)
         fill = np.ascontiguousarray((masks - offset) * columns, dtype=np.float32)
         length = 1.0 / float(np.float32(common))
-        return cls(metric, dtype, offset, columns, fill, length, whitening, feature_names, scaling)
+        return cls(
+            metric,
+            dtype,
+            offset,
+            columns,
+            fill,
+            length,
+            whitening,
+            feature_names,
+            scaling,
+            completion,
+        )
 
     @property
     def n_features(self) -> int:
@@ -351,7 +401,15 @@ class Geometry:
         values = points / self.scale.astype(np.float64) + self.offset
         return values if self.whitening is None else self.whitening.undo(values)
 
-    def read(self, rows: Rows, *, has_missing: bool) -> _native.Rows:
+    def read(
+        self,
+        rows: Rows,
+        *,
+        has_missing: bool,
+        order: Indices | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+    ) -> _native.Rows:
         """Return rows as the core reads them, in core units.
 
         Parameters
@@ -362,14 +420,36 @@ class Geometry:
         has_missing : bool
             Whether values are missing among them.
 
+        order : ndarray of int, default=None
+            The rows whose missing values are drawn, in the order in which they are; None: all.
+
+        seed : int, default=None
+            Have missing values drawn from where they are likely to be. None: where they are most
+            likely to be.
+
+        threads : int, default=None
+            Number of threads; None: all cores.
+
         Returns
         -------
         rows : _native.Rows
-            The same memory, read in other units.
+            The same memory, read in other units; of whitened rows a copy.
         """
+        read, completion = rows.read(), self.completion
+        if has_missing and completion is not None and self.reads_completed:
+            threads = n_threads(None) if threads is None else threads
+            fills = completion.fills(read, threads, order=order, seed=seed)
+            if self.whitening is not None:
+                rows = TableRows(completion.filled(rows.take(None), fills))
+            else:
+                read = read.with_fills(*fills, completion.mean, completion.spread)
+            has_missing = False
+        if has_missing and self.whitening is not None:
+            msg = "This network does not know what missing values are likely to be. Fit it anew."
+            raise ValueError(msg)
         if self.whitening is not None:
-            rows = TableRows(self.whitening.apply(rows.take(None)))
-        return rows.read().in_units(self.energy, self.offset, self.scale, has_missing)
+            read = TableRows(self.whitening.apply(rows.take(None))).read()
+        return read.in_units(self.energy, self.offset, self.scale, has_missing)
 
     def measured(self, X: Any) -> NDArray[np.float32]:
         """Return rows as distances between them are measured: scaled, whitened or on the sphere.

@@ -28,7 +28,7 @@ class Metric:
         Whether rows and memories are directions, of unit length.
 
     whitens : bool
-        Whether rows are whitened first, which takes dense rows without missing values.
+        Whether rows are whitened first, which takes dense rows.
     """
 
     native: bool = False

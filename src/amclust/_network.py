@@ -432,8 +432,51 @@ class Network:
         trajectory = self._points(self._ask(rows, Want.TRAJECTORY, n_jobs).trajectory, rows)
         return trajectory[-1].copy(), trajectory
 
-    def complete(self, X: Any, *, n_jobs: int | None = None) -> Any:
+    def complete(self, X: Any, *, return_std: bool = False, n_jobs: int | None = None) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
+
+        Parameters
+        ----------
+        {X}
+        return_std : bool, default=False
+            Also return how sure each value is.
+
+        {n_jobs}
+
+        Returns
+        -------
+        completed : {ndarray, CSR matrix} of shape (n_samples, n_features)
+            A copy of the rows.
+
+        std : ndarray of shape (n_samples, n_features)
+            Standard deviations of the values that were missing, 0 for all others. Only with
+            ``return_std=True``, and of a network that was fitted to rows with missing values.
+        """
+        completion, threads = self.geometry.completion, n_threads(n_jobs)
+        if return_std:
+            self.check_sure()
+        table = self._table(X)
+        check_rows(table, self.geometry.metric, self.geometry.feature_names, threads)
+        X = table.X
+        dense = X.toarray() if sparse.issparse(X) else X
+        missing = np.isnan(dense)
+        incomplete = np.flatnonzero(missing.any(axis=1))
+        completed = np.array(dense)
+        std = np.zeros(dense.shape, dense.dtype) if return_std else None
+        if not len(incomplete):
+            completed = X.copy()
+        elif completion is not None:
+            completed[missing], deviations = completion.complete(TableRows(dense), threads)
+            if std is not None:
+                std[missing] = deviations
+        else:
+            completed[incomplete] = self._recalled(table, incomplete, missing, n_jobs)
+        if len(incomplete) and sparse.issparse(X):
+            completed = type(X)(completed)
+        return completed if std is None else (completed, std)
+
+    def deviations(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
+        """Return how sure the completed values of rows are, as `complete` tells it.
 
         Parameters
         ----------
@@ -442,27 +485,35 @@ class Network:
 
         Returns
         -------
-        completed : {ndarray, CSR matrix} of shape (n_samples, n_features)
-            A copy of the rows.
+        std : ndarray of shape (n_samples, n_features)
+            Standard deviations of the values that were missing, 0 for all others.
         """
-        table = self._table(X)
-        rows = self.read(table, n_jobs=n_jobs)  # refuses what cannot be a row
-        X = table.X
-        if not rows.has_missing:
-            return X.copy()
-        dense = X.toarray() if sparse.issparse(X) else X
-        missing = np.isnan(dense)
-        incomplete = np.flatnonzero(missing.any(axis=1))
-        completed = np.array(dense)
-        if len(incomplete):
-            want = Want.FILLED | Want.ROW_SCALE
-            found = self.infer(rows, want, indices=incomplete, n_jobs=n_jobs, complete=True)
-            filled = found.filled
-            if self.geometry.spherical:
-                filled = filled * found.row_scale[:, None]
-            values = self.geometry.from_core(filled).astype(dense.dtype)
-            completed[incomplete] = np.where(missing[incomplete], values, dense[incomplete])
-        return type(X)(completed) if sparse.issparse(X) else completed
+        std: NDArray[Any] = self.complete(X, return_std=True, n_jobs=n_jobs)[1]
+        return std
+
+    def check_sure(self) -> None:
+        """Refuse a network that does not know how sure completed values are."""
+        if self.geometry.completion is None:
+            msg = (
+                "return_std=True needs a network that has learned what missing values are likely "
+                "to be: one that was fitted to rows with missing values, and not with "
+                "objective='completion'."
+            )
+            raise ValueError(msg)
+
+    def _recalled(
+        self, table: TableRows, incomplete: Indices, missing: NDArray[np.bool_], n_jobs: int | None
+    ) -> NDArray[Any]:
+        """Return rows whose missing values are where the dynamics carries them."""
+        rows, want = self.read(table, n_jobs=n_jobs), Want.FILLED | Want.ROW_SCALE
+        found = self.infer(rows, want, indices=incomplete, n_jobs=n_jobs, complete=True)
+        filled = found.filled
+        if self.geometry.spherical:
+            filled = filled * found.row_scale[:, None]
+        taken = table.take(incomplete)
+        dense = taken.toarray() if sparse.issparse(taken) else taken
+        values = self.geometry.from_core(filled).astype(dense.dtype)
+        return np.where(missing[incomplete], values, dense)
 
     def answers(
         self, X: Any, *, n_jobs: int | None = None
@@ -613,7 +664,7 @@ class Network:
         if _native.are_plain(rows.read(), not geometry.spherical, threads):
             return geometry.read(rows, has_missing=False)
         stats = check_rows(rows, geometry.metric, geometry.feature_names, threads)
-        return geometry.read(rows, has_missing=stats.missing > 0)
+        return geometry.read(rows, has_missing=stats.missing > 0, threads=threads)
 
     def core_labels(
         self, rows: _native.Rows, *, indices: Indices | None = None, n_jobs: int | None = None

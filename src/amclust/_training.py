@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from amclust import _native
+from amclust._completion import learn_completion
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric
 from amclust._network import Network, Want
-from amclust._objectives import Objective, choose_objective, find_objective
+from amclust._objectives import AUTO, Objective, choose_objective, find_objective
 from amclust._progress import reporter
 from amclust._recipe import Recipe, Stage
 from amclust._rows import DrawnRows, RowSource, draw_places
@@ -29,7 +30,13 @@ from amclust._validation import (
     check_weights,
 )
 from amclust.backends import Backend, TrainingSet
-from amclust.backends.base import EnergyFunction, EnergySeeding, Progress, Seeding
+from amclust.backends.base import (
+    EnergyFunction,
+    EnergySeeding,
+    Progress,
+    Seeding,
+    read_to_train,
+)
 
 # What float32 holds, with room for distances (beta in core units).
 MIN_BETA, MAX_BETA = 1e-20, 1e20
@@ -95,6 +102,12 @@ class Options:
             given["batch_size"], n_clusters, spherical=find_metric(given["metric"]).spherical
         )
         return cls(**given)
+
+    @property
+    def completes(self) -> bool:
+        """Whether missing values are completed before training, which does not do it itself."""
+        known = self.objective != AUTO and find_objective(self.objective)
+        return not (known and known.fills_from_mask)
 
     def core_beta(self, geometry: Geometry) -> float | None:
         """Return a given beta in core units; None: from the data."""
@@ -368,11 +381,15 @@ def prepare(
     threads: int,
     feature_names: tuple[str, ...] | None,
     geometry: Geometry | None = None,
+    n_memories: Sequence[int] | None = None,
+    reads_completed: bool = True,
 ) -> TrainingSet:
     """Check rows and bring them into core units, which are chosen here if not given.
 
     Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
-    order nor how copies are given matters.
+    order nor how copies are given matters. `n_memories` are those that may share the covariance of
+    "mahalanobis"; None: as many as there are clusters. Without `reads_completed`, what rows lack is
+    left to the memories.
     """
     rows, sample_weight = drawn.rows, drawn.sample_weight
     indices, counts = drawn.trained, sample_weight
@@ -395,6 +412,13 @@ def prepare(
             stats = rows.statistics(counted, weights, threads)
     if geometry is None:
         check_columns(stats, feature_names, options.metric)
+        completion = None
+        # Rows that are whitened have no values of their own, so that new ones must be completed.
+        whitens = find_metric(options.metric).whitens
+        if whitens or (stats.missing > 0 and options.completes):
+            completion = learn_completion(
+                rows, stats, indices=indices, weights=counts, threads=threads
+            )
         geometry = Geometry.fit(
             rows,
             stats,
@@ -405,7 +429,10 @@ def prepare(
             weights=counts,
             threads=threads,
             feature_names=feature_names,
+            completion=completion,
+            n_memories=[n_clusters] if n_memories is None else n_memories,
         )
+        geometry = dataclasses.replace(geometry, reads_completed=whitens or reads_completed)
     weights = counts
     if counts is not None:  # only ratios matter to the loss
         weights = np.ascontiguousarray(counts / counts.mean(dtype=np.float64), dtype=np.float32)
@@ -417,7 +444,7 @@ def prepare(
         total = float(rows.n_rows if indices is None else len(indices))
     return TrainingSet(
         table=rows,
-        rows=geometry.read(rows, has_missing=stats.missing > 0),
+        rows=read_to_train(geometry, rows, indices, stats.missing > 0, threads),
         geometry=geometry,
         indices=indices,
         weights=weights,
@@ -429,6 +456,7 @@ def prepare(
         total_weight=total,
         ranges=(everything.min, everything.max),
         others_missing=everything.missing > stats.missing,
+        missing_share=1.0 - float(stats.weight.mean() / max(total, 1e-30)),
     )
 
 
@@ -483,7 +511,8 @@ def has_collapsed(data: TrainingSet, found: Fit, start: Start) -> bool:
         return False
     judged, network = data.judged, found.network
     before = dataclasses.replace(network, memories=start.memories)
-    labels = before.core_labels(data.rows, indices=judged.indices, n_jobs=data.threads)
+    rows = data.labelled_rows
+    labels = before.core_labels(rows, indices=judged.indices, n_jobs=data.threads)
     sizes = np.bincount(labels[labels >= 0], judged.counts[labels >= 0], minlength=1)
     return bool(sizes.max() <= COLLAPSED_SHARE * judged.counts.sum(dtype=np.float64))
 
@@ -698,7 +727,7 @@ def _objective(
         options.objective,
         n_clusters=n_clusters,
         n_features=data.rows.n_features,
-        has_missing=data.has_missing,
+        has_missing=data.rows.has_missing,
         resumed=resumed,
     )
 
@@ -938,15 +967,16 @@ class Judgement(NamedTuple):
 
 def judge(data: TrainingSet, networks: Iterable[Network]) -> list[Judgement]:
     """Judge the partitions that networks make of the rows to judge by."""
+    rows = data.labelled_rows
     counts, partitions, others, n_clusters = data.judged.counts, [], [], 1
     for network in networks:
-        labels = network.core_labels(data.rows, indices=data.judged.indices, n_jobs=data.threads)
+        labels = network.core_labels(rows, indices=data.judged.indices, n_jobs=data.threads)
         inside = labels >= 0  # the others are noise
         of_clusters = np.bincount(labels[inside], counts[inside], minlength=1)
         n_nonempty = len(np.unique(labels[inside]))
         if n_nonempty < network.n_clusters and data.judged.is_sample:
             # The others may have rows outside of the sample.
-            found = network.infer(data.rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads)
+            found = network.infer(rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads)
             n_nonempty = len(np.unique(network.assembly[np.flatnonzero(found.counts)]))
         partitions.append(labels)
         share = float(of_clusters.max() / counts.sum(dtype=np.float64))
@@ -954,7 +984,7 @@ def judge(data: TrainingSet, networks: Iterable[Network]) -> list[Judgement]:
         n_clusters = max(n_clusters, network.n_clusters)
     scores = np.full(len(partitions), np.nan)
     if n_clusters > 1:
-        scores = silhouettes(data.rows, data.judged, np.stack(partitions), data.threads)
+        scores = silhouettes(rows, data.judged, np.stack(partitions), data.threads)
     return [Judgement(float(score), *rest) for score, rest in zip(scores, others, strict=True)]
 
 

@@ -137,23 +137,15 @@ def check_rows(
     """Refuse rows that no network takes; return the statistics of all of them."""
     stats = rows.statistics(None, None, threads)
     if find_metric(metric).whitens:
-        check_complete(rows, feature_names)
+        check_dense(rows)
     check_statistics(stats, feature_names, metric)
     return stats
 
 
-def check_complete(rows: Rows, feature_names: Sequence[str] | None) -> None:
-    """Refuse rows that cannot be whitened: sparse ones, and those with missing values."""
-    X = rows.take(None)
-    if sparse.issparse(X):
+def check_dense(rows: Rows) -> None:
+    """Refuse rows that cannot be whitened: sparse ones."""
+    if rows.is_sparse:
         msg = "metric='mahalanobis' needs a dense X, got a sparse matrix."
-        raise ValueError(msg)
-    if not np.isfinite(X).all():
-        row, column = np.argwhere(~np.isfinite(X))[0]
-        msg = (
-            f"metric='mahalanobis' takes no missing or infinite values, got {X[row, column]} "
-            f"in row {row}, {name_column(int(column), feature_names)}. Use metric='euclidean'."
-        )
         raise ValueError(msg)
 
 

@@ -242,7 +242,11 @@ def test_the_cluster_that_a_command_starts_ends_with_it(folder, parts):
     command = [sys.executable, "-m", "amclust", "fit", "parts/*.parquet", "-k", "3", *COLUMNS]
     command += ["--threads", "1", "--labels", "labels", "-o", "m.amc", "--dask"]
     done = subprocess.run(
-        [*command, *FAST], capture_output=True, text=True, timeout=300, check=False
+        [*command, *FAST, "--epochs", "400"],  # enough not to be warned of
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert len(pd.read_parquet("labels")) == len(parts)

@@ -15,6 +15,7 @@ from dask_rows import (
     as_frame,
     as_pandas,
     blobs,
+    computed,
     local,
     on_dask,
     sparse_rows,
@@ -78,16 +79,6 @@ def test_a_column_without_values_is_named(lengths):
         assert str(error.value) == str(expected.value)
 
 
-@pytest.mark.parametrize("lengths", [LENGTHS, MANY_LENGTHS])
-def test_missing_values_are_refused_as_local_ones_where_all_are_needed(lengths):
-    X = blobs(sum(lengths))
-    X[-10, 1] = np.nan
-    with pytest.raises(ValueError, match="metric='mahalanobis' takes no missing or infinite"):
-        local(metric="mahalanobis").fit(X)
-    with pytest.raises(ValueError, match="metric='mahalanobis' takes no missing or infinite"):
-        on_dask(metric="mahalanobis").fit(as_array(X, lengths))
-
-
 @pytest.mark.parametrize("n", [FEW, 600])
 def test_sparse_blocks_are_refused_as_local_ones_where_dense_ones_are_needed(n):
     X = sparse_rows(n)
@@ -148,7 +139,11 @@ def test_a_column_of_text_is_named():
         on_dask().fit(blocks_of(np.array([["a", "b"], ["c", "d"]])))
 
 
-def test_a_failing_block_is_named(client):
+@pytest.mark.parametrize("fixture", ["client", None])
+def test_a_failing_block_is_named(fixture, request):
+    if fixture is not None:
+        request.getfixturevalue(fixture)
+
     def fail(block, block_info=None):
         if block_info[0]["chunk-location"][0] == 2:
             msg = "cannot be read"
@@ -160,6 +155,24 @@ def test_a_failing_block_is_named(client):
         pytest.warns(UserWarning, match="not persisted"),
         pytest.raises(RuntimeError, match="Block 2 of X could not be computed.*cannot be read"),
     ):
+        on_dask().fit(rows)
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "list"])
+def test_a_bad_row_that_is_asked_about_names_its_block(kind):
+    X = blobs()
+    X[240, 1] = np.inf
+    blocks = {"array": as_array, "frame": as_frame, "list": as_blocks}[kind]
+    model = on_dask(n_init=1).fit(blocks(blobs(), MANY_LENGTHS))
+    with pytest.raises(ValueError, match="Block 2 of X: .* infinity in row 40"):
+        computed(model.predict(blocks(X, MANY_LENGTHS)))
+
+
+def test_blocks_that_are_not_as_long_as_said_are_named():
+    X = blobs()
+    graph = {("rows", 0, 0): X[:300], ("rows", 1, 0): X[300:500]}
+    rows = da.Array(graph, "rows", ((300, 300), (3,)), dtype=X.dtype)
+    with pytest.raises(ValueError, match="Block 1 of X: has 200 rows, but X.chunks says 300"):
         on_dask().fit(rows)
 
 

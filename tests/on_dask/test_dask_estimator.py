@@ -6,6 +6,7 @@ import threading
 
 import dask
 import numpy as np
+import pandas as pd
 import pytest
 from dask_rows import (
     FEW,
@@ -26,6 +27,7 @@ from dask_rows import (
     some_weights,
 )
 from numpy.testing import assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 
 import amclust
@@ -83,6 +85,18 @@ def test_a_fitted_model_with_lazy_labels_is_pickled():
 
 
 # --- rows in memory -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [as_array, as_frame, as_blocks])
+def test_no_container_is_made_of_what_is_lazy(make):
+    X = blobs(120)
+    model = on_dask(n_init=1).fit(make(X, LENGTHS))
+    rows = make(X, LENGTHS)
+    expected = type(model.transform(rows))
+    with config_context(transform_output="pandas"):
+        assert type(model.transform(rows)) is expected
+        local_rows = as_pandas(X) if make is as_frame else X
+        assert isinstance(model.transform(local_rows), pd.DataFrame)
 
 
 @pytest.mark.parametrize("framed", [False, True])

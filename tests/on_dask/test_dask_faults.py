@@ -8,8 +8,16 @@ from functools import partial
 import numpy as np
 import pytest
 from dask.utils import key_split
-from dask_rows import as_array, assert_same, blobs, local, on_dask, wait_until
-from distributed import Client, Future
+from dask_rows import (
+    as_array,
+    assert_same,
+    assert_same_fit,
+    blobs,
+    local,
+    on_dask,
+    wait_until,
+)
+from distributed import Client, Future, get_worker
 from distributed.client import FutureCancelledError
 from distributed.diagnostics.plugin import SchedulerPlugin
 from dying import die_once, task_names, wait_long
@@ -213,3 +221,17 @@ def test_tasks_are_as_many_as_blocks(n_blocks, client):
     assert n_blocks <= names["clam-statistics"] <= 1.1 * n_blocks + 2
     assert n_blocks <= names["clam-draw"] <= n_blocks + 5
     assert names["clam-label"] == n_blocks
+
+
+def train_and_say_where(folder, *given):
+    (folder / get_worker().address.rpartition(":")[2]).touch()
+    return _backend.train_one(*given)
+
+
+def test_restarts_are_shared_by_the_workers(client, tmp_path, monkeypatch):
+    X = blobs()
+    expected = local(n_init=4).fit(X)
+    monkeypatch.setattr(_backend, "train_one", partial(train_and_say_where, tmp_path))
+    model = on_dask(n_init=4).fit(as_array(X, LENGTHS))
+    assert len(list(tmp_path.iterdir())) == 2
+    assert_same_fit(model, expected)

@@ -94,6 +94,7 @@ def assert_same_in_blocks(X, settings, kind="array", lengths=CUTS, weights=None,
 SETTINGS = {
     "cosine": {"metric": "cosine"},
     "mahalanobis": {"metric": "mahalanobis"},
+    "mahalanobis, reconstruction": {"metric": "mahalanobis", "objective": "reconstruction"},
     "robust": {"scale": "robust"},
     "not scaled": {"scale": None},
     "auto": {"n_clusters": "auto"},
@@ -121,7 +122,13 @@ def test_parameters_change_no_bit(name, n):
     assert model.client is None
 
 
-@pytest.mark.parametrize("name", ["robust", "shapes", "completion", "weights", "cosine"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("robust", "shapes", "auto", "completion", "reconstruction", "weights", "cosine"),
+        *("mahalanobis", "mahalanobis, reconstruction"),
+    ],
+)
 def test_missing_values_and_weights_change_no_bit(name):
     X = blobs(missing=0.1)
     settings = {"max_epochs": 20} | SETTINGS[name]

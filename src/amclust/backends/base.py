@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
+from amclust._completion import DRAW_SEED
 from amclust._geometry import Geometry
 from amclust._metrics import check_metric
 from amclust._rows import Indices, Rows, Weights
@@ -40,13 +42,20 @@ class TrainingSet:
     # The least and the largest value of each column, in original units, of all these rows.
     ranges: tuple[NDArray[np.float64], NDArray[np.float64]]
     others_missing: bool = False  # values are missing in rows that are not trained on
+    missing_share: float = 0.0  # the part of all values that rows lack
 
     @property
     def labelled_rows(self) -> _native.Rows:
         """All rows in core units, as labels are told of them: of those not trained on, too."""
-        if self.rows.has_missing or not self.others_missing:
-            return self.rows
-        return self.geometry.read(self.table, has_missing=True)
+        # Draws are what only training sees.
+        drawn = self.has_missing and self.geometry.completion is not None
+        if drawn or (self.others_missing and not self.rows.has_missing):
+            return self._completed
+        return self.rows
+
+    @cached_property
+    def _completed(self) -> _native.Rows:
+        return self.geometry.read(self.table, has_missing=True, threads=self.threads)
 
     @property
     def n_rows(self) -> int:
@@ -55,11 +64,26 @@ class TrainingSet:
 
     def __getstate__(self) -> dict[str, Any]:
         # The core's rows are views of the table: another process makes its own.
-        return vars(self) | {"rows": self.rows.has_missing}
+        state = {name: value for name, value in vars(self).items() if name != "_completed"}
+        return state | {"rows": self.has_missing}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        rows = state["geometry"].read(state["table"], has_missing=state["rows"])
+        rows = read_to_train(
+            state["geometry"], state["table"], state["indices"], state["rows"], state["threads"]
+        )
         self.__dict__.update(state | {"rows": rows})
+
+
+def read_to_train(
+    geometry: Geometry, table: Rows, indices: Indices | None, has_missing: bool, threads: int
+) -> _native.Rows:
+    """Return rows in core units, as they are trained on: what they lack is drawn where it is known.
+
+    With their means, rows that lack the same columns would look alike.
+    """
+    return geometry.read(
+        table, has_missing=has_missing, order=indices, seed=DRAW_SEED, threads=threads
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from amclust._frames import fill_frame
 from amclust._network import Network
-from amclust.dask._blocks import as_matrix, whole_rows
+from amclust.dask._blocks import as_matrix, named, whole_rows
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,20 @@ def label(
     network: Network,
     question: Question | Completion,
     names: tuple[Any, ...] | None = None,
+    *,
+    number: int | None = None,
+    block_id: tuple[int, ...] | None = None,
+    partition_info: dict[str, Any] | None = None,
 ) -> Any:
-    """Answer a question about the rows of a block."""
-    return question.answer(block, network, names)
+    """Answer a question about the rows of a block; Dask says which of an array or a frame it is."""
+    if block_id is not None:
+        number = block_id[0]
+    elif partition_info is not None:
+        number = partition_info["number"]
+    if number is None:  # of no rows, to see what an answer is like
+        return question.answer(block, network, names)
+    with named(number):
+        return question.answer(block, network, names)
 
 
 label.__name__ = PREFIX  # Dask calls the tasks of frames by it
@@ -145,7 +156,8 @@ def ask(question: Question | Completion, X: Any, network: Network) -> Any:
             known,
             question,
             network.geometry.feature_names,
+            number=number,
             dask_key_name=f"{PREFIX}-{tokenize(question, block.key, token)}",
         )
-        for block in X
+        for number, block in enumerate(X)
     ]

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from dask.delayed import Delayed
@@ -17,15 +18,23 @@ from numpy.typing import NDArray
 from amclust import _native
 from amclust._full_passes import AddNearest, NearestSums
 from amclust._network import Network
-from amclust._rows import Indices, TableRows
+from amclust._recipe import Recipe
+from amclust._rows import Indices, TableRows, Weights
 from amclust._silhouettes import Judged
-from amclust.backends.base import Answers, Backend, Progress, Seeding, TrainingSet
+from amclust.backends.base import (
+    Answers,
+    Backend,
+    Progress,
+    Seeding,
+    TrainingSet,
+    read_to_train,
+)
 from amclust.dask._engine import Engine
 
 
 @dataclass(frozen=True)
 class RemoteRows(TableRows):
-    """Rows that were drawn, and the task whose result they are: workers can have them, too."""
+    """Rows that were drawn, and the task that gives them and their weights to workers, too."""
 
     task: Delayed
 
@@ -33,10 +42,14 @@ class RemoteRows(TableRows):
         return {"X": self.X, "task": None}
 
 
-def training_set(table: Any, fields: dict[str, Any], has_missing: bool) -> TrainingSet:
-    """Return the rows to train on, of a table that was drawn."""
-    rows = TableRows(table)
-    core = fields["geometry"].read(rows, has_missing=has_missing)
+def training_set(
+    drawn: tuple[Any, Weights | None], fields: dict[str, Any], has_missing: bool
+) -> TrainingSet:
+    """Return the rows to train on, of those that were drawn."""
+    rows = TableRows(drawn[0])
+    core = read_to_train(
+        fields["geometry"], rows, fields["indices"], has_missing, fields["threads"]
+    )
     judged = Judged(np.zeros(0, np.int64), np.zeros(0, np.float32), False)  # the client does that
     return TrainingSet(table=rows, rows=core, judged=judged, **fields)
 
@@ -65,9 +78,11 @@ def size_of_part(part: AddNearest) -> int:
     return size_of_network(part.network)
 
 
-def train_one(backend: Backend, data: TrainingSet, plan: _native.Plan) -> _native.Record:
+def train_one(
+    backend: Backend, data: TrainingSet, threads: int, plan: _native.Plan
+) -> _native.Record:
     """Train one restart; it ends early where nobody waits for it any more."""
-    (record,) = backend.train(data, [plan], _watch())
+    (record,) = backend.train(dataclasses.replace(data, threads=threads), [plan], _watch())
     return record
 
 
@@ -97,7 +112,12 @@ class DaskBackend:
 
     inner: Backend
     engine: Engine
+    recipe: Recipe
     numbers: Iterator[int] = field(default_factory=itertools.count)  # of tasks
+    # Rows to train on, by the worker that was asked to hold them.
+    spread: WeakKeyDictionary[TrainingSet, dict[str, Delayed]] = field(
+        default_factory=WeakKeyDictionary
+    )
 
     def seed(
         self,
@@ -108,6 +128,9 @@ class DaskBackend:
         sample_seed: int,
     ) -> Sequence[Seeding]:
         """Return initial memories for each seed, by the method of each."""
+        if self._trains_in_workers(data):  # rows are on their way while the client seeds
+            spherical = data.geometry.spherical
+            self._spread(data, self.recipe.n_trained(len(seeds), data.n_rows, spherical=spherical))
         return self.inner.seed(data, n_clusters, methods, seeds, sample_seed)
 
     def measure(
@@ -120,30 +143,40 @@ class DaskBackend:
         self, data: TrainingSet, plans: Sequence[_native.Plan], progress: Progress | None
     ) -> list[_native.Record]:
         """Train runs of any configurations on the same rows, each as a task of its own."""
-        client, engine = self.engine.client, self.engine
-        if client is None or not isinstance(data.table, RemoteRows):
+        if not self._trains_in_workers(data):
             return self.inner.train(data, plans, progress)
-        threads = client.nthreads()
-        share = max(1, sum(threads.values()) // len(plans))
-        fields = {
-            field.name: getattr(data, field.name)
-            for field in dataclasses.fields(data)
-            if field.name not in ("table", "rows", "judged")
-        }
-        fields["threads"] = min(share, max(threads.values(), default=1))
-        rows = engine.task(
-            "clam-draw",
-            f"rows-{next(self.numbers)}",
-            training_set,
-            data.table.task,
-            fields,
-            data.rows.has_missing,
-        )
-        tasks = [
-            engine.task("clam-restart", next(self.numbers), train_one, self.inner, rows, plan)
-            for plan in plans
-        ]
+        engine, n_threads = self.engine, self.engine.n_threads()
+        share = max(1, sum(n_threads.values()) // len(plans))
+        threads = min(share, max(n_threads.values(), default=1))
+        # A scheduler that goes by where rows lie would let the worker that has them train all.
+        places = itertools.cycle(self._spread(data, len(plans)))
+        tasks = []
+        for plan, (worker, rows) in zip(plans, places, strict=False):
+            number, given = next(self.numbers), (self.inner, rows, threads, plan)
+            tasks.append(engine.task("clam-restart", number, train_one, *given, worker=worker))
         return engine.run(tasks, "restarts")
+
+    def _trains_in_workers(self, data: TrainingSet) -> bool:
+        return self.engine.client is not None and isinstance(data.table, RemoteRows)
+
+    def _spread(self, data: TrainingSet, n_runs: int) -> list[tuple[str, Delayed]]:
+        """Bring rows to as many workers as so many runs need; return those and the rows' tasks."""
+        table, engine = data.table, self.engine
+        assert isinstance(table, RemoteRows)
+        workers = engine.n_threads()
+        held = self.spread.setdefault(data, {})
+        missing = [worker for worker in workers if worker not in held]
+        for worker in missing[: max(0, n_runs - len(held))]:
+            fields = {
+                field.name: getattr(data, field.name)
+                for field in dataclasses.fields(data)
+                if field.name not in ("table", "rows", "judged")
+            }
+            name, given = f"rows-{next(self.numbers)}", (table.task, fields, data.has_missing)
+            task = engine.task("clam-draw", name, training_set, *given, worker=worker)
+            held[worker] = engine.held(task)
+        found = [(worker, rows) for worker, rows in held.items() if worker in workers]
+        return found[:n_runs]
 
     def infer(
         self,

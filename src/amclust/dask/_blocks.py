@@ -43,11 +43,15 @@ class Blocks:
 
     meta : array or frame without rows, or None
         What kind of blocks they are; None: not known.
+
+    lengths : tuple of int or None
+        How many rows each block is said to have; None: not known.
     """
 
     blocks: list[Delayed]
     names: tuple[Any, ...] | None
     meta: Any
+    lengths: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, X: Any, *, beside_series: bool = False) -> Blocks:
@@ -67,7 +71,7 @@ class Blocks:
         if isinstance(X, da.Array):
             rows = whole_rows(X)
             blocks = list(rows.to_delayed().ravel())
-            return cls(blocks, None, like_rows(X))
+            return cls(blocks, None, like_rows(X), known_lengths(X))
         msg = (
             "X must be a dask.array of two dimensions, a dask.dataframe, a list of delayed frames "
             f"or arrays, or rows in memory, got {type(X).__name__}."
@@ -83,8 +87,16 @@ class Blocks:
             return list(labels.to_delayed(optimize_graph=False))
         return list(np.ravel(labels.to_delayed()))
 
-    def weights(self, sample_weight: Any, lengths: tuple[int, ...] | None) -> list[Any]:
+    def check_lengths(self, found: tuple[int, ...]) -> None:
+        """Refuse blocks that are not as long as their collection says: labels would be, too."""
+        for at, (n_said, n_found) in enumerate(zip(self.lengths or found, found, strict=True)):
+            if n_said != n_found:
+                msg = f"Block {at} of X: has {n_found:,} rows, but X.chunks says {n_said:,}."
+                raise ValueError(msg)
+
+    def weights(self, sample_weight: Any) -> list[Any]:
         """Return the weights of each block; None: all rows count the same."""
+        lengths = self.lengths
         if sample_weight is None:
             return [None] * len(self.blocks)
         if is_distributed(sample_weight):

@@ -26,7 +26,7 @@ from amclust._validation import check_some_observed, tell_empty_rows
 from amclust.backends import find_backend
 from amclust.dask._answers import Completion, Question, answer_dtype, ask
 from amclust.dask._backend import DaskBackend
-from amclust.dask._blocks import Blocks, as_matrix, is_distributed, known_lengths, like_rows, named
+from amclust.dask._blocks import Blocks, as_matrix, is_distributed, like_rows, named
 from amclust.dask._engine import Engine, find_client
 from amclust.dask._source import DaskSource, add, tell_unpersisted
 
@@ -181,7 +181,7 @@ class ClAM(amclust.ClAM):
         model: Any = self.to_local() if hasattr(self, "network_") else self._local()
         if not isinstance(model.random_state, Integral):  # a task that is run again draws the same
             model.random_state = int(check_random_state(model.random_state).randint(MAX_SEED))
-        weights = blocks.weights(sample_weight, known_lengths(X))
+        weights = blocks.weights(sample_weight)
         for at, (block, values) in enumerate(zip(blocks.blocks, weights, strict=True)):
             model = engine.task("clam-partial-fit", at, go_on, model, block, values, at)
         (model,) = engine.run([model], "blocks")
@@ -223,7 +223,7 @@ class ClAM(amclust.ClAM):
         check_some_observed(source.n_empty, source.n_rows, source.n_counted, sample_weight)
         tell_empty_rows(source.n_empty, source.n_rows, trained=True)
         self.n_samples_, self.n_missing_ = source.n_rows, source.n_missing
-        return Fitting(self, source, DaskBackend(backend, engine))
+        return Fitting(self, source, DaskBackend(backend, engine, self.recipe))
 
     def _keep_labels(self, X: Any) -> None:
         if is_distributed(X):
@@ -234,7 +234,7 @@ class ClAM(amclust.ClAM):
 
     def _source(self, X: Any, sample_weight: Any, engine: Engine, *, reset: bool) -> DaskSource:
         blocks = Blocks.of(X, beside_series=isinstance(sample_weight, dd.Series))
-        weights = blocks.weights(sample_weight, known_lengths(X))
+        weights = blocks.weights(sample_weight)
         source = DaskSource(blocks, weights, engine, self.metric)
         self._check_columns(source.like_rows, reset=reset)
         return source
@@ -373,7 +373,7 @@ class ClAM(amclust.ClAM):
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return self._ask(X, "recall", names)
 
-    def complete(self, X: Any) -> Any:
+    def complete(self, X: Any, *, return_std: bool = False) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
 
         Parameters
@@ -381,15 +381,28 @@ class ClAM(amclust.ClAM):
         X : dask.array, dask.dataframe, list of Delayed, or rows in memory
             Rows with NaN where a value is missing.
 
+        return_std : bool, default=False
+            Also return how sure each completed value is.
+
         Returns
         -------
         completed : same type as X, of shape (n_samples, n_features)
             In the blocks of `X`; a frame keeps the types of its columns, as in memory.
+
+        std : same kind as X, of shape (n_samples, n_features)
+            Standard deviations of the completed values, 0 for all others. Only with
+            ``return_std=True``.
         """
         if not is_distributed(X):
-            return super().complete(X)
+            return super().complete(X, return_std=return_std)
         self._check_asked(X)
-        return ask(Completion(answer_dtype(X)), X, self.network_)
+        if return_std:
+            self.network_.check_sure()
+        completed = ask(Completion(answer_dtype(X)), X, self.network_)
+        if not return_std:
+            return completed
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return completed, self._ask(X, "deviations", names)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the silhouette of the partition of the rows (higher is better).
@@ -543,6 +556,8 @@ def _signature() -> inspect.Signature:
 
 
 ClAM.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
+# `set_output` would compute what is lazy; rows in memory go to the method of `amclust.ClAM`.
+ClAM.transform = inspect.unwrap(ClAM.transform)  # type: ignore[method-assign]
 
 
 def go_on(model: amclust.ClAM, block: Any, weights: Any, number: int) -> amclust.ClAM:

@@ -31,7 +31,7 @@ from amclust._rows import (
     observed_weights,
 )
 from amclust._silhouettes import sample_rows
-from amclust._validation import check_complete, check_statistics
+from amclust._validation import check_dense, check_statistics
 from amclust._warnings import warn
 from amclust.dask._backend import RemoteRows
 from amclust.dask._blocks import Blocks, as_matrix, as_weights, is_persisted, named
@@ -101,7 +101,7 @@ def summarise(
         rows = table.read()
         everything = _native.partial_statistics(rows, None, None, 1)
         if find_metric(metric).whitens:
-            check_complete(table, columns)
+            check_dense(table)
         check_statistics(everything.finish(), columns, metric)
     weighted, n_counted = None, matrix.shape[0]
     if values is not None:
@@ -219,11 +219,12 @@ class DaskSource:
         except (ValueError, TypeError):  # of a block, which it names
             raise
         except Exception as error:
-            failed = [at for at, task in enumerate(tasks) if task.key in self.engine.failed]
-            if not failed:
+            failed = self._first_failed(tasks)
+            if failed is None:
                 raise
-            msg = f"Block {failed[0]} of X could not be computed: {error!r}"
+            msg = f"Block {failed} of X could not be computed: {error!r}"
             raise RuntimeError(msg) from error
+        self.blocks.check_lengths(found.lengths)
         if not sum(found.lengths):
             msg = f"X has no rows in any of its {len(tasks)} blocks."
             raise ValueError(msg)
@@ -280,7 +281,8 @@ class DaskSource:
                 judged = counted[judged]
             return dataclasses.replace(drawn, trained=counted, judged=judged)
         judged = np.arange(self.n_counted) if judged is None else judged
-        wanted = np.union1d(trained, judged)
+        wanted = np.sort(np.concatenate([trained, judged]))
+        wanted = wanted[np.diff(wanted, prepend=-1) > 0]
         rows, weights = self._taken(wanted)
         everything = self.summary.everything.finish()
         weighted = self.summary.weighted
@@ -305,6 +307,19 @@ class DaskSource:
             if self.summary.counted[at]
         ]
         return self.engine.merged(f"clam-statistics-{number}", tasks, add, "full passes")
+
+    def _first_failed(self, tasks: list[Delayed]) -> int | None:
+        """Return the number of the first block that cannot be computed; None: not known."""
+        for at, (task, block) in enumerate(zip(tasks, self.blocks.blocks, strict=True)):
+            if self.engine.client is not None:
+                if task.key in self.engine.failed:
+                    return at
+                continue
+            try:  # a local scheduler does not say which
+                self.engine.run([block], "blocks")
+            except Exception:  # noqa: BLE001 - blocks are the user's
+                return at
+        return None
 
     def _numbered(self) -> Iterator[tuple[int, tuple[Delayed, Any]]]:
         return enumerate(zip(self.blocks.blocks, self.weights, strict=True))
@@ -366,9 +381,7 @@ class DaskSource:
         rows, found = self.engine.run([table], "drawing rows")[0]
         if found is None and self.summary.weighted is not None:  # others than these do not count
             found = np.ones(rows.shape[0], np.float32)
-        return RemoteRows(
-            rows, self.engine.task("clam-draw", f"rows-of-{number}", first, table)
-        ), found
+        return RemoteRows(rows, table), found
 
 
 def same(value: Any) -> Any:
@@ -400,11 +413,6 @@ def stack(is_sparse: bool, *parts: tuple[Any, Weights | None]) -> tuple[Any, Wei
     else:
         rows = np.ascontiguousarray(np.concatenate(matrices))
     return rows, np.concatenate(weights) if weights else None
-
-
-def first(pair: tuple[Any, Any]) -> Any:
-    """Return the first of two."""
-    return pair[0]
 
 
 def tell_unpersisted(X: Any, n_passes: str) -> None:

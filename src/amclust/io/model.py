@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from amclust._assemblies import EVIDENCE_DTYPE as SHAPE_DTYPE
 from amclust._assemblies import ShapeEvidence
+from amclust._completion import Completion
 from amclust._estimator import ClAM, fitted_attributes
 from amclust._geometry import Geometry, Whitening
 from amclust._metrics import METRICS, name_metric
@@ -67,6 +68,24 @@ WHITENING: dict[str, tuple[Any, str]] = {
     "network.geometry.whitening.forward": (np.float64, "dd"),
     "network.geometry.whitening.backward": (np.float64, "dd"),
 }
+# What missing values are likely to be: g memories, h covariances, i mixtures, of these f with q
+# factors.
+COMPLETION: dict[str, tuple[Any, str]] = {
+    f"network.geometry.completion.{name}": (kind, letters)
+    for name, kind, letters in [
+        ("mean", np.float64, "d"),
+        ("spread", np.float64, "d"),
+        ("low", np.float64, "d"),
+        ("high", np.float64, "d"),
+        ("parts", np.float64, "g"),
+        ("means", np.float64, "gd"),
+        ("mixture", np.int32, "g"),
+        ("precisions", np.float64, "hdd"),
+        ("n_covariances", np.int32, "i"),
+        ("loadings", np.float64, "fdq"),
+        ("noise", np.float64, "fd"),
+    ]
+}
 OPTIONAL: dict[str, tuple[Any, str]] = {
     "n_clusters_evidence_": (EVIDENCE_DTYPE, "c"),
     "recorded_epochs_": (np.int64, "m"),
@@ -76,6 +95,8 @@ OPTIONAL: dict[str, tuple[Any, str]] = {
     "shape_evidence.table": (SHAPE_DTYPE, "s"),
     "shape_evidence.eigenvalues": (np.float64, "v"),
 }
+# What fields are in files of versions that do not have them.
+NEW = {"sizes": None, "reads_completed": True}
 # Types of fields that are in the header as they are.
 PLAIN = (bool, int, float, str)
 # The arrays of an energy that the core does not have, and those of parameters.
@@ -196,7 +217,7 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     parts = [name for name in arrays if name.startswith(ENERGY)]
     energy_values = {name.removeprefix(ENERGY): arrays.pop(name) for name in parts}
     values = header["network"]
-    _check_arrays(arrays, values["geometry"]["metric"], values["geometry"]["dtype"])
+    _check_arrays(arrays, values["geometry"])
     check_parameters({name: values[name] for name in ("step_size", "n_steps")})
     geometry, energy = _geometry(values["geometry"], arrays), None
     if geometry.is_native:
@@ -240,13 +261,16 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     return model
 
 
-def _check_arrays(arrays: dict[str, Array], metric: str, dtype: str) -> None:
+def _check_arrays(arrays: dict[str, Array], geometry: Header) -> None:
     """Refuse arrays that are not those of a model, or not of their types and shapes."""
+    metric, dtype = geometry["metric"], geometry["dtype"]
     require(metric in METRICS, f"metric is {metric!r}")
     require(dtype in ("float32", "float64"), f"dtype is {dtype!r}")
     wanted = ARRAYS | {name: OPTIONAL[name] for name in OPTIONAL if name in arrays}
     if METRICS[metric].whitens:
         wanted |= WHITENING
+    if geometry.get("completion") is not None:
+        wanted |= COMPLETION
     lengths = {"2": 2, "4": 4}
     typed = {name: (kind or dtype, letters) for name, (kind, letters) in wanted.items()}
     check_arrays(arrays, typed, lengths)
@@ -260,6 +284,10 @@ def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
     whitening, names, scaling = None, values["feature_names"], values["scaling"]
     if METRICS[values["metric"]].whitens:
         whitening = _join(Whitening, "network.geometry.whitening", values["whitening"], arrays)
+    completion = None
+    if values.get("completion") is not None:  # not in files of versions before it
+        completion = _join(Completion, "network.geometry.completion", values["completion"], arrays)
+        require(len(completion.memories) > 0, "there is nothing to complete by")
     fits = names is None or (
         isinstance(names, list)
         and len(names) == len(arrays["network.geometry.offset"])
@@ -272,6 +300,7 @@ def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
         values,
         arrays,
         whitening=whitening,
+        completion=completion,
         feature_names=None if names is None else tuple(names),
     )
     require(0 < geometry.length < math.inf, f"length is {geometry.length}")
@@ -304,8 +333,9 @@ def _join(made: type[T], name: str, values: Header, arrays: dict[str, Array], **
         if f"{name}.{field}" in arrays:
             parts[field] = arrays[f"{name}.{field}"]
         elif field not in parts:
-            # Files of versions before it have no sizes.
-            value = parts[field] = values.get(field) if field == "sizes" else values[field]
+            value = parts[field] = (
+                values[field] if field not in NEW else values.get(field, NEW[field])
+            )
             fits = hint not in PLAIN or type(value) is hint
             require(fits, f"{field} is {value!r}")
     return made(**parts)
