@@ -304,8 +304,13 @@ class Search:
     # --- models, rows and seeds -------------------------------------------------------------------
 
     def _prepared(self, options: Options) -> TrainingSet:
-        """Return the rows as the batch size, the mask value and the objective ask for."""
-        key = (self._drawing(options.batch_size), options.mask_value, options.completes)
+        """Return the rows as the batch size and the mask value ask for.
+
+        Whether missing values are completed first is for the estimator to say: all configurations
+        are compared on the same rows.
+        """
+        options = dataclasses.replace(options, objective=self.model.objective)
+        key = (self._drawing(options.batch_size), options.mask_value)
         if key not in self._data:
             names = getattr(self.model, "feature_names_in_", None)
             self._data[key] = prepare(
@@ -324,7 +329,7 @@ class Search:
     def _seeded(self, options: Options, data: TrainingSet, n_clusters: int) -> list[Start]:
         """Return the initial memories, the same for all runs of a seed (missing values aside)."""
         filled = options.mask_value if data.rows.has_missing else None
-        key = (self._drawing(options.batch_size), n_clusters, filled, options.completes)
+        key = (self._drawing(options.batch_size), n_clusters, filled)
         if key not in self._starts:
             self._starts[key] = seed_runs(
                 data,
