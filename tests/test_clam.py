@@ -13,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from amclust import ClAM, _native
+from amclust._judging import choose_run
 from amclust._recipe import Recipe
-from amclust._training import TrainedRun, choose_run
+from amclust._runs import TrainedRun
 
 
 def blobs(n=300, d=4, k=3, dtype=np.float64, missing=0.0, seed=0, std=1.0):

@@ -14,9 +14,11 @@ from sklearn.datasets import make_blobs
 
 from amclust import ClAM
 from amclust._objectives import find_objective
+from amclust._options import Options
+from amclust._preparing import draw_rows, prepare
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, draw_places
-from amclust._training import Options, draw_rows, make_plan, prepare, seed_runs, train_plans
+from amclust._training import make_plan, seed_runs, train_plans
 from amclust.backends import find_backend
 
 

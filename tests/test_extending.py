@@ -78,9 +78,11 @@ def test_an_energy_of_ones_own():
 
 def test_a_backend_of_ones_own():
     # An example begins, of its own backend.
+    from amclust._options import Options
+    from amclust._preparing import draw_rows, prepare
     from amclust._recipe import Recipe
     from amclust._rows import TableSource
-    from amclust._training import Options, draw_rows, draw_seeds, fit, prepare
+    from amclust._training import draw_seeds, fit
     from amclust.backends.native import NativeBackend
 
     class Shuffled(NativeBackend):

@@ -25,8 +25,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from amclust import ClAM, ClAMSearch, _halving, _native, load
 from amclust._halving import TABLE_DTYPE, make_rungs, max_run_epochs, plan_rungs, ranked
+from amclust._judging import order_runs
 from amclust._space import PRESETS, Space
-from amclust._training import order_runs
 from amclust.io.container import FileFormatError, read, write
 from amclust.io.state import SEARCH
 

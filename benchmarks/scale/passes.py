@@ -13,7 +13,8 @@ import numpy as np
 from distributed import Client
 
 import amclust
-from amclust._training import Options, draw_rows, n_drawn
+from amclust._options import Options
+from amclust._preparing import draw_rows, n_drawn
 from benchmarks.framework.lines import Entry, Line, Target, interleave, seconds_of
 from benchmarks.scale.rows import N_CLUSTERS, Made, held, make_clam, processes
 

@@ -18,11 +18,14 @@ from threadpoolctl import threadpool_limits
 
 from amclust import _native
 from amclust._clouds import Clouds, enough_rows, find_clouds, move_memories
+from amclust._judging import judge
 from amclust._network import Network, Want
+from amclust._options import Options
 from amclust._recipe import Recipe
 from amclust._rows import Indices, TableRows
+from amclust._runs import Fit
 from amclust._silhouettes import judged_rows
-from amclust._training import Fit, Options, fit, judge, with_assembly
+from amclust._training import fit, with_assembly
 from amclust._validation import DistinctRowsError
 from amclust.backends import Backend, TrainingSet
 from amclust.backends.base import read_to_train

@@ -40,7 +40,8 @@ from amclust._parameters import PARAMETERS, Constraints
 from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
-from amclust._training import COLLAPSED_SHARE, Fit, OptimizerState, TrainedRun
+from amclust._runs import Fit, OptimizerState, TrainedRun
+from amclust._training import COLLAPSED_SHARE
 from amclust._validation import (
     check_numeric_columns,
     check_sample_weight,

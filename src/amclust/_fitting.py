@@ -21,21 +21,13 @@ from amclust._geometry import Geometry
 from amclust._metrics import find_metric, name_metric
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._network import Network
+from amclust._options import Options
+from amclust._preparing import draw_rows, n_drawn, prepare
 from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import DrawnRows, RowSource
-from amclust._training import (
-    MAX_SEED,
-    Fit,
-    OptimizerState,
-    Options,
-    draw_rows,
-    draw_seeds,
-    fit,
-    fit_on,
-    n_drawn,
-    prepare,
-)
+from amclust._runs import Fit, OptimizerState
+from amclust._training import MAX_SEED, draw_seeds, fit, fit_on
 from amclust._validation import DistinctRowsError
 from amclust._warnings import warn
 from amclust.backends import Backend, TrainingSet

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
+from amclust._judging import judge_runs
 from amclust._network import Network
 from amclust._rows import Indices, RowSource, TableRows, Weights
-from amclust._training import Fit, judge_runs
+from amclust._runs import Fit
 from amclust.backends import TrainingSet
 from amclust.backends.native import nearest_sums
 

@@ -16,23 +16,18 @@ from amclust import _native
 from amclust._config import n_threads
 from amclust._estimator import ClAM
 from amclust._fitting import Fitting
+from amclust._judging import judge_runs, order_runs
 from amclust._metrics import find_metric
 from amclust._objectives import choose_objective
+from amclust._options import Options
+from amclust._preparing import draw_rows, n_drawn, prepare
+from amclust._runs import RUN_DTYPE, Start, TrainedRun
 from amclust._space import Config, parameters_of
 from amclust._training import (
     MAX_SEED,
-    RUN_DTYPE,
-    Options,
-    Start,
-    TrainedRun,
     conclude,
-    draw_rows,
     draw_seeds,
-    judge_runs,
     make_plan,
-    n_drawn,
-    order_runs,
-    prepare,
     seed_runs,
     train_plans,
     without_empty,

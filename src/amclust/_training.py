@@ -3,43 +3,42 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from amclust import _native
-from amclust._completion import learn_completion
 from amclust._geometry import Geometry
-from amclust._metrics import find_metric
-from amclust._network import Network, Want
-from amclust._objectives import AUTO, Objective, choose_objective, find_objective
+from amclust._judging import choose_run, judge, judge_runs, order_runs
+from amclust._network import Network
+from amclust._objectives import Objective, choose_objective, find_objective
+from amclust._options import MAX_BETA, MIN_BETA, Options
 from amclust._progress import reporter
 from amclust._recipe import Recipe, Stage
-from amclust._rows import DrawnRows, RowSource, draw_places
-from amclust._silhouettes import judge_on, judged_places, silhouettes
+from amclust._runs import (
+    Fit,
+    OptimizerState,
+    Scatter,
+    Start,
+    TrainedRun,
+    UntrainedRun,
+    learned_values,
+    network_at_start,
+)
 from amclust._validation import (
-    check_columns,
     check_distinct,
     check_epochs,
     check_init,
-    check_rows,
     check_weights,
 )
 from amclust.backends import Backend, TrainingSet
 from amclust.backends.base import (
-    EnergyFunction,
-    EnergySeeding,
     Progress,
-    Seeding,
-    read_to_train,
 )
 
-# What float32 holds, with room for distances (beta in core units).
-MIN_BETA, MAX_BETA = 1e-20, 1e20
 # Rows times memories of a batch.
 MAX_PAIRS = 2**22
 # Seeds are drawn below this.
@@ -50,415 +49,6 @@ COOLING, MAX_COOLINGS = 4.0, 12
 COLLAPSED_SHARE = 0.9
 # After so many steps the learning rate of `partial_fit` has fallen to 1 / sqrt(2).
 SETTLING_STEPS = 20
-
-RUN_DTYPE = np.dtype(
-    [
-        ("seed", np.int64),
-        ("beta", np.float64),
-        ("loss", np.float64),
-        ("silhouette", np.float64),
-        ("living_clusters", np.int64),
-        ("n_iter", np.int64),
-        ("converged", np.bool_),
-        ("chosen", np.bool_),
-    ]
-)
-
-
-# --- values ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Options:
-    """What users decide about training: the parameters of `ClAM` that it reads, by their names."""
-
-    objective: str
-    beta: float | str
-    n_steps: int
-    step_size: float
-    mask_prob: float
-    mask_value: float | str
-    weights: Any
-    metric: Any  # a name, or an Energy
-    scale: str | None
-    init: Any
-    n_init: int
-    batch_size: int
-    max_epochs: int
-    learning_rate: float
-    patience: int
-    lr_factor: float
-    min_lr: float
-    tol: float
-    early_stopping: bool
-    selection: str
-    record_epochs: Any
-
-    @classmethod
-    def of(cls, estimator: Any, n_clusters: int, **changed: Any) -> Options:
-        """Return the options of an estimator, some changed; those that suit k are decided here."""
-        given = {f.name: getattr(estimator, f.name) for f in dataclasses.fields(cls)} | changed
-        given["batch_size"] = estimator.recipe.batch_size(
-            given["batch_size"], n_clusters, spherical=find_metric(given["metric"]).spherical
-        )
-        return cls(**given)
-
-    @property
-    def completes(self) -> bool:
-        """Whether missing values are completed before training, which does not do it itself."""
-        known = self.objective != AUTO and find_objective(self.objective)
-        return not (known and known.fills_from_mask)
-
-    def core_beta(self, geometry: Geometry) -> float | None:
-        """Return a given beta in core units; None: from the data."""
-        if isinstance(self.beta, str):
-            return None
-        # Beyond float32, memberships are as good as hard, or as good as equal: so are these.
-        return float(np.clip(float(self.beta) * geometry.distance_unit, MIN_BETA, MAX_BETA))
-
-
-@dataclass(frozen=True, eq=False)
-class OptimizerState:
-    """What `partial_fit` goes on from.
-
-    Attributes
-    ----------
-    moments : float32 ndarray of shape (2, n_memories, n_features)
-        Adam's moments of the memories.
-
-    weight_moments : float32 ndarray of shape (2, n_memories)
-        Those of the log-weights.
-
-    steps : int
-        Steps made so far.
-
-    mean_square, total_square : float
-        Scatter of rows around the initial memories, and around their mean: what the parts of the
-        silhouette objective are measured in.
-
-    seed : int
-        The seed of the run.
-
-    objective : str
-        What was minimised.
-
-    energy_moments : float32 ndarray of shape (2, n_parameters)
-        Adam's moments of what is learned of an energy.
-    """
-
-    moments: NDArray[np.float32]
-    weight_moments: NDArray[np.float32]
-    steps: int
-    mean_square: float
-    total_square: float
-    seed: int
-    objective: str
-    energy_moments: NDArray[np.float32] = field(
-        default_factory=lambda: np.zeros((2, 0), np.float32)
-    )
-
-
-@dataclass(frozen=True)
-class UntrainedRun:
-    """A restart that was judged by its start, and went no further."""
-
-    seed: int
-    beta: float  # in core units
-    silhouette: float
-    n_nonempty: int
-
-
-@dataclass
-class TrainedRun:
-    """One restart: what it was to do, what it found, and how good that is."""
-
-    plan: _native.Plan
-    record: _native.Record
-    seed: int
-    silhouette: float = np.nan
-    n_nonempty: int = 0  # clusters that have rows
-    largest_share: float = np.nan  # the part of the rows that is in the largest cluster
-    recorded: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # memories by epoch
-    moved: NDArray[np.float32] | None = None  # memories, where empty clusters were given rows
-    cooled: float | None = None  # and the inverse temperature at which these keep them
-
-    @property
-    def beta(self) -> float:
-        """Inverse temperature, in core units."""
-        return self.plan.network.beta if self.cooled is None else self.cooled
-
-    @property
-    def objective(self) -> Objective:
-        """What was minimised."""
-        return find_objective(self.plan.objective.name)
-
-    def network(self, geometry: Geometry) -> Network:
-        """Return the network that was found."""
-        found = self.record
-        log_weights = found.log_weights.astype(np.float64)
-        if self.plan.learn_weights:  # only ratios matter: make the mean weight 1
-            log_weights -= np.log(np.mean(np.exp(log_weights)))
-        network = network_at_start(self.plan, geometry)
-        return dataclasses.replace(
-            network,
-            memories=found.memories if self.moved is None else self.moved,
-            log_weights=log_weights.astype(np.float32),
-            beta=self.beta,
-            energy_function=energy_function(geometry, len(log_weights), found.energy),
-        )
-
-    def optimizer(self, seeding: Scatter) -> OptimizerState:
-        """Return what more training goes on from."""
-        return OptimizerState(
-            self.record.moments,
-            self.record.weight_moments,
-            self.record.steps,
-            seeding.mean_square,
-            seeding.total_square,
-            self.seed,
-            self.plan.objective.name,
-            self.record.energy_moments,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Where a run starts: memories, and the scales of the rows around them.
-
-    The temperature follows from `mean_distance` and `median_gap`, in the distances of the energy
-    (for those of the core, the former is `mean_square`).
-    """
-
-    memories: NDArray[np.float32]
-    mean_square: float
-    median_gap: float
-    total_square: float
-    mean_distance: float
-    compact: bool = False  # the memories have a bounded reach
-    separated: bool = False  # hardly any row is near the border of two clusters
-    energy: NDArray[np.float32] | None = None  # what was learned of the energy; None: nothing yet
-
-    @classmethod
-    def of(cls, seeding: Seeding) -> Start:
-        """Return what a backend found."""
-        mean_distance, compact, separated = seeding.mean_square, False, False
-        if isinstance(seeding, EnergySeeding):
-            mean_distance, compact = seeding.mean_distance, seeding.compact
-        else:
-            separated = seeding.separated
-        return cls(
-            seeding.memories,
-            seeding.mean_square,
-            seeding.median_gap,
-            seeding.total_square,
-            mean_distance,
-            compact,
-            separated,
-        )
-
-
-Scatter = Start | OptimizerState
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """What a fit found."""
-
-    network: Network
-    optimizer: OptimizerState
-    runs: list[TrainedRun | UntrainedRun]
-    chosen: int
-    labels: NDArray[np.int32]
-    total_weight: float | None = None  # of all rows; None: values are missing, or rows were drawn
-    collapsed: bool = False  # most rows are in one cluster, which was not so before training
-    # Sum over all rows of a table, in core units, where some were trained on.
-    square_distances: float | None = None
-
-    @property
-    def best(self) -> TrainedRun:
-        """The chosen run."""
-        run = self.runs[self.chosen]
-        assert isinstance(run, TrainedRun)
-        return run
-
-    @property
-    def inertia(self) -> float | None:
-        """Sum of squared distances to the memories, where exact steps have minimised it."""
-        run, geometry = self.best, self.network.geometry
-        found = self.square_distances
-        if found is None and self.total_weight is not None:
-            found = run.record.loss * geometry.n_features * self.total_weight
-        if found is None or not run.plan.exact or geometry.spherical:
-            return None
-        return float(found * geometry.distance_unit)
-
-    @property
-    def table(self) -> NDArray[np.void]:
-        """One row per restart, in original units."""
-        unit = self.network.geometry.distance_unit
-        table = np.zeros(len(self.runs), dtype=RUN_DTYPE)
-        for index, run in enumerate(self.runs):
-            loss, epochs, converged = np.nan, 0, False
-            if isinstance(run, TrainedRun):
-                record = run.record
-                loss, epochs, converged = record.loss, record.n_epochs, record.converged
-            table[index] = (
-                run.seed,
-                run.beta / unit,
-                loss,
-                run.silhouette,
-                run.n_nonempty,
-                epochs,
-                converged,
-                index == self.chosen,
-            )
-        return table
-
-
-def network_at_start(plan: _native.Plan, geometry: Geometry) -> Network:
-    """Return the network that a run starts from."""
-    start = plan.network
-    n_memories = len(start.memories)
-    return Network(
-        start.memories,
-        start.log_weights,
-        start.beta,
-        start.step_size,
-        start.n_steps,
-        geometry,
-        np.arange(n_memories, dtype=np.int32),
-        find_objective(plan.objective.name).fills_from_mask,
-        energy_function(geometry, n_memories, plan.energy),
-    )
-
-
-def energy_function(
-    geometry: Geometry, n_memories: int, learned: NDArray[np.float32]
-) -> EnergyFunction | None:
-    """Return the energy of a metric, with what was learned of it; None: the core has it."""
-    if geometry.is_native:
-        return None
-    from amclust.backends import torch
-
-    return torch.energy_function(geometry, n_memories, learned)
-
-
-def learned_values(energy: Any) -> NDArray[np.float32]:
-    """Return what was learned of an energy that the core does not have."""
-    from amclust.backends import torch
-
-    return torch.learned_values(energy)
-
-
-# --- the rows -------------------------------------------------------------------------------------
-
-
-def n_drawn(source: RowSource, batch_size: int, recipe: Recipe, n_memories: int) -> int | None:
-    """Return on how many rows of a table so many memories are trained; None: on all of them."""
-    enough = recipe.n_drawn(source.n_counted, n_memories, source.values_per_row)
-    enough = max(enough, batch_size)
-    return enough if enough < source.n_counted else None
-
-
-def draw_rows(source: RowSource, count: int | None, seed: int) -> DrawnRows:
-    """Bring the rows that a fit looks at to memory: so many, or all.
-
-    They are drawn by their places in the table, so that it does not matter where these lie.
-    """
-    n_counted = source.n_counted
-    if not n_counted:
-        msg = "sample_weight must have at least one positive weight, got only zeros."
-        raise ValueError(msg)
-    trained = None if count is None else draw_places(n_counted, count, seed)
-    return source.draw(trained, judged_places(n_counted))
-
-
-def prepare(
-    drawn: DrawnRows,
-    options: Options,
-    *,
-    n_clusters: int,
-    threads: int,
-    feature_names: tuple[str, ...] | None,
-    geometry: Geometry | None = None,
-    n_memories: Sequence[int] | None = None,
-    reads_completed: bool = True,
-) -> TrainingSet:
-    """Check rows and bring them into core units, which are chosen here if not given.
-
-    Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
-    order nor how copies are given matters. `n_memories` are those that may share the covariance of
-    "mahalanobis"; None: as many as there are clusters. Without `reads_completed`, what rows lack is
-    left to the memories.
-    """
-    rows, sample_weight = drawn.rows, drawn.sample_weight
-    indices, counts = drawn.trained, sample_weight
-    whole = rows.n_rows <= options.batch_size and not drawn.is_sample
-    if whole:
-        indices, counts = rows.distinct(None, sample_weight)
-        if geometry is None:
-            weighted = sample_weight is not None and not sample_weight.all()
-            advice = "Rows of weight 0 do not count." if weighted else ""
-            check_distinct(len(indices), n_clusters, rows.n_rows, advice)
-    elif counts is not None and indices is not None:
-        counts = np.ascontiguousarray(counts[indices])
-    if drawn.statistics is not None:
-        everything, stats = drawn.statistics.everything, drawn.statistics.counted
-    else:
-        # Rows of weight 0 are not trained on, but they get labels.
-        everything = stats = check_rows(rows, options.metric, feature_names, threads)
-        if geometry is None and (whole or sample_weight is not None):
-            counted, weights = (indices, counts) if whole else drawn.counted
-            stats = rows.statistics(counted, weights, threads)
-    if geometry is None:
-        check_columns(stats, feature_names, options.metric)
-        completion = None
-        # Rows that are whitened have no values of their own, so that new ones must be completed.
-        whitens = find_metric(options.metric).whitens
-        if whitens or (stats.missing > 0 and options.completes):
-            completion = learn_completion(
-                rows, stats, indices=indices, weights=counts, threads=threads
-            )
-        geometry = Geometry.fit(
-            rows,
-            stats,
-            metric=options.metric,
-            scale=options.scale,
-            mask_value=options.mask_value,
-            indices=indices,
-            weights=counts,
-            threads=threads,
-            feature_names=feature_names,
-            completion=completion,
-            n_memories=[n_clusters] if n_memories is None else n_memories,
-        )
-        geometry = dataclasses.replace(geometry, reads_completed=whitens or reads_completed)
-    weights = counts
-    if counts is not None:  # only ratios matter to the loss
-        weights = np.ascontiguousarray(counts / counts.mean(dtype=np.float64), dtype=np.float32)
-    if drawn.is_sample:  # a column without missing values has the weight of all rows
-        total = float(stats.weight.max())
-    elif counts is not None:
-        total = float(counts.sum(dtype=np.float64))
-    else:
-        total = float(rows.n_rows if indices is None else len(indices))
-    return TrainingSet(
-        table=rows,
-        rows=read_to_train(geometry, rows, indices, stats.missing > 0, threads),
-        geometry=geometry,
-        indices=indices,
-        weights=weights,
-        counts=counts,
-        judged=judge_on(drawn),
-        has_missing=stats.missing > 0,
-        threads=threads,
-        is_sample=drawn.is_sample,
-        total_weight=total,
-        ranges=(everything.min, everything.max),
-        others_missing=everything.missing > stats.missing,
-        missing_share=1.0 - float(stats.weight.mean() / max(total, 1e-30)),
-    )
-
 
 # --- one fit --------------------------------------------------------------------------------------
 
@@ -954,63 +544,3 @@ def train_plans(
         TrainedRun(plan, record, int(seed))
         for plan, record, seed in zip(plans, records, seeds, strict=True)
     ]
-
-
-class Judgement(NamedTuple):
-    """How good a partition is."""
-
-    silhouette: float  # NaN: of a single cluster
-    n_nonempty: int
-    largest_share: float
-    beta: float  # of the network, in core units
-
-
-def judge(data: TrainingSet, networks: Iterable[Network]) -> list[Judgement]:
-    """Judge the partitions that networks make of the rows to judge by."""
-    rows = data.labelled_rows
-    counts, partitions, others, n_clusters = data.judged.counts, [], [], 1
-    for network in networks:
-        labels = network.core_labels(rows, indices=data.judged.indices, n_jobs=data.threads)
-        inside = labels >= 0  # the others are noise
-        of_clusters = np.bincount(labels[inside], counts[inside], minlength=1)
-        n_nonempty = len(np.unique(labels[inside]))
-        if n_nonempty < network.n_clusters and data.judged.is_sample:
-            # The others may have rows outside of the sample.
-            found = network.infer(rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads)
-            n_nonempty = len(np.unique(network.assembly[np.flatnonzero(found.counts)]))
-        partitions.append(labels)
-        share = float(of_clusters.max() / counts.sum(dtype=np.float64))
-        others.append((n_nonempty, share, network.beta))
-        n_clusters = max(n_clusters, network.n_clusters)
-    scores = np.full(len(partitions), np.nan)
-    if n_clusters > 1:
-        scores = silhouettes(rows, data.judged, np.stack(partitions), data.threads)
-    return [Judgement(float(score), *rest) for score, rest in zip(scores, others, strict=True)]
-
-
-def judge_runs(data: TrainingSet, runs: list[TrainedRun]) -> None:
-    """Fill in every run's silhouette, its non-empty clusters and the share of the largest one."""
-    found = judge(data, (run.network(data.geometry) for run in runs))
-    for run, judgement in zip(runs, found, strict=True):
-        run.silhouette, run.n_nonempty, run.largest_share, _ = judgement
-
-
-def choose_run(runs: list[TrainedRun], selection: str) -> int:
-    """Return the best of runs with the same number of clusters."""
-    n_nonempty, found, losses = np.array(
-        [(run.n_nonempty, run.silhouette, run.record.loss) for run in runs]
-    ).T
-    return int(order_runs(-n_nonempty, found, losses, selection)[0])
-
-
-def order_runs(
-    n_empty: NDArray[Any], silhouettes: NDArray[Any], losses: NDArray[Any], selection: str
-) -> NDArray[np.int64]:
-    """Return the places of runs, the best first.
-
-    One with fewer empty clusters always goes before one with more.
-    """
-    scores = -losses
-    if selection == "silhouette":
-        scores = np.where(np.isnan(silhouettes), scores, silhouettes)
-    return np.lexsort((-scores, n_empty))

@@ -7,8 +7,9 @@ from sklearn.datasets import make_moons
 
 from amclust import ClAM
 from amclust._assemblies import find_neighbours
+from amclust._options import Options
+from amclust._preparing import draw_rows, prepare
 from amclust._rows import TableSource
-from amclust._training import Options, draw_rows, prepare
 from amclust.torch import functional as F
 
 

@@ -26,7 +26,7 @@ from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._network import Network
 from amclust._objectives import AUTO
 from amclust._parameters import PARAMETERS, Parameters, check_parameters
-from amclust._training import RUN_DTYPE, OptimizerState
+from amclust._runs import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
 from amclust._version import __version__
 from amclust.io.container import (

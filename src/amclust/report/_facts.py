@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
 from amclust._features import TopFeatures
+from amclust._judging import order_runs
 from amclust._k_means import k_means_restarts
 from amclust._rows import empty_rows
-from amclust._training import order_runs
 from amclust._version import __version__
 from amclust.report._numbers import ColumnFormat, column_formats, shorten
 from amclust.report._subject import Floats, Subject

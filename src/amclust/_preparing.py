@@ -1,0 +1,132 @@
+"""From a table to the rows that are trained on, in core units."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from amclust._completion import learn_completion
+from amclust._geometry import Geometry
+from amclust._metrics import find_metric
+from amclust._options import Options
+from amclust._recipe import Recipe
+from amclust._rows import DrawnRows, RowSource, draw_places
+from amclust._silhouettes import judge_on, judged_places
+from amclust._validation import (
+    check_columns,
+    check_distinct,
+    check_rows,
+)
+from amclust.backends import TrainingSet
+from amclust.backends.base import (
+    read_to_train,
+)
+
+
+def n_drawn(source: RowSource, batch_size: int, recipe: Recipe, n_memories: int) -> int | None:
+    """Return on how many rows of a table so many memories are trained; None: on all of them."""
+    enough = recipe.n_drawn(source.n_counted, n_memories, source.values_per_row)
+    enough = max(enough, batch_size)
+    return enough if enough < source.n_counted else None
+
+
+def draw_rows(source: RowSource, count: int | None, seed: int) -> DrawnRows:
+    """Bring the rows that a fit looks at to memory: so many, or all.
+
+    They are drawn by their places in the table, so that it does not matter where these lie.
+    """
+    n_counted = source.n_counted
+    if not n_counted:
+        msg = "sample_weight must have at least one positive weight, got only zeros."
+        raise ValueError(msg)
+    trained = None if count is None else draw_places(n_counted, count, seed)
+    return source.draw(trained, judged_places(n_counted))
+
+
+def prepare(
+    drawn: DrawnRows,
+    options: Options,
+    *,
+    n_clusters: int,
+    threads: int,
+    feature_names: tuple[str, ...] | None,
+    geometry: Geometry | None = None,
+    n_memories: Sequence[int] | None = None,
+    reads_completed: bool = True,
+) -> TrainingSet:
+    """Check rows and bring them into core units, which are chosen here if not given.
+
+    Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
+    order nor how copies are given matters. `n_memories` are those that may share the covariance of
+    "mahalanobis"; None: as many as there are clusters. Without `reads_completed`, what rows lack is
+    left to the memories.
+    """
+    rows, sample_weight = drawn.rows, drawn.sample_weight
+    indices, counts = drawn.trained, sample_weight
+    whole = rows.n_rows <= options.batch_size and not drawn.is_sample
+    if whole:
+        indices, counts = rows.distinct(None, sample_weight)
+        if geometry is None:
+            weighted = sample_weight is not None and not sample_weight.all()
+            advice = "Rows of weight 0 do not count." if weighted else ""
+            check_distinct(len(indices), n_clusters, rows.n_rows, advice)
+    elif counts is not None and indices is not None:
+        counts = np.ascontiguousarray(counts[indices])
+    if drawn.statistics is not None:
+        everything, stats = drawn.statistics.everything, drawn.statistics.counted
+    else:
+        # Rows of weight 0 are not trained on, but they get labels.
+        everything = stats = check_rows(rows, options.metric, feature_names, threads)
+        if geometry is None and (whole or sample_weight is not None):
+            counted, weights = (indices, counts) if whole else drawn.counted
+            stats = rows.statistics(counted, weights, threads)
+    if geometry is None:
+        check_columns(stats, feature_names, options.metric)
+        completion = None
+        # Rows that are whitened have no values of their own, so that new ones must be completed.
+        whitens = find_metric(options.metric).whitens
+        if whitens or (stats.missing > 0 and options.completes):
+            completion = learn_completion(
+                rows, stats, indices=indices, weights=counts, threads=threads
+            )
+        geometry = Geometry.fit(
+            rows,
+            stats,
+            metric=options.metric,
+            scale=options.scale,
+            mask_value=options.mask_value,
+            indices=indices,
+            weights=counts,
+            threads=threads,
+            feature_names=feature_names,
+            completion=completion,
+            n_memories=[n_clusters] if n_memories is None else n_memories,
+        )
+        geometry = dataclasses.replace(geometry, reads_completed=whitens or reads_completed)
+    weights = counts
+    if counts is not None:  # only ratios matter to the loss
+        weights = np.ascontiguousarray(counts / counts.mean(dtype=np.float64), dtype=np.float32)
+    if drawn.is_sample:  # a column without missing values has the weight of all rows
+        total = float(stats.weight.max())
+    elif counts is not None:
+        total = float(counts.sum(dtype=np.float64))
+    else:
+        total = float(rows.n_rows if indices is None else len(indices))
+    return TrainingSet(
+        table=rows,
+        rows=read_to_train(geometry, rows, indices, stats.missing > 0, threads),
+        geometry=geometry,
+        indices=indices,
+        weights=weights,
+        counts=counts,
+        judged=judge_on(drawn),
+        has_missing=stats.missing > 0,
+        threads=threads,
+        is_sample=drawn.is_sample,
+        total_weight=total,
+        ranges=(everything.min, everything.max),
+        others_missing=everything.missing > stats.missing,
+        missing_share=1.0 - float(stats.weight.mean() / max(total, 1e-30)),
+    )
