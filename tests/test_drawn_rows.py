@@ -91,7 +91,7 @@ def test_a_fit_to_drawn_rows_labels_and_judges_all(case, weighted):
     weights = some_weights(len(X)) if weighted else None
     model = Drawing(4, n_init=2, random_state=0).fit(X, sample_weight=weights)
     assert_whole(model, X, weights)
-    drawn = draw_rows(TableSource(X, None), 300, 0)
+    drawn = draw_rows(TableSource(X), 0, lambda size: 300)
     assert len(drawn.trained) == 300
     assert drawn.is_sample
 
@@ -157,7 +157,7 @@ def test_rows_and_plans_train_to_the_same_bits_after_a_pickle(missing, weighted,
     weights = some_weights().astype(np.float32) if weighted else None
     model = Drawing(4, max_epochs=5)
     options, backend = Options.of(model, 4), find_backend("native", None, "euclidean")
-    drawn = draw_rows(TableSource(X, weights), count, 0)
+    drawn = draw_rows(TableSource(X, weights), 0, lambda size: count)
     data = prepare(drawn, options, n_clusters=4, threads=1, feature_names=None)
     seeds = np.array([1, 2])
     starts = seed_runs(data, options, 4, seeds, 0, backend, model.recipe)
@@ -234,7 +234,7 @@ def test_full_passes_do_not_lower_a_silhouette():
 def test_a_constant_column_has_no_variance(value):
     X = blobs()
     X[:, 1] = value
-    stats = TableSource(X).draw(None, None).rows.statistics(None, None, 1)
+    stats = draw_rows(TableSource(X)).rows.statistics(None, None, 1)
     assert stats.variance[1] == 0.0
     assert stats.mean[1] == value
     assert Drawing(4, random_state=0).fit(X).network_.geometry.scale[1] < 10.0
@@ -245,7 +245,7 @@ def test_a_constant_column_has_no_variance(value):
 def test_small_variances_far_from_zero_are_right(center, spread):
     values = np.random.default_rng(0).normal(center, spread, 500)
     X = np.column_stack([values, np.arange(500.0)])
-    stats = TableSource(X).draw(None, None).rows.statistics(None, None, 1)
+    stats = draw_rows(TableSource(X)).rows.statistics(None, None, 1)
     mean = sum(map(Fraction, values)) / 500
     exact = sum((Fraction(value) - mean) ** 2 for value in values) / 500
     rounding = 2.0**-100 * (center / spread) ** 2  # of sums in pairs of doubles

@@ -95,7 +95,7 @@ def test_a_backend_of_ones_own():
 
     model = ClAM(3, random_state=0)
     options = Options.of(model, 3)
-    drawn = draw_rows(TableSource(X), None, 0)
+    drawn = draw_rows(TableSource(X))
     data = prepare(drawn, options, n_clusters=3, threads=1, feature_names=None)
     seeds, sample_seed = draw_seeds(0, model.n_init)
     found = fit(

@@ -18,7 +18,7 @@ from amclust._preparing import draw_rows, n_drawn
 from benchmarks.framework.lines import Entry, Line, Target, interleave, seconds_of
 from benchmarks.scale.rows import N_CLUSTERS, Made, held, make_clam, processes
 
-PASSES = ("statistics", "drawing", "labelling")
+PASSES = ("statistics and drawing", "labelling")
 
 
 def two_workers(options: Namespace, measured: dict[str, Any]) -> Iterator[Entry]:
@@ -59,10 +59,9 @@ def time_passes(client: Client, made: Made, network: Any) -> dict[str, float]:
     """Time what a fit does with all rows, and the labels."""
     rows, model = made.array(), make_clam(client)
     source = model._source(rows, None, model._engine(), reset=True)
+    batch_size = Options.of(model, N_CLUSTERS).batch_size
     times = [time.perf_counter()]
-    count = n_drawn(source, Options.of(model, N_CLUSTERS).batch_size, model.recipe, N_CLUSTERS)
-    times.append(time.perf_counter())  # that needed the statistics
-    draw_rows(source, count, 0)
+    draw_rows(source, 0, lambda size: n_drawn(size, batch_size, model.recipe, N_CLUSTERS))
     times.append(time.perf_counter())
     model.network_ = network
     held(client, model.predict(rows))

@@ -25,7 +25,7 @@ from amclust._options import Options
 from amclust._preparing import draw_rows, n_drawn, prepare
 from amclust._progress import finish
 from amclust._recipe import Recipe
-from amclust._rows import DrawnRows, RowSource
+from amclust._rows import DrawnRows, RowSource, TableSize
 from amclust._runs import Fit, OptimizerState
 from amclust._training import MAX_SEED, draw_seeds, fit, fit_on
 from amclust._validation import DistinctRowsError
@@ -73,13 +73,18 @@ class Fitting:
         seeds, sample_seed = draw_seeds(rng, model.n_init if isinstance(model.init, str) else 1)
         candidates, options = self._checked()
         most = self._max_memories(candidates)
-        count = n_drawn(self.source, options.batch_size, self.recipe, most)
-        data = self._prepare(draw_rows(self.source, count, sample_seed), options, candidates)
+
+        def count(size: TableSize) -> int | None:
+            return n_drawn(size, options.batch_size, self.recipe, most)
+
+        drawn = draw_rows(self.source, sample_seed, count)
+        data = self._prepare(drawn, options, candidates)
         if model.n_memories is not None:
             return self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
         n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
         found = self._fit(data, options, n_clusters, seeds, sample_seed)
-        if count is not None and (found.best.plan.exact or self.recipe.is_few(count, n_clusters)):
+        few = drawn.is_sample and self.recipe.is_few(data.n_rows, n_clusters)
+        if drawn.is_sample and (found.best.plan.exact or few):
             found = take_full_passes(
                 self.source,
                 data,
@@ -93,7 +98,7 @@ class Fitting:
         """Go once through the rows, from new memories."""
         seed = int(rng.randint(MAX_SEED))
         candidates, options = self._checked()
-        data = self._prepare(draw_rows(self.source, None, 0), options, candidates)
+        data = self._prepare(draw_rows(self.source), options, candidates)
         if self.model.n_memories is not None:
             # How the first rows lie between memories says which of them make up a cluster.
             sample_seed = int(rng.randint(MAX_SEED))
@@ -106,7 +111,7 @@ class Fitting:
         candidates = candidates_of(self.model)
         n_clusters = self._unchanged_n_clusters(network, candidates)
         options = Options.of(self.model, n_clusters if candidates is None else max(candidates))
-        drawn = draw_rows(self.source, None, 0)
+        drawn = draw_rows(self.source)
         data = self._prepare(drawn, options, [n_clusters], network.geometry)
         return Learned(self._fit_on(data, options, n_clusters, 0, (network, state)))
 

@@ -309,7 +309,7 @@ class Search:
         if key not in self._data:
             names = getattr(self.model, "feature_names_in_", None)
             self._data[key] = prepare(
-                draw_rows(self.source, key[0].n_rows, self.state.sample_seed),
+                draw_rows(self.source, self.state.sample_seed, lambda _: key[0].n_rows),
                 options,
                 n_clusters=int(self.model.n_clusters),
                 threads=n_threads(self.model.n_jobs),
@@ -318,7 +318,8 @@ class Search:
         return self._data[key]
 
     def _drawing(self, batch_size: int) -> Drawing:
-        n_rows = n_drawn(self.source, batch_size, self.model.recipe, int(self.model.n_clusters))
+        size, n_clusters = self.source.size, int(self.model.n_clusters)
+        n_rows = n_drawn(size, batch_size, self.model.recipe, n_clusters)
         return Drawing(n_rows, batch_size >= self.source.n_rows)
 
     def _seeded(self, options: Options, data: TrainingSet, n_clusters: int) -> list[Start]:

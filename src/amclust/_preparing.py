@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from amclust._geometry import Geometry
 from amclust._metrics import find_metric
 from amclust._options import Options
 from amclust._recipe import Recipe
-from amclust._rows import DrawnRows, RowSource, draw_places
+from amclust._rows import DrawnRows, Places, RowSource, TableSize, draw_places
 from amclust._silhouettes import judge_on, judged_places
 from amclust._validation import (
     check_columns,
@@ -25,24 +25,29 @@ from amclust.backends.base import (
 )
 
 
-def n_drawn(source: RowSource, batch_size: int, recipe: Recipe, n_memories: int) -> int | None:
+def n_drawn(size: TableSize, batch_size: int, recipe: Recipe, n_memories: int) -> int | None:
     """Return on how many rows of a table so many memories are trained; None: on all of them."""
-    enough = recipe.n_drawn(source.n_counted, n_memories, source.values_per_row)
-    enough = max(enough, batch_size)
-    return enough if enough < source.n_counted else None
+    enough = max(recipe.n_drawn(*size, n_memories), batch_size)
+    return enough if enough < size.n_counted else None
 
 
-def draw_rows(source: RowSource, count: int | None, seed: int) -> DrawnRows:
-    """Bring the rows that a fit looks at to memory: so many, or all.
+def draw_rows(
+    source: RowSource, seed: int = 0, count: Callable[[TableSize], int | None] | None = None
+) -> DrawnRows:
+    """Bring the rows that a fit looks at to memory: as many as the table's size asks for, or all.
 
     They are drawn by their places in the table, so that it does not matter where these lie.
     """
-    n_counted = source.n_counted
-    if not n_counted:
-        msg = "sample_weight must have at least one positive weight, got only zeros."
-        raise ValueError(msg)
-    trained = None if count is None else draw_places(n_counted, count, seed)
-    return source.draw(trained, judged_places(n_counted))
+
+    def choose(size: TableSize) -> Places:
+        if not size.n_counted:
+            msg = "sample_weight must have at least one positive weight, got only zeros."
+            raise ValueError(msg)
+        some = None if count is None else count(size)
+        trained = None if some is None else draw_places(size.n_counted, some, seed)
+        return Places(trained, judged_places(size.n_counted))
+
+    return source.draw(choose)
 
 
 def prepare(

@@ -173,7 +173,7 @@ class Recipe:
         trained = min(n_runs, max(self.min_trained, ceil(self.trained_share * n_runs)))
         return ceil(self.sphere_trained * trained) if spherical else trained
 
-    def n_drawn(self, n_rows: int, n_memories: int, values_per_row: float) -> int:
+    def n_drawn(self, n_rows: int, values_per_row: float, n_memories: int) -> int:
         """Return on how many of some rows memories are trained."""
         wanted = max(self.max_drawn_rows, self.drawn_rows_per_memory * n_memories)
         held = int(self.max_drawn_values / max(values_per_row, 1.0))

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,6 +219,20 @@ class DrawnRows:
         return counted, np.ascontiguousarray(weights[counted])
 
 
+class TableSize(NamedTuple):
+    """How much there is of a table: what decides how many of its rows a fit looks at."""
+
+    n_counted: int  # rows with a weight above 0
+    values_per_row: float  # of CSR those that are stored
+
+
+class Places(NamedTuple):
+    """Rows that a fit looks at, by their numbers among those that count."""
+
+    trained: Indices | None  # to train on; None: all
+    judged: Indices | None  # to judge partitions on; None: all
+
+
 # What is made of some rows of a block (None: all), their weights (None: all 1) and threads.
 Part = Callable[[TableRows, Indices | None, Weights | None, int], Any]
 
@@ -239,11 +253,11 @@ class RowSource(Protocol):
         """How many columns there are."""
 
     @property
-    def values_per_row(self) -> float:
-        """How many values a row has, of CSR those that are stored."""
+    def size(self) -> TableSize:
+        """How much there is of the table."""
 
-    def draw(self, trained: Indices | None, judged: Indices | None) -> DrawnRows:
-        """Bring rows to memory: those at some places, to train on and to judge by; None: all."""
+    def draw(self, choose: Callable[[TableSize], Places]) -> DrawnRows:
+        """Bring the rows to memory that are chosen once it is known how much there is."""
 
     def total(self, part: Part, threads: int) -> Any:
         """Return the sum of what is made of every block of rows."""
@@ -277,12 +291,14 @@ class TableSource:
         return int(self.X.shape[1])
 
     @property
-    def values_per_row(self) -> float:
-        """How many values a row has, of CSR those that are stored."""
-        return float(self.X.nnz / self.n_rows if sparse.issparse(self.X) else self.n_features)
+    def size(self) -> TableSize:
+        """How much there is of the table."""
+        values = float(self.X.nnz / self.n_rows if sparse.issparse(self.X) else self.n_features)
+        return TableSize(self.n_counted, values)
 
-    def draw(self, trained: Indices | None, judged: Indices | None) -> DrawnRows:
+    def draw(self, choose: Callable[[TableSize], Places]) -> DrawnRows:
         """Return the table, and which of its rows are meant."""
+        trained, judged = choose(self.size)
         whole = DrawnRows(TableRows(self.X), self.n_counted, self.sample_weight)
         counted, _ = whole.counted
 

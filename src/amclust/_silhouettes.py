@@ -12,6 +12,7 @@ from amclust import _native
 from amclust._rows import (
     DrawnRows,
     Indices,
+    Places,
     TableRows,
     TableSource,
     Weights,
@@ -71,7 +72,7 @@ def judge_on(drawn: DrawnRows) -> Judged:
 def judged_rows(rows: TableRows, sample_weight: Weights | None) -> Judged:
     """Return the rows on which the partitions of a table are judged: those that have values."""
     source = TableSource(rows.X, observed_weights(rows.X, sample_weight)[0])
-    return judge_on(source.draw(None, judged_places(source.n_counted)))
+    return judge_on(source.draw(lambda size: Places(None, judged_places(size.n_counted))))
 
 
 def silhouettes(

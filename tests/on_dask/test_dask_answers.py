@@ -18,6 +18,7 @@ from dask_rows import (
     as_csr,
     as_frame,
     as_pandas,
+    assert_same_fit,
     blobs,
     computed,
     local,
@@ -204,7 +205,11 @@ def test_nothing_is_computed_before_it_is_asked_for(method, tmp_path):
         assert count.read_text() == ".."  # each block once
 
 
-def test_a_fit_reads_each_block_as_often_as_it_says(tmp_path):
+@pytest.mark.parametrize("scheduler", ["client", "threads"])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_fit_reads_each_block_as_often_as_it_says(known, scheduler, tmp_path, request):
+    if scheduler == "client":
+        request.getfixturevalue("client")
     X, count = blobs(), tmp_path / "count"
 
     def counted(block):
@@ -213,13 +218,28 @@ def test_a_fit_reads_each_block_as_often_as_it_says(tmp_path):
         return block
 
     rows = as_array(X, (200, 200, 200)).map_blocks(counted, meta=X[:0])
-    with pytest.warns(UserWarning, match="blocks will be computed 2 times") as said:
+    if not known:
+        rows = rows[da.ones(len(X), chunks=200, dtype=bool)]
+    often = "once" if known else "2 times"
+    with pytest.warns(UserWarning, match=f"blocks will be computed {often}") as said:
         model = on_dask().fit(rows)
     assert len(said) == 1
     assert said[0].filename == __file__
-    assert count.read_text() == "." * 6
-    model.labels_.compute()
-    assert count.read_text() == "." * 9
+    reads = len(count.read_text())
+    assert reads == (3 if known else 6)
+    assert_array_equal(model.labels_.compute(), local().fit(X).labels_)
+    assert len(count.read_text()) == reads + 3
+
+
+def test_rows_are_drawn_once_more_where_some_turn_out_to_have_no_value(client):
+    X = blobs()
+    X[[7, 300, 599]] = np.nan
+    with pytest.warns(UserWarning, match="3 of 600 rows"):
+        expected = local().fit(X)
+    rows = as_array(X, (200, 0, 400)).map_blocks(np.array).persist()
+    with pytest.warns(UserWarning, match="3 of 600 rows"):
+        model = on_dask().fit(rows)
+    assert_same_fit(model, expected)
 
 
 def test_what_is_in_memory_already_is_no_reason_to_warn(client):

@@ -52,7 +52,7 @@ def test_it_is_the_cut_that_a_fit_finds():
     network = model.network_
     core = torch.tensor((X - X.mean(axis=0)) / X.std(axis=0), dtype=torch.float32)
     shares = F.overlap_shares(core, torch.tensor(network.memories)).numpy()
-    drawn = draw_rows(TableSource(X), None, 0)
+    drawn = draw_rows(TableSource(X))
     found = prepare(drawn, Options.of(model, 2), n_clusters=2, threads=1, feature_names=None)
     overlap = find_neighbours(found, network, 5, 0).overlap(3, 4.0)
     order = found.indices if found.indices is not None else np.arange(200)

@@ -10,7 +10,7 @@ from typing import Any
 
 import dask
 from dask.delayed import Delayed, delayed
-from distributed import Client, Future, as_completed, default_client
+from distributed import Client, Future, as_completed, default_client, futures_of
 
 from amclust._progress import ProgressLine
 
@@ -32,6 +32,11 @@ def failed_tasks(dask_scheduler: Any, token: str) -> list[str]:
     """Return the tasks of a fit that failed, or wait for such as did; called in the scheduler."""
     tasks = dask_scheduler.tasks.values()
     return sorted(str(t.key) for t in tasks if t.state == "erred" and token in str(t.key))
+
+
+def same(value: Any) -> Any:
+    """Return what is given."""
+    return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +90,18 @@ class Engine:
         return persisted
 
     def merged(
-        self, name: str, tasks: Sequence[Delayed], merge: Callable[..., Any], what: str
-    ) -> Any:
-        """Return what is made of all results by a tree: few at a time, those next to each other."""
+        self,
+        name: str,
+        tasks: Sequence[Delayed],
+        merge: Callable[..., Any],
+        what: str,
+        beside: Delayed | None = None,
+    ) -> tuple[Any, Delayed | None]:
+        """Return what is made of all results by a tree: few at a time, those next to each other.
+
+        A task beside them is begun at the same time, so that blocks which both need are computed
+        once. It is returned with its result held; None: it failed where the others did not.
+        """
         level, number = list(tasks), 0
         while len(level) > 1:
             parts = [level[at : at + MERGED_AT_ONCE] for at in range(0, len(level), MERGED_AT_ONCE)]
@@ -95,15 +109,30 @@ class Engine:
             for part in parts:
                 level.append(self.task(name, f"merged-{number}", merge, *part))
                 number += 1
-        if self.client is None or not self.verbose:
-            return self.run(level, what)[0]
-        futures = self.start([*tasks, *level])  # the former only to see how many are done
+        (root,) = level
+        if self.client is None:
+            return self._both(root, beside)
+        if beside is not None:
+            root, beside = self.client.persist([root, beside], optimize_graph=False)
+        # The tasks themselves only to see how many are done.
+        futures = self.start([*tasks, root] if self.verbose else [root])
         try:
-            self._watch(futures[:-1], what, release=True)  # they are needed by the tree only
+            if self.verbose:
+                self._watch(futures[:-1], what, release=True)  # they are needed by the tree only
+            return self.gather(futures[-1:], what)[0], beside
         except BaseException:
-            self.cancel(futures)
+            self.cancel([*futures, *futures_of(beside)])
             raise
-        return self.gather(futures[-1:], what)[0]
+
+    def _both(self, root: Delayed, beside: Delayed | None) -> tuple[Any, Delayed | None]:
+        """Compute a task, and one beside it that may fail, without a client."""
+        if beside is None:
+            return self.run([root], "")[0], None
+        try:
+            found, value = self.run([root, beside], "")
+        except Exception:  # noqa: BLE001 - which of them failed is not known
+            return self.run([root], "")[0], None
+        return found, self.task(beside.key, "held", same, value)
 
     # --- with a client ----------------------------------------------------------------------------
 

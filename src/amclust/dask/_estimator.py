@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -30,8 +31,6 @@ from amclust.dask._blocks import Blocks, as_matrix, is_distributed, like_rows, n
 from amclust.dask._engine import Engine, find_client
 from amclust.dask._source import DaskSource, add, tell_unpersisted
 
-# Statistics, and the rows that are drawn.
-PASSES = 2
 # Rows of a table of Dask that a report is about.
 REPORT_ROWS = 10_000
 
@@ -53,8 +52,10 @@ class ClAM(amclust.ClAM):
     bit: whatever the chunks, the workers and their threads. Rows may also be a ``dask.array``
     (dense, or with blocks of CSR), a ``dask.dataframe``, or a list of delayed frames or arrays; for
     these, answers are not computed before they are asked for, and lie in blocks as the rows do. A
-    fit makes one pass over all rows for their statistics and one to draw those that it looks at
-    (of up to 262,144 rows all, of more about so many); restarts are tasks of their own.
+    fit makes one pass over all rows for their statistics and to draw those that it looks at (of up
+    to 262,144 rows all, of more about so many). Where there are
+    weights, chunk sizes that are not known or rows without any value, it draws in a second one.
+    Restarts are tasks of their own.
 
     Parameters
     ----------
@@ -215,14 +216,18 @@ class ClAM(amclust.ClAM):
         if not is_distributed(X):
             return super()._fitting(X, sample_weight, reset=reset)
         engine = self._engine()
-        source = self._source(X, sample_weight, engine, reset=reset)
-        passes = str(PASSES)
+
+        def look(seen: DaskSource) -> None:
+            check_some_observed(seen.n_empty, seen.n_rows, seen.n_counted, sample_weight)
+            tell_empty_rows(seen.n_empty, seen.n_rows, trained=True)
+            self.n_samples_, self.n_missing_ = seen.n_rows, seen.n_missing
+
+        source = self._source(X, sample_weight, engine, reset=reset, look=look)
+        passes = source.n_passes
         if self.objective == "reconstruction":  # exact steps go over all rows at the end
-            passes = f"{PASSES} to {PASSES + self.recipe.full_passes}"
-        tell_unpersisted(X, passes)
-        check_some_observed(source.n_empty, source.n_rows, source.n_counted, sample_weight)
-        tell_empty_rows(source.n_empty, source.n_rows, trained=True)
-        self.n_samples_, self.n_missing_ = source.n_rows, source.n_missing
+            tell_unpersisted(X, f"{passes} to {passes + self.recipe.full_passes}")
+        else:
+            tell_unpersisted(X, str(passes))
         return Fitting(self, source, DaskBackend(backend, engine, self.recipe))
 
     def _keep_labels(self, X: Any) -> None:
@@ -232,10 +237,18 @@ class ClAM(amclust.ClAM):
     def _engine(self) -> Engine:
         return Engine(find_client(self.client), self.verbose)
 
-    def _source(self, X: Any, sample_weight: Any, engine: Engine, *, reset: bool) -> DaskSource:
+    def _source(
+        self,
+        X: Any,
+        sample_weight: Any,
+        engine: Engine,
+        *,
+        reset: bool,
+        look: Callable[[DaskSource], None] | None = None,
+    ) -> DaskSource:
         blocks = Blocks.of(X, beside_series=isinstance(sample_weight, dd.Series))
         weights = blocks.weights(sample_weight)
-        source = DaskSource(blocks, weights, engine, self.metric)
+        source = DaskSource(blocks, weights, engine, self.metric, look)
         self._check_columns(source.like_rows, reset=reset)
         return source
 
@@ -538,7 +551,7 @@ class ClAM(amclust.ClAM):
             engine.task("clam-label", f"sizes-{at}", sizes_of, labels, self.n_clusters_)
             for at, labels in enumerate(Blocks.columns_of(self.labels_))
         ]
-        found: NDArray[np.int64] = engine.merged("clam-label", tasks, add, "sizes")
+        found: NDArray[np.int64] = engine.merged("clam-label", tasks, add, "sizes")[0]
         return found
 
 

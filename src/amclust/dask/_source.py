@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,9 @@ from amclust._rows import (
     DrawnRows,
     Indices,
     Part,
+    Places,
     TableRows,
+    TableSize,
     TableStatistics,
     Weights,
     digest,
@@ -35,7 +37,7 @@ from amclust._validation import check_dense, check_statistics
 from amclust._warnings import warn
 from amclust.dask._backend import RemoteRows
 from amclust.dask._blocks import Blocks, as_matrix, as_weights, is_persisted, named
-from amclust.dask._engine import Engine
+from amclust.dask._engine import Engine, same
 
 # Of exact sums, for each column.
 STATISTICS_BYTES = 128
@@ -183,30 +185,45 @@ def _added(parts: list[_native.PartialStatistics]) -> Any:
     return whole
 
 
-def take(block: Any, weights: Any, places: Indices | None) -> tuple[Any, Weights | None]:
-    """Return rows of a block, by their places among those that count, and their weights."""
-    matrix = as_matrix(block, None, None)
-    values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
+def take(
+    block: Any, weights: Any, number: int, places: Indices | None
+) -> tuple[Any, Weights | None]:
+    """Return rows of a block, by their places among those that count, and their weights.
+
+    Places that it does not have are passed over: those were chosen before its rows were counted.
+    """
+    with named(number):
+        matrix = as_matrix(block, None, None)
+        values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
     if places is None:
         return matrix, values
-    if values is not None:
-        places = np.flatnonzero(values)[places]
+    counted = np.arange(matrix.shape[0]) if values is None else np.flatnonzero(values)
+    places = counted[places[places < len(counted)]]
     return matrix[places], None if values is None else values[places]
 
 
 @dataclass(frozen=True, eq=False)
 class DaskSource:
-    """A table of Dask. One pass tells what all rows have in common, another draws some of them."""
+    """A table of Dask. A pass tells what all rows have in common, and some of them are drawn.
+
+    Where it is known how long blocks are, the same pass draws: places are chosen as if all rows
+    counted, and once more, for a second pass, if some turn out not to.
+    """
 
     blocks: Blocks
     weights: list[Any]  # of each block; None: all rows count the same
     engine: Engine
     metric: Any
+    look: Callable[[DaskSource], None] | None = None  # called once it is known what is in the rows
     numbers: Iterator[int] = field(default_factory=itertools.count)  # of drawings
 
     @cached_property
     def summary(self) -> Summary:
         """What all rows have in common, from one pass over the blocks."""
+        return self._summarised(None)[0]
+
+    def _summarised(self, drawn: Delayed | None) -> tuple[Summary, Delayed | None]:
+        """Return what all rows have in common, and a task on the same blocks, if it was begun."""
         names = self.blocks.names
         tasks = [
             self.engine.task(
@@ -215,7 +232,7 @@ class DaskSource:
             for at, (block, weights) in self._numbered()
         ]
         try:
-            found: Summary = self.engine.merged("clam-statistics", tasks, merge, "statistics")
+            found, drawn = self.engine.merged("clam-statistics", tasks, merge, "statistics", drawn)
         except (ValueError, TypeError):  # of a block, which it names
             raise
         except Exception as error:
@@ -228,7 +245,23 @@ class DaskSource:
         if not sum(found.lengths):
             msg = f"X has no rows in any of its {len(tasks)} blocks."
             raise ValueError(msg)
-        return found
+        vars(self)["summary"] = found  # as the property keeps it: what looks needs it, too
+        if self.look is not None:
+            self.look(self)
+        return found, drawn
+
+    @property
+    def _expected(self) -> TableSize | None:
+        """How much there is of the table if all of its rows count; None: that is not known yet."""
+        lengths, is_weighted = self.blocks.lengths, any(one is not None for one in self.weights)
+        if "summary" in vars(self) or lengths is None or is_weighted or not sum(lengths):
+            return None
+        return TableSize(sum(lengths), float(self.blocks.meta.shape[1]))
+
+    @property
+    def n_passes(self) -> int:
+        """How often rows will be read for a fit: for what is in them, and to draw some."""
+        return 2 if self._expected is None else 1
 
     @property
     def like_rows(self) -> Any:
@@ -243,7 +276,8 @@ class DaskSource:
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return sum(self.summary.lengths)
+        known = None if "summary" in vars(self) else self.blocks.lengths
+        return sum(self.summary.lengths if known is None else known)
 
     @property
     def n_counted(self) -> int:
@@ -267,23 +301,32 @@ class DaskSource:
         return int(self.summary.everything.n_features)
 
     @property
-    def values_per_row(self) -> float:
-        """How many values a row has, of CSR those that are stored."""
-        return self.summary.n_stored / self.n_rows
+    def size(self) -> TableSize:
+        """How much there is of the table."""
+        return TableSize(self.n_counted, self.summary.n_stored / self.n_rows)
 
-    def draw(self, trained: Indices | None, judged: Indices | None) -> DrawnRows:
-        """Bring rows to the client: those at some places, to train on and to judge by."""
-        if trained is None:
-            rows, weights = self._taken(None)
+    def draw(self, choose: Callable[[TableSize], Places]) -> DrawnRows:
+        """Bring the rows to the client that are chosen once it is known how much there is."""
+        expected, early = self._expected, None
+        if expected is not None and self.blocks.lengths is not None:
+            places = choose(expected)
+            wanted = _together(places, expected)
+            table = self._table(wanted, self.blocks.lengths, self.blocks.lengths, is_sparse=False)
+            _, early = self._summarised(table)
+        if early is None or expected != self.size or self.summary.is_sparse:
+            places, early = choose(self.size), None
+            wanted = _together(places, self.size)
+        trained, judged = places
+        if wanted is None:
+            rows, weights = self._taken(None, early)
             drawn = DrawnRows(rows, self.n_counted, weights)
             counted, _ = drawn.counted
             if judged is not None and counted is not None:
                 judged = counted[judged]
             return dataclasses.replace(drawn, trained=counted, judged=judged)
+        assert trained is not None
         judged = np.arange(self.n_counted) if judged is None else judged
-        wanted = np.sort(np.concatenate([trained, judged]))
-        wanted = wanted[np.diff(wanted, prepend=-1) > 0]
-        rows, weights = self._taken(wanted)
+        rows, weights = self._taken(wanted, early)
         everything = self.summary.everything.finish()
         weighted = self.summary.weighted
         return DrawnRows(
@@ -306,7 +349,7 @@ class DaskSource:
             for at, (block, weights) in self._numbered()
             if self.summary.counted[at]
         ]
-        return self.engine.merged(f"clam-statistics-{number}", tasks, add, "full passes")
+        return self.engine.merged(f"clam-statistics-{number}", tasks, add, "full passes")[0]
 
     def _first_failed(self, tasks: list[Delayed]) -> int | None:
         """Return the number of the first block that cannot be computed; None: not known."""
@@ -350,14 +393,38 @@ class DaskSource:
                 code.update(stats.mean.tobytes() + stats.variance.tobytes())
         return {"X": code.hexdigest(), "sample_weight": str(seen.weighted is not None)}
 
-    def _taken(self, places: Indices | None) -> tuple[RemoteRows, Weights | None]:
-        """Return rows at some places, and their weights; None: all rows, those of weight 0 too."""
-        starts = np.concatenate([[0], np.cumsum(self.summary.counted)])
+    def _taken(
+        self, places: Indices | None, table: Delayed | None = None
+    ) -> tuple[RemoteRows, Weights | None]:
+        """Return rows at some places, and their weights; None: all rows, those of weight 0 too.
+
+        The table of these rows may have been begun.
+        """
+        if table is None:
+            seen = self.summary
+            table = self._table(places, seen.lengths, seen.counted, is_sparse=seen.is_sparse)
+            # Else workers that train draw all of it once more.
+            table = self.engine.held(table)
+        rows, found = self.engine.run([table], "drawing rows")[0]
+        if found is None and self.summary.weighted is not None:  # others than these do not count
+            found = np.ones(rows.shape[0], np.float32)
+        return RemoteRows(rows, table), found
+
+    def _table(
+        self,
+        places: Indices | None,
+        lengths: tuple[int, ...],
+        counted: tuple[int, ...],
+        *,
+        is_sparse: bool,
+    ) -> Delayed:
+        """Return the task that makes a table of rows at some places, and their weights."""
+        starts = np.concatenate([[0], np.cumsum(counted)])
         edges = None if places is None else np.searchsorted(places, starts)
         tasks: list[Delayed] = []
         number = next(self.numbers)
         for at, (block, weights) in self._numbered():
-            if not self.summary.lengths[at]:
+            if not lengths[at]:
                 continue
             inside = None
             if places is not None and edges is not None:
@@ -371,22 +438,22 @@ class DaskSource:
                     take,
                     block,
                     weights,
+                    at,
                     inside,
                 )
             )
-        table = self.engine.task(
-            "clam-draw", f"table-{number}", stack, self.summary.is_sparse, *tasks
-        )
-        table = self.engine.held(table)  # else workers that train draw all of it once more
-        rows, found = self.engine.run([table], "drawing rows")[0]
-        if found is None and self.summary.weighted is not None:  # others than these do not count
-            found = np.ones(rows.shape[0], np.float32)
-        return RemoteRows(rows, table), found
+        return self.engine.task("clam-draw", f"table-{number}", stack, is_sparse, *tasks)
 
 
-def same(value: Any) -> Any:
-    """Return what is given."""
-    return value
+def _together(places: Places, size: TableSize) -> Indices | None:
+    """Return the places of all rows that are looked at, ascending; None: of all rows."""
+    trained, judged = places
+    if trained is None:
+        return None
+    judged = np.arange(size.n_counted) if judged is None else judged
+    wanted = np.sort(np.concatenate([trained, judged]))
+    found: Indices = wanted[np.diff(wanted, prepend=-1) > 0]
+    return found
 
 
 def apply(part: Part, block: Any, weights: Any) -> Any:
@@ -418,7 +485,8 @@ def stack(is_sparse: bool, *parts: tuple[Any, Weights | None]) -> tuple[Any, Wei
 def tell_unpersisted(X: Any, n_passes: str) -> None:
     """Say how often blocks will be computed that nobody holds."""
     if not is_persisted(X):
+        often = "once" if n_passes == "1" else f"{n_passes} times"
         warn(
-            f"X is not persisted: its blocks will be computed {n_passes} times, and once more for "
-            "labels. Where they fit the memory of the workers, pass X.persist().",
+            f"X is not persisted: its blocks will be computed {often}, and once more for labels. "
+            "Where they fit the memory of the workers, pass X.persist().",
         )
