@@ -14,10 +14,10 @@ from benchmarks.framework.lines import Entry, Line, Target
 from benchmarks.framework.pages import Grid, amount
 from benchmarks.scale.rows import Made, Tally, held, make_clam, moved_bytes, plugged, processes
 
-# A phase, and the prefixes of its tasks. Blocks of rows are made three times: once in each pass.
+# A phase, and the prefixes of its tasks. Blocks of rows are made twice: once in each pass.
+READING = "statistics and drawing"
 PHASES = {
-    "statistics": ("clam-statistics",),
-    "drawing": ("clam-draw",),
+    READING: ("clam-statistics", "clam-draw"),
     "restarts": ("clam-restart",),
     "labelling": ("clam-label", "clam-network"),
 }
@@ -119,7 +119,9 @@ def _count_fit(client: Client, made: Made) -> dict[str, dict[str, float]]:
     }
     counted = {
         phase: {
-            figure: float(sum(source.get(prefix, 0) for prefix in prefixes))
+            figure: float(
+                (max if figure == "largest" else sum)(source.get(one, 0) for one in prefixes)
+            )
             for figure, source in sources.items()
         }
         for phase, prefixes in everything.items()
@@ -134,7 +136,7 @@ def _count_fit(client: Client, made: Made) -> dict[str, dict[str, float]]:
 def drawn_out(measured: Mapping[str, Any], phase: str, figure: str, n_blocks: float) -> float:
     """Return a figure of a phase at any number of blocks, by a line through the two measured.
 
-    A third of the blocks that are made belong to each pass. What restarts do, on rows that were
+    Half of the blocks that are made belong to each pass. What restarts do, on rows that were
     drawn, stays the same.
     """
     few, many = measured["blocks"]
@@ -156,13 +158,11 @@ def moved_at_most(measured: Mapping[str, Any], phase: str, n_workers: int, n_blo
     drawn from any table, and each restart may want them in another worker, each worker the network.
     """
     few, many = measured["phases"]
-    drawn = many["drawing"]["largest"]
-    if phase == "statistics":
+    drawn = many[READING]["largest"]
+    if phase == READING:
         grown = many[phase]["results"] - few[phase]["results"]
         per_block = grown / (measured["blocks"][1] - measured["blocks"][0])
-        return float(per_block * n_blocks)
-    if phase == "drawing":
-        return float(drawn)
+        return float(per_block * n_blocks + drawn)
     if phase == "restarts":
         return float(drawn * min(n_workers, many[phase]["tasks"]))
     return float(many[phase]["network"] * n_workers)

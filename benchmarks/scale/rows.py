@@ -78,8 +78,11 @@ def make_clam(client: Client | None = None, **given: Any) -> ClAM:
 @contextmanager
 def processes(n_workers: int, memory_limit: str = ROOMY) -> Iterator[Client]:
     """Start workers of one thread each, with amclust imported."""
+    # Two that are killed closer together than this (15 s as it comes) are not both replaced.
+    patient = {"distributed.deploy.lost-worker-timeout": "1h"}
     with (
         warnings.catch_warnings(),
+        dask.config.set(patient),
         LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
