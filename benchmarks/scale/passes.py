@@ -23,7 +23,7 @@ PASSES = ("statistics and drawing", "labelling")
 
 def two_workers(options: Namespace, measured: dict[str, Any]) -> Iterator[Entry]:
     """Compare the passes of two workers with those of one, on rows that are made in each."""
-    made, repeats = (Made(10_000, 2500), 1) if options.quick else (Made(5_000_000), 5)
+    made, repeats = (Made(10_000, 2500), 1) if options.quick else (Made(20_000_000), 5)
     yield from speed_ups(made, repeats)
 
 
