@@ -931,8 +931,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def _cluster_sizes(self) -> NDArray[np.int64]:
         return np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
 
-    def _fitting(self, X: Any, sample_weight: Any, *, reset: bool) -> Fitting:
-        """Return what a fit to rows is made of; they are validated."""
+    def _fitting(
+        self, X: Any, sample_weight: Any, *, reset: bool, draws_once: bool = True
+    ) -> Fitting:
+        """Return what a fit to rows is made of; they are validated.
+
+        Whether rows are drawn once only matters where they lie with others.
+        """
         X = validate_rows(self, X, reset=reset, trains=True)
         threads = n_threads(self.n_jobs)
         weights, n_empty = observed_weights(X, check_sample_weight(sample_weight, X), threads)

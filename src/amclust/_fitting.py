@@ -83,7 +83,7 @@ class Fitting:
             return self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
         n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
         found = self._fit(data, options, n_clusters, seeds, sample_seed)
-        few = drawn.is_sample and self.recipe.is_few(data.n_rows, n_clusters)
+        few = self.recipe.is_few(data.n_rows, n_clusters)
         if drawn.is_sample and (found.best.plan.exact or few):
             found = take_full_passes(
                 self.source,
@@ -93,6 +93,23 @@ class Fitting:
                 tol=EXACT_TOLERANCE * model.tol,
             )
         return Learned(found, evidence)
+
+    def max_full_passes(self, size: TableSize | None) -> int:
+        """Return how many passes over all rows may follow training; of a table of unknown size too.
+
+        As `fit` does: where rows were drawn, for exact steps, and for more memories than those rows
+        can hold.
+        """
+        candidates = candidates_of(self.model)
+        numbers, most = self._numbers(candidates), self._max_memories(candidates)
+        if size is None:
+            size = TableSize(2**62, 1.0)
+        drawn = n_drawn(size, Options.of(self.model, max(numbers)).batch_size, self.recipe, most)
+        may_be_exact = self.model.objective == "reconstruction" or min(numbers) == 1
+        assembled = self.model.n_memories is not None
+        if drawn is None or assembled or not (may_be_exact or self.recipe.is_few(drawn, most)):
+            return 0
+        return self.recipe.full_passes
 
     def begin(self, rng: np.random.RandomState) -> Learned:
         """Go once through the rows, from new memories."""

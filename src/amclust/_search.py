@@ -260,7 +260,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         n_clusters = self._numbers_of_clusters()
         space = Space(self.space)
         model = self._model(max(n_clusters))
-        fitting = model._fitting(X, sample_weight, reset=True)
+        fitting = model._fitting(X, sample_weight, reset=True, draws_once=False)
         source = fitting.source
         self._check_objectives(n_clusters, source.n_features, space)
         rungs = self._rungs(space, model.n_init, len(n_clusters))

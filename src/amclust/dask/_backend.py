@@ -149,9 +149,10 @@ class DaskBackend:
         share = max(1, sum(n_threads.values()) // len(plans))
         threads = min(share, max(n_threads.values(), default=1))
         # A scheduler that goes by where rows lie would let the worker that has them train all.
-        places = itertools.cycle(self._spread(data, len(plans)))
+        places = self._spread(data, len(plans))
         tasks = []
-        for plan, (worker, rows) in zip(plans, places, strict=False):
+        for at, plan in enumerate(plans):
+            worker, rows = places[at % len(places)]
             number, given = next(self.numbers), (self.inner, rows, threads, plan)
             tasks.append(engine.task("clam-restart", number, train_one, *given, worker=worker))
         return engine.run(tasks, "restarts")
@@ -159,24 +160,31 @@ class DaskBackend:
     def _trains_in_workers(self, data: TrainingSet) -> bool:
         return self.engine.client is not None and isinstance(data.table, RemoteRows)
 
-    def _spread(self, data: TrainingSet, n_runs: int) -> list[tuple[str, Delayed]]:
+    def _spread(self, data: TrainingSet, n_runs: int) -> Sequence[tuple[str | None, Delayed]]:
         """Bring rows to as many workers as so many runs need; return those and the rows' tasks."""
-        table, engine = data.table, self.engine
-        assert isinstance(table, RemoteRows)
-        workers = engine.n_threads()
+        workers = self.engine.n_threads()
         held = self.spread.setdefault(data, {})
+        for lost in held.keys() - workers.keys():
+            del held[lost]
         missing = [worker for worker in workers if worker not in held]
         for worker in missing[: max(0, n_runs - len(held))]:
-            fields = {
-                field.name: getattr(data, field.name)
-                for field in dataclasses.fields(data)
-                if field.name not in ("table", "rows", "judged")
-            }
-            name, given = f"rows-{next(self.numbers)}", (table.task, fields, data.has_missing)
-            task = engine.task("clam-draw", name, training_set, *given, worker=worker)
-            held[worker] = engine.held(task)
-        found = [(worker, rows) for worker, rows in held.items() if worker in workers]
-        return found[:n_runs]
+            held[worker] = self._rows(data, worker)
+        if not held:  # all are lost: whichever comes next
+            return [(None, self._rows(data, None))]
+        return list(held.items())[:n_runs]
+
+    def _rows(self, data: TrainingSet, worker: str | None) -> Delayed:
+        """Return the task that holds the rows to train on, in a worker if one is named."""
+        table = data.table
+        assert isinstance(table, RemoteRows)
+        fields = {
+            field.name: getattr(data, field.name)
+            for field in dataclasses.fields(data)
+            if field.name not in ("table", "rows", "judged")
+        }
+        name, given = f"rows-{next(self.numbers)}", (table.task, fields, data.has_missing)
+        task = self.engine.task("clam-draw", name, training_set, *given, worker=worker)
+        return self.engine.held(task)
 
     def infer(
         self,

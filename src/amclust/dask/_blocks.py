@@ -10,11 +10,11 @@ from typing import Any
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
-from dask._task_spec import Alias, Task
 from dask.base import is_dask_collection
 from dask.core import flatten, istask
 from dask.delayed import Delayed
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import check_array
 
 from amclust._frames import as_plain
@@ -46,12 +46,16 @@ class Blocks:
 
     lengths : tuple of int or None
         How many rows each block is said to have; None: not known.
+
+    is_sparse : bool
+        Whether they are said to be sparse.
     """
 
     blocks: list[Delayed]
     names: tuple[Any, ...] | None
     meta: Any
     lengths: tuple[int, ...] | None = None
+    is_sparse: bool = False
 
     @classmethod
     def of(cls, X: Any, *, beside_series: bool = False) -> Blocks:
@@ -71,7 +75,8 @@ class Blocks:
         if isinstance(X, da.Array):
             rows = whole_rows(X)
             blocks = list(rows.to_delayed().ravel())
-            return cls(blocks, None, like_rows(X), known_lengths(X))
+            meta, lengths = like_rows(rows), known_lengths(X)
+            return cls(blocks, None, meta, lengths, sparse.issparse(X._meta))
         msg = (
             "X must be a dask.array of two dimensions, a dask.dataframe, a list of delayed frames "
             f"or arrays, or rows in memory, got {type(X).__name__}."
@@ -139,7 +144,12 @@ def _cut(weights: NDArray[Any], lengths: tuple[int, ...] | None) -> list[NDArray
         )
         raise ValueError(msg)
     _check_shape(weights.shape, sum(lengths))
-    return np.split(weights, np.cumsum(lengths)[:-1])
+    try:
+        values = weights.astype(np.float32)
+    except (TypeError, ValueError):
+        msg = f"sample_weight must be numbers, got an array of {weights.dtype}."
+        raise ValueError(msg) from None
+    return np.split(values, np.cumsum(lengths)[:-1])
 
 
 def _check_shape(shape: tuple[int, ...], n_rows: int) -> None:
@@ -167,6 +177,10 @@ def like_rows(X: Any) -> Any:
 
 
 def _is_there(graph: Mapping[Any, Any], key: Any) -> bool:
+    try:  # not public: where a version of Dask has no such module, its tasks are tuples
+        from dask._task_spec import Alias, Task
+    except ImportError:
+        return not istask(graph[key])
     node = graph[key]
     while isinstance(node, Alias):
         node = graph[node.target]
@@ -197,14 +211,24 @@ def as_matrix(block: Any, names: tuple[Any, ...] | None, n_features: int | None)
     return matrix
 
 
+class BlockError(ValueError):
+    """What is wrong with a block of X, by its number."""
+
+    def __init__(self, number: int, reason: object) -> None:
+        super().__init__(number, reason)
+        self.number, self.reason = number, reason
+
+    def __str__(self) -> str:
+        return f"Block {self.number} of X: {self.reason}"
+
+
 @contextmanager
 def named(number: int) -> Iterator[None]:
     """Begin the messages of errors with the number of the block."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        msg = f"Block {number} of X: {error}"
-        raise ValueError(msg) from error
+        raise BlockError(number, error) from error
 
 
 def as_weights(weights: Any, n_rows: int) -> Weights | None:

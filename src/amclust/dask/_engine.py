@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from weakref import WeakSet
 
 import dask
 from dask.delayed import Delayed, delayed
@@ -48,6 +50,7 @@ class Engine:
     # Fits at the same time do not share tasks: to end one leaves the other alone.
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
     failed: list[str] = field(default_factory=list)  # the names of tasks that failed, to tell them
+    kept: WeakSet[Future] = field(default_factory=WeakSet)  # results that stay with the workers
 
     def task(
         self,
@@ -86,8 +89,32 @@ class Engine:
         """Start a task, and return one whose result stays with the workers for those after it."""
         if self.client is None:
             return task
-        persisted: Delayed = self.client.persist(task, optimize_graph=False)
+        (persisted,) = self._persisted([task])
         return persisted
+
+    def _persisted(self, tasks: Sequence[Delayed]) -> list[Delayed]:
+        """Start tasks whose results stay with the workers."""
+        assert self.client is not None
+        persisted: list[Delayed] = self.client.persist(list(tasks), optimize_graph=False)
+        self.kept.update(futures_of(persisted))
+        return persisted
+
+    def given(self, name: str, what: str, values: Sequence[Any]) -> list[Any]:
+        """Return tasks for values of this process, which workers then get once; None stays."""
+        if self.client is None or all(value is None for value in values):
+            return list(values)
+        tasks = [self.task(name, f"{what}-{at}", same, v) for at, v in enumerate(values)]
+        return self._persisted(tasks)
+
+    @contextmanager
+    def ended_on_failure(self) -> Iterator[None]:
+        """Let go of what workers hold where a fit fails: its error may be kept for long."""
+        try:
+            yield
+        except BaseException:
+            if self.client is not None:
+                self.cancel(list(self.kept))
+            raise
 
     def merged(
         self,
@@ -100,7 +127,7 @@ class Engine:
         """Return what is made of all results by a tree: few at a time, those next to each other.
 
         A task beside them is begun at the same time, so that blocks which both need are computed
-        once. It is returned with its result held; None: it failed where the others did not.
+        once. It is returned with its result held.
         """
         level, number = list(tasks), 0
         while len(level) > 1:
@@ -112,26 +139,29 @@ class Engine:
         (root,) = level
         if self.client is None:
             return self._both(root, beside)
-        if beside is not None:
-            root, beside = self.client.persist([root, beside], optimize_graph=False)
-        # The tasks themselves only to see how many are done.
-        futures = self.start([*tasks, root] if self.verbose else [root])
+        # All at once: what is done and let go of in between would be computed again.
+        others = [] if beside is None else [beside]
+        held = self.client.persist(
+            [root, *others, *(tasks if self.verbose else ())], optimize_graph=False
+        )
+        futures = [future for task in held for future in futures_of(task)]
+        n_kept = 1 + len(others)
+        self.kept.update(futures[1:n_kept])
+        watched = futures[n_kept:]  # only to see how many are done: the tree alone needs them
+        del held[n_kept:], futures[n_kept:]
         try:
             if self.verbose:
-                self._watch(futures[:-1], what, release=True)  # they are needed by the tree only
-            return self.gather(futures[-1:], what)[0], beside
+                self._watch(watched, what, release=True)
+            return self.gather(futures[:1], what)[0], held[-1] if others else None
         except BaseException:
-            self.cancel([*futures, *futures_of(beside)])
+            self.cancel([*futures, *watched])
             raise
 
     def _both(self, root: Delayed, beside: Delayed | None) -> tuple[Any, Delayed | None]:
-        """Compute a task, and one beside it that may fail, without a client."""
+        """Compute a task, and one beside it, without a client."""
         if beside is None:
             return self.run([root], "")[0], None
-        try:
-            found, value = self.run([root, beside], "")
-        except Exception:  # noqa: BLE001 - which of them failed is not known
-            return self.run([root], "")[0], None
+        found, value = self.run([root, beside], "")
         return found, self.task(beside.key, "held", same, value)
 
     # --- with a client ----------------------------------------------------------------------------
@@ -151,11 +181,17 @@ class Engine:
                 self._watch(futures, what)
             found: list[Any] = self.client.gather(list(futures), direct=self._is_direct)
         except BaseException as error:
-            if isinstance(error, Exception) and self.client.status == "running":
-                self.failed.extend(self.client.run_on_scheduler(failed_tasks, token=self.token))
+            if isinstance(error, Exception):
+                self._note_failed()
             self.cancel(futures)
             raise
         return found
+
+    def _note_failed(self) -> None:
+        """Ask the scheduler which tasks failed; one that does not say so hides no error."""
+        assert self.client is not None
+        with suppress(Exception):
+            self.failed.extend(self.client.run_on_scheduler(failed_tasks, token=self.token))
 
     @cached_property
     def _is_direct(self) -> bool | None:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 import amclust
 from amclust._docs import documented
-from amclust._fitting import Fitting
+from amclust._fitting import Fitting, Learned
 from amclust._parameters import Constraints
 from amclust._rows import empty_rows
 from amclust._silhouettes import judged_places
@@ -187,6 +187,7 @@ class ClAM(amclust.ClAM):
             model = engine.task("clam-partial-fit", at, go_on, model, block, values, at)
         (model,) = engine.run([model], "blocks")
         self._keep_fitted(model)
+        self._forget_table()
         self.labels_ = self.predict(X)
         return self
 
@@ -211,10 +212,13 @@ class ClAM(amclust.ClAM):
         """
         return self.fit(X, sample_weight=sample_weight).labels_
 
-    def _fitting(self, X: Any, sample_weight: Any, *, reset: bool) -> Fitting:
+    def _fitting(
+        self, X: Any, sample_weight: Any, *, reset: bool, draws_once: bool = True
+    ) -> Fitting:
         backend = find_backend(self.backend, self.device, self.metric)
+        self._forget_table()
         if not is_distributed(X):
-            return super()._fitting(X, sample_weight, reset=reset)
+            return super()._fitting(X, sample_weight, reset=reset, draws_once=draws_once)
         engine = self._engine()
 
         def look(seen: DaskSource) -> None:
@@ -223,12 +227,19 @@ class ClAM(amclust.ClAM):
             self.n_samples_, self.n_missing_ = seen.n_rows, seen.n_missing
 
         source = self._source(X, sample_weight, engine, reset=reset, look=look)
+        fitting = DaskFitting(self, source, DaskBackend(backend, engine, self.recipe))
         passes = source.n_passes
-        if self.objective == "reconstruction":  # exact steps go over all rows at the end
-            tell_unpersisted(X, f"{passes} to {passes + self.recipe.full_passes}")
-        else:
-            tell_unpersisted(X, str(passes))
-        return Fitting(self, source, DaskBackend(backend, engine, self.recipe))
+        more = fitting.max_full_passes(source.expected)
+        often = f"{passes} to {passes + more} times" if more else f"{passes} times"
+        if not draws_once:  # besides, some rows tell whether it is the same table
+            often = f"at least {passes + 2} times"
+        tell_unpersisted(X, "once" if often == "1 times" else often)
+        return fitting
+
+    def _forget_table(self) -> None:
+        """Forget what is known of the rows of an earlier fit."""
+        for name in ("n_samples_", "n_missing_"):
+            self.__dict__.pop(name, None)
 
     def _keep_labels(self, X: Any) -> None:
         if is_distributed(X):
@@ -248,6 +259,8 @@ class ClAM(amclust.ClAM):
     ) -> DaskSource:
         blocks = Blocks.of(X, beside_series=isinstance(sample_weight, dd.Series))
         weights = blocks.weights(sample_weight)
+        if not is_distributed(sample_weight):
+            weights = engine.given("clam-statistics", "weights", weights)
         source = DaskSource(blocks, weights, engine, self.metric, look)
         self._check_columns(source.like_rows, reset=reset)
         return source
@@ -441,8 +454,13 @@ class ClAM(amclust.ClAM):
             return super().score(X, sample_weight=sample_weight)
         check_is_fitted(self)
         source = self._source(X, sample_weight, self._engine(), reset=False)
+        drawn = source.draw_some(judged_places)
         tell_empty_rows(source.n_empty, source.n_rows)
-        drawn = source.draw_judged(judged_places(source.n_counted))
+        if not source.n_counted:
+            if sample_weight is not None and source.n_empty < source.n_rows:
+                msg = "Sample weights must contain at least one non-zero number."
+                raise ValueError(msg)
+            return -1.0
         value = self.network_.silhouette(
             drawn.rows.X, sample_weight=drawn.sample_weight, n_jobs=self.n_jobs
         )
@@ -553,6 +571,17 @@ class ClAM(amclust.ClAM):
         ]
         found: NDArray[np.int64] = engine.merged("clam-label", tasks, add, "sizes")[0]
         return found
+
+
+class DaskFitting(Fitting):
+    """A fit whose rows lie with workers, which let go of them where it fails."""
+
+    backend: DaskBackend
+
+    def fit(self, rng: np.random.RandomState) -> Learned:
+        """Learn memories from several starts."""
+        with self.backend.engine.ended_on_failure():
+            return super().fit(rng)
 
 
 def _fitted(model: amclust.ClAM) -> dict[str, Any]:

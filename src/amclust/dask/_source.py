@@ -6,7 +6,8 @@ import copy
 import dataclasses
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -36,7 +37,7 @@ from amclust._silhouettes import sample_rows
 from amclust._validation import check_dense, check_statistics
 from amclust._warnings import warn
 from amclust.dask._backend import RemoteRows
-from amclust.dask._blocks import Blocks, as_matrix, as_weights, is_persisted, named
+from amclust.dask._blocks import BlockError, Blocks, as_matrix, as_weights, is_persisted, named
 from amclust.dask._engine import Engine, same
 
 # Of exact sums, for each column.
@@ -132,28 +133,20 @@ def merge(*parts: Summary) -> Summary:
     for part in parts[1:]:
         if part.everything.n_features != n_features:
             msg = (
-                f"Block {part.first} of X: must have {n_features} columns, as those before have, "
-                f"got {part.everything.n_features}."
+                f"must have {n_features} columns, as those before have, got "
+                f"{part.everything.n_features}."
             )
-            raise ValueError(msg)
+            raise BlockError(part.first, msg)
         if part.names != first.names:
-            msg = (
-                f"Block {part.first} of X: columns must be {first.names}, as those before have, "
-                f"got {part.names}."
-            )
-            raise ValueError(msg)
+            msg = f"columns must be {first.names}, as those before have, got {part.names}."
+            raise BlockError(part.first, msg)
         if None not in (dtype, part.dtype) and part.dtype != dtype:
-            msg = (
-                f"Block {part.first} of X: must be {dtype}, as those before are, got {part.dtype}."
-            )
-            raise ValueError(msg)
+            msg = f"must be {dtype}, as those before are, got {part.dtype}."
+            raise BlockError(part.first, msg)
         if None not in (dtype, part.dtype) and part.is_sparse != is_sparse:
             kinds = ("sparse", "dense") if is_sparse else ("dense", "sparse")
-            msg = (
-                f"Block {part.first} of X: must be {kinds[0]}, as those before are, got a "
-                f"{kinds[1]} one."
-            )
-            raise ValueError(msg)
+            msg = f"must be {kinds[0]}, as those before are, got a {kinds[1]} one."
+            raise BlockError(part.first, msg)
         dtype, is_sparse = dtype or part.dtype, is_sparse or part.is_sparse
     return Summary(
         first.first,
@@ -225,22 +218,16 @@ class DaskSource:
     def _summarised(self, drawn: Delayed | None) -> tuple[Summary, Delayed | None]:
         """Return what all rows have in common, and a task on the same blocks, if it was begun."""
         names = self.blocks.names
-        tasks = [
-            self.engine.task(
+        tasks = {
+            at: self.engine.task(
                 "clam-statistics", at, summarise, block, weights, at, names, self.metric
             )
             for at, (block, weights) in self._numbered()
-        ]
-        try:
-            found, drawn = self.engine.merged("clam-statistics", tasks, merge, "statistics", drawn)
-        except (ValueError, TypeError):  # of a block, which it names
-            raise
-        except Exception as error:
-            failed = self._first_failed(tasks)
-            if failed is None:
-                raise
-            msg = f"Block {failed} of X could not be computed: {error!r}"
-            raise RuntimeError(msg) from error
+        }
+        with self._naming(tasks):
+            found, drawn = self.engine.merged(
+                "clam-statistics", list(tasks.values()), merge, "statistics", drawn
+            )
         self.blocks.check_lengths(found.lengths)
         if not sum(found.lengths):
             msg = f"X has no rows in any of its {len(tasks)} blocks."
@@ -251,17 +238,19 @@ class DaskSource:
         return found, drawn
 
     @property
-    def _expected(self) -> TableSize | None:
+    def expected(self) -> TableSize | None:
         """How much there is of the table if all of its rows count; None: that is not known yet."""
         lengths, is_weighted = self.blocks.lengths, any(one is not None for one in self.weights)
-        if "summary" in vars(self) or lengths is None or is_weighted or not sum(lengths):
+        unsure = lengths is None or is_weighted or self.blocks.is_sparse
+        if "summary" in vars(self) or unsure or not sum(lengths or ()):
             return None
+        assert lengths is not None
         return TableSize(sum(lengths), float(self.blocks.meta.shape[1]))
 
     @property
     def n_passes(self) -> int:
         """How often rows will be read for a fit: for what is in them, and to draw some."""
-        return 2 if self._expected is None else 1
+        return 2 if self.expected is None else 1
 
     @property
     def like_rows(self) -> Any:
@@ -298,7 +287,8 @@ class DaskSource:
     @property
     def n_features(self) -> int:
         """How many columns there are."""
-        return int(self.summary.everything.n_features)
+        meta = self.blocks.meta
+        return int(self.summary.everything.n_features if meta is None else meta.shape[1])
 
     @property
     def size(self) -> TableSize:
@@ -307,13 +297,13 @@ class DaskSource:
 
     def draw(self, choose: Callable[[TableSize], Places]) -> DrawnRows:
         """Bring the rows to the client that are chosen once it is known how much there is."""
-        expected, early = self._expected, None
+        expected, early = self.expected, None
         if expected is not None and self.blocks.lengths is not None:
             places = choose(expected)
             wanted = _together(places, expected)
-            table = self._table(wanted, self.blocks.lengths, self.blocks.lengths, is_sparse=False)
+            table, _ = self._table(wanted, self.blocks.lengths, self.blocks.lengths)
             _, early = self._summarised(table)
-        if early is None or expected != self.size or self.summary.is_sparse:
+        if early is None or expected != self.size:
             places, early = choose(self.size), None
             wanted = _together(places, self.size)
         trained, judged = places
@@ -344,22 +334,40 @@ class DaskSource:
         number = next(self.numbers)
         # A task of its own: a network is sent once, and not with every block.
         known = self.engine.task("clam-statistics", f"{number}-part", same, part)
-        tasks = [
-            self.engine.task("clam-statistics", f"{number}-{at}", apply, known, block, weights)
+        tasks = {
+            at: self.engine.task(
+                "clam-statistics", f"{number}-{at}", apply, known, block, weights, at
+            )
             for at, (block, weights) in self._numbered()
             if self.summary.counted[at]
-        ]
-        return self.engine.merged(f"clam-statistics-{number}", tasks, add, "full passes")[0]
+        }
+        name = f"clam-statistics-{number}"
+        with self._naming(tasks):
+            return self.engine.merged(name, list(tasks.values()), add, "full passes")[0]
 
-    def _first_failed(self, tasks: list[Delayed]) -> int | None:
+    @contextmanager
+    def _naming(self, tasks: Mapping[int, Delayed]) -> Iterator[None]:
+        """Name the block where its task, by its number, fails for what is not ours to say."""
+        try:
+            yield
+        except BlockError:
+            raise
+        except Exception as error:
+            failed = self._first_failed(tasks)
+            if failed is None:
+                raise
+            msg = f"Block {failed} of X could not be computed: {error!r}"
+            raise RuntimeError(msg) from error
+
+    def _first_failed(self, tasks: Mapping[int, Delayed]) -> int | None:
         """Return the number of the first block that cannot be computed; None: not known."""
-        for at, (task, block) in enumerate(zip(tasks, self.blocks.blocks, strict=True)):
+        for at, task in tasks.items():
             if self.engine.client is not None:
                 if task.key in self.engine.failed:
                     return at
                 continue
             try:  # a local scheduler does not say which
-                self.engine.run([block], "blocks")
+                self.engine.run([self.blocks.blocks[at]], "blocks")
             except Exception:  # noqa: BLE001 - blocks are the user's
                 return at
         return None
@@ -367,16 +375,20 @@ class DaskSource:
     def _numbered(self) -> Iterator[tuple[int, tuple[Delayed, Any]]]:
         return enumerate(zip(self.blocks.blocks, self.weights, strict=True))
 
-    def draw_judged(self, judged: Indices | None) -> DrawnRows:
-        """Bring the rows to the client that a partition is judged on; None: all that count."""
-        places = np.arange(self.n_counted) if judged is None else judged
-        rows, weights = self._taken(places)
-        return DrawnRows(rows, self.n_counted, weights)
+    def draw_some(self, choose: Callable[[int], Indices | None]) -> DrawnRows:
+        """Bring rows to the client, chosen by how many count; None: all of these."""
+
+        def places(size: TableSize) -> Places:
+            chosen = choose(size.n_counted)
+            return Places(
+                np.arange(size.n_counted) if chosen is None else chosen, np.zeros(0, np.int64)
+            )
+
+        return self.draw(places)
 
     def sample(self, max_rows: int) -> Any:
         """Return rows as an array, or as a frame where columns have names; all, or some of many."""
-        n = self.n_counted
-        rows, _ = self._taken(draw_places(n, max_rows, 0) if n > max_rows else None)
+        rows = self.draw_some(lambda n: draw_places(n, max_rows, 0) if n > max_rows else None).rows
         names = self.blocks.names or self.summary.names
         return rows.X if names is None else pd.DataFrame(rows.X, columns=list(names))
 
@@ -400,12 +412,13 @@ class DaskSource:
 
         The table of these rows may have been begun.
         """
+        tasks: dict[int, Delayed] = {}
         if table is None:
-            seen = self.summary
-            table = self._table(places, seen.lengths, seen.counted, is_sparse=seen.is_sparse)
+            table, tasks = self._table(places, self.summary.lengths, self.summary.counted)
             # Else workers that train draw all of it once more.
             table = self.engine.held(table)
-        rows, found = self.engine.run([table], "drawing rows")[0]
+        with self._naming(tasks):
+            rows, found = self.engine.run([table], "drawing rows")[0]
         if found is None and self.summary.weighted is not None:  # others than these do not count
             found = np.ones(rows.shape[0], np.float32)
         return RemoteRows(rows, table), found
@@ -415,13 +428,11 @@ class DaskSource:
         places: Indices | None,
         lengths: tuple[int, ...],
         counted: tuple[int, ...],
-        *,
-        is_sparse: bool,
-    ) -> Delayed:
-        """Return the task that makes a table of rows at some places, and their weights."""
+    ) -> tuple[Delayed, dict[int, Delayed]]:
+        """Return the task that makes a table of rows and weights, and those it is made of."""
         starts = np.concatenate([[0], np.cumsum(counted)])
         edges = None if places is None else np.searchsorted(places, starts)
-        tasks: list[Delayed] = []
+        tasks: dict[int, Delayed] = {}
         number = next(self.numbers)
         for at, (block, weights) in self._numbered():
             if not lengths[at]:
@@ -431,18 +442,11 @@ class DaskSource:
                 inside = places[edges[at] : edges[at + 1]] - starts[at]
                 if not len(inside):
                     continue
-            tasks.append(
-                self.engine.task(
-                    "clam-draw",
-                    f"{number}-{at}",
-                    take,
-                    block,
-                    weights,
-                    at,
-                    inside,
-                )
-            )
-        return self.engine.task("clam-draw", f"table-{number}", stack, is_sparse, *tasks)
+            name = f"{number}-{at}"
+            tasks[at] = self.engine.task("clam-draw", name, take, block, weights, at, inside)
+        like = np.empty((0, self.n_features))
+        table = self.engine.task("clam-draw", f"table-{number}", stack, like, *tasks.values())
+        return table, tasks
 
 
 def _together(places: Places, size: TableSize) -> Indices | None:
@@ -456,10 +460,11 @@ def _together(places: Places, size: TableSize) -> Indices | None:
     return found
 
 
-def apply(part: Part, block: Any, weights: Any) -> Any:
+def apply(part: Part, block: Any, weights: Any, number: int) -> Any:
     """Return what is made of the rows of a block that count."""
-    matrix = as_matrix(block, None, None)
-    values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
+    with named(number):
+        matrix = as_matrix(block, None, None)
+        values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
     whole = DrawnRows(TableRows(matrix), matrix.shape[0], values)
     return part(whole.rows, *whole.counted, 1)
 
@@ -469,23 +474,28 @@ def add(*parts: Any) -> Any:
     return sum(parts[1:], parts[0])
 
 
-def stack(is_sparse: bool, *parts: tuple[Any, Weights | None]) -> tuple[Any, Weights | None]:
-    """Return rows of several blocks, and their weights, as one table."""
+def stack(like: Any, *parts: tuple[Any, Weights | None]) -> tuple[Any, Weights | None]:
+    """Return rows of several blocks, and their weights, as one table; of none, what is like it.
+
+    Blocks that do not go together are refused where all of them are looked at: here they may be met
+    before that.
+    """
     matrices = [matrix for matrix, _ in parts]
+    if len({matrix.shape[1] for matrix in matrices}) != 1:
+        return like, None
     weights = []
     if any(values is not None for _, values in parts):  # where there are none, all rows weigh 1
         weights = [np.ones(m.shape[0], np.float32) if v is None else v for m, v in parts]
-    if is_sparse:
+    if any(sparse.issparse(matrix) for matrix in matrices):
         rows = sparse.csr_array(sparse.vstack(matrices))
     else:
         rows = np.ascontiguousarray(np.concatenate(matrices))
     return rows, np.concatenate(weights) if weights else None
 
 
-def tell_unpersisted(X: Any, n_passes: str) -> None:
+def tell_unpersisted(X: Any, often: str) -> None:
     """Say how often blocks will be computed that nobody holds."""
     if not is_persisted(X):
-        often = "once" if n_passes == "1" else f"{n_passes} times"
         warn(
             f"X is not persisted: its blocks will be computed {often}, and once more for labels. "
             "Where they fit the memory of the workers, pass X.persist().",
