@@ -135,8 +135,24 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         units: their standard deviation, the distance between their quartiles (outliers do not
         count; 1.35 of it is a standard deviation), or nothing: use None where columns have the
         same units, pixels for example. Memories and completed values are in original units;
-        distances, energies and `beta` are in those of the scaled columns. Not for
-        `metric="cosine"`, which takes rows as they are, nor "mahalanobis", which has its own way.
+        distances, energies and `beta` are in those of the scaled columns. With "robust" values
+        count up to one and a half distances between the quartiles beyond these, wherever rows are
+        read. Not for `metric="cosine"`, which takes rows as they are, nor "mahalanobis", which has
+        its own way.
+
+    feature_weights : None, mapping or array-like of shape (n_features,), default=None
+        What squared differences in columns are multiplied with after scaling; None: all count the
+        same. A mapping has weights by column name, and columns that it does not name weigh 1. With
+        0 a column is left out of distances; its values are still completed, and centres have the
+        means of their rows. With `metric="cosine"` rows are weighted before they are scaled to unit
+        length. Not for "mahalanobis", which no scale of the columns changes.
+
+    contamination : None or float, default=None
+        The part of the rows (of `sample_weight`) that belong nowhere, in [0, 0.5): as many as
+        that get the label -1, those of the highest energy for the memory that they fall to. They
+        do not count in training, nor in silhouettes. `predict` marks new rows of no less energy.
+        None: all rows belong to a cluster. `partial_fit` marks the rows of each call by the
+        energies of the rows so far.
 
     init : {"auto", "k-means++", "ward", "random"} or {array-like, sparse matrix} of shape \
             (n_clusters, n_features), default="auto"
@@ -368,6 +384,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         weights: Any = None,
         metric: Any = "euclidean",
         scale: str | None = "standard",
+        feature_weights: Any = None,
+        contamination: float | None = None,
         init: Any = "auto",
         n_init: int = 10,
         batch_size: int | str = "auto",
@@ -397,6 +415,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.weights = weights
         self.metric = metric
         self.scale = scale
+        self.feature_weights = feature_weights
+        self.contamination = contamination
         self.init = init
         self.n_init = n_init
         self.batch_size = batch_size

@@ -22,12 +22,22 @@ from amclust._metrics import find_metric, name_metric
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._network import Network
 from amclust._options import Options
-from amclust._preparing import draw_rows, n_drawn, prepare
+from amclust._preparing import draw_rows, n_drawn, prepare, prepare_trimmed
 from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import DrawnRows, RowSource, TableSize
 from amclust._runs import Fit, OptimizerState
-from amclust._training import MAX_SEED, draw_seeds, fit, fit_on
+from amclust._training import MAX_SEED, draw_seeds, fit, fit_on, with_ignored_means
+from amclust._trimming import (
+    find_farther,
+    find_high,
+    is_outside,
+    mark_outliers,
+    place_weights,
+    seen_places,
+    with_threshold,
+    without,
+)
 from amclust._validation import DistinctRowsError
 from amclust._warnings import warn
 from amclust.backends import Backend, TrainingSet
@@ -42,6 +52,8 @@ MIN_ROWS_PER_MEMORY = 3
 MAX_ORDERLESS_ROWS = 16_384
 # Exact steps end where one gains less than this part of `tol`, as in the core.
 EXACT_TOLERANCE = 0.01
+# How often memories are trained anew without the rows that lie highest above them, at most.
+MAX_CONCENTRATIONS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +90,16 @@ class Fitting:
             return n_drawn(size, options.batch_size, self.recipe, most)
 
         drawn = draw_rows(self.source, sample_seed, count)
-        data = self._prepare(drawn, options, candidates)
+        trimmed, data = self._prepare(drawn, options, candidates)
         if model.n_memories is not None:
-            return self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
+            learned = self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
+            return self._with_outliers(learned, drawn, trimmed, data, options)
         n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
         found = self._fit(data, options, n_clusters, seeds, sample_seed)
+        if options.contamination:
+            found, trimmed, data = self._concentrate(
+                found, drawn, trimmed, data, options, sample_seed
+            )
         few = self.recipe.is_few(data.n_rows, n_clusters)
         if drawn.is_sample and (found.best.plan.exact or few):
             found = take_full_passes(
@@ -92,7 +109,7 @@ class Fitting:
                 max_passes=self.recipe.full_passes,
                 tol=EXACT_TOLERANCE * model.tol,
             )
-        return Learned(found, evidence)
+        return self._with_outliers(Learned(found, evidence), drawn, trimmed, data, options)
 
     def max_full_passes(self, size: TableSize | None) -> int:
         """Return how many passes over all rows may follow training; of a table of unknown size too.
@@ -115,22 +132,34 @@ class Fitting:
         """Go once through the rows, from new memories."""
         seed = int(rng.randint(MAX_SEED))
         candidates, options = self._checked()
-        data = self._prepare(draw_rows(self.source), options, candidates)
+        drawn = draw_rows(self.source)
+        trimmed, data = self._prepare(drawn, options, candidates)
         if self.model.n_memories is not None:
             # How the first rows lie between memories says which of them make up a cluster.
             sample_seed = int(rng.randint(MAX_SEED))
-            return self._fit_shape(data, options, candidates, np.array([seed]), sample_seed, rng)
-        n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
-        return Learned(self._fit_on(data, options, n_clusters, seed, None), evidence)
+            seeds = np.array([seed])
+            learned = self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
+        else:
+            n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
+            learned = Learned(self._fit_on(data, options, n_clusters, seed, None), evidence)
+        return self._with_outliers(learned, drawn, trimmed, data, options)
 
     def go_on(self, network: Network, state: OptimizerState) -> Learned:
         """Go once through more rows, from where earlier ones left the memories."""
         candidates = candidates_of(self.model)
         n_clusters = self._unchanged_n_clusters(network, candidates)
         options = Options.of(self.model, n_clusters if candidates is None else max(candidates))
-        drawn = draw_rows(self.source)
-        data = self._prepare(drawn, options, [n_clusters], network.geometry)
-        return Learned(self._fit_on(data, options, n_clusters, 0, (network, state)))
+        drawn = trimmed = draw_rows(self.source)
+        data = self._prepare_in(network.geometry, drawn, options, [n_clusters])
+        if options.contamination:
+            places = seen_places(drawn)
+            outside = find_farther(
+                network, data, places, place_weights(drawn, places), options.contamination
+            )
+            trimmed = without(drawn, places[outside])
+            data = self._prepare_in(network.geometry, trimmed, options, [n_clusters])
+        learned = Learned(self._fit_on(data, options, n_clusters, 0, (network, state)))
+        return self._with_outliers(learned, drawn, trimmed, data, options, network)
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -150,27 +179,88 @@ class Fitting:
         return max(*self._numbers(candidates), int(given) if isinstance(given, Integral) else 1)
 
     def _prepare(
+        self, drawn: DrawnRows, options: Options, candidates: list[int] | None
+    ) -> tuple[DrawnRows, TrainingSet]:
+        """Return the rows that are trained on, in units of their own."""
+        settings = self._settings(candidates)
+        return prepare_trimmed(drawn, self._sized(options), **settings)
+
+    def _prepare_in(
         self,
+        geometry: Geometry,
         drawn: DrawnRows,
         options: Options,
         candidates: list[int] | None,
-        geometry: Geometry | None = None,
     ) -> TrainingSet:
+        """Return rows in units that are known."""
+        settings = self._settings(candidates)
+        return prepare(drawn, self._sized(options), geometry=geometry, **settings)
+
+    def _sized(self, options: Options) -> Options:
+        if self.model.n_memories is None:
+            return options
+        # Exact steps see all rows: order says nothing then.
+        size = max(options.batch_size, MAX_ORDERLESS_ROWS)
+        return dataclasses.replace(options, batch_size=size)
+
+    def _settings(self, candidates: list[int] | None) -> dict[str, Any]:
+        """Return what else `prepare` has to know."""
         names = getattr(self.model, "feature_names_in_", None)
-        if self.model.n_memories is not None:  # exact steps see all rows: order says nothing then
-            size = max(options.batch_size, MAX_ORDERLESS_ROWS)
-            options = dataclasses.replace(options, batch_size=size)
-        return prepare(
-            drawn,
-            options,
-            n_clusters=self._numbers(candidates)[0],
-            threads=n_threads(self.model.n_jobs),
-            feature_names=None if names is None else tuple(str(name) for name in names),
-            geometry=geometry,
-            n_memories=None if candidates is None else SHARING_MEMORIES,
+        return {
+            "n_clusters": self._numbers(candidates)[0],
+            "threads": n_threads(self.model.n_jobs),
+            "feature_names": None if names is None else tuple(str(name) for name in names),
+            "n_memories": None if candidates is None else SHARING_MEMORIES,
             # Between the arms of a shape, completed rows would join them.
-            reads_completed=self.model.n_memories is None,
-        )
+            "reads_completed": self.model.n_memories is None,
+        }
+
+    # --- rows that belong nowhere -----------------------------------------------------------------
+
+    def _concentrate(
+        self,
+        found: Fit,
+        drawn: DrawnRows,
+        trimmed: DrawnRows,
+        data: TrainingSet,
+        options: Options,
+        sample_seed: int,
+    ) -> tuple[Fit, DrawnRows, TrainingSet]:
+        """Train on without the rows that lie highest, until these stay the same."""
+        n_clusters, places = found.network.n_memories, seen_places(drawn)
+        weights, outside = place_weights(drawn, places), is_outside(trimmed, places)
+        share = float(options.contamination or 0.0)
+        for _ in range(MAX_CONCENTRATIONS):
+            high, scales = find_high(found.network, data, places, weights, outside, share)
+            if np.array_equal(high.outside, outside):
+                break
+            outside = high.outside
+            trimmed = without(drawn, places[outside])
+            data = self._prepare_in(data.geometry, trimmed, options, [n_clusters])
+            going_on = dataclasses.replace(options, init=found.network.centers)
+            seeds = np.array([found.best.seed])
+            more = self._fit(data, going_on, n_clusters, seeds, sample_seed)
+            runs = [*found.runs[: found.chosen], more.best, *found.runs[found.chosen + 1 :]]
+            found = dataclasses.replace(more, runs=runs, chosen=found.chosen)
+        network = with_threshold(found.network, scales, high.threshold)
+        return dataclasses.replace(found, network=network), trimmed, data
+
+    def _with_outliers(
+        self,
+        learned: Learned,
+        drawn: DrawnRows,
+        trimmed: DrawnRows,
+        data: TrainingSet,
+        options: Options,
+        earlier: Network | None = None,
+    ) -> Learned:
+        """Return what was learned with labels of -1 for rows that belong nowhere."""
+        found = with_ignored_means(data, learned.found, earlier)
+        if options.contamination:
+            found = mark_outliers(
+                self.source, found, drawn, trimmed, data, options.contamination, earlier
+            )
+        return dataclasses.replace(learned, found=found)
 
     # --- clusters ---------------------------------------------------------------------------------
 

@@ -57,6 +57,11 @@ class AddNearest:
             weights = counted.astype(np.float32)
         geometry = self.network.geometry
         core = geometry.read(rows, has_missing=self.has_missing, threads=threads)
+        if self.network.max_energy is not None:
+            labels = self.network.core_labels(core, indices=indices, n_jobs=threads)
+            inside = np.flatnonzero(labels >= 0)
+            indices = inside if indices is None else indices[inside]
+            weights = None if weights is None else np.ascontiguousarray(weights[inside])
         found = nearest_sums(self.network, core, indices, weights, self.quantum, threads)
         return NearestSums(*found)
 

@@ -24,6 +24,7 @@ from amclust._config import n_threads
 from amclust._metrics import METRICS, find_metric
 from amclust._mixtures import Learner, column_spread, rows_to_learn
 from amclust._rows import Indices, Rows, TableRows, Weights
+from amclust._winsorising import Limits, Quartiles
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -150,6 +151,10 @@ class Geometry:
         Whether missing values are taken to be that wherever rows are read; else they are left to
         the memories, but where they are asked for themselves.
 
+    limits : Limits or None
+        The ranges that values of columns are brought into wherever rows are read, for
+        ``scaling="robust"``. None: values are taken as they are.
+
     Examples
     --------
     >>> import numpy as np
@@ -173,6 +178,7 @@ class Geometry:
     scaling: str | None = None
     completion: Completion | None = None
     reads_completed: bool = True
+    limits: Limits | None = None
 
     def __post_init__(self) -> None:
         for name in ("offset", "scale", "fill"):
@@ -193,6 +199,8 @@ class Geometry:
         feature_names: tuple[str, ...] | None = None,
         completion: Completion | None = None,
         n_memories: Sequence[int] = (1,),
+        quartiles: Quartiles | None = None,
+        feature_weights: NDArray[np.float64] | None = None,
     ) -> Geometry:
         """Choose the units for rows, from the statistics of those that are trained on.
 
@@ -232,6 +240,12 @@ class Geometry:
             How many memories share the covariance by which "mahalanobis" whitens; several numbers
             to choose from.
 
+        quartiles : Quartiles, default=None
+            Of the columns, for ``scale="robust"``; `rows` are within their limits then.
+
+        feature_weights : ndarray of shape (n_features,), default=None
+            What squared differences in columns are multiplied with; None: all 1.
+
         Returns
         -------
         geometry : Geometry
@@ -249,16 +263,17 @@ class Geometry:
         mean, variance, dtype = stats.mean, stats.variance, rows.dtype.name
         masks = _mask_values(mask_value, stats)
         d = len(mean)
+        roots = np.ones(d) if feature_weights is None else np.sqrt(feature_weights)
+        counts = roots > 0
         if find_metric(metric).spherical:
             # Directions have no offset; mask values become parts of a row of typical length.
-            length = float(np.sqrt(np.sum(variance + mean**2))) or 1.0
-            fill = np.ascontiguousarray(masks / length, dtype=np.float32)
-            ones = np.ones(d, np.float32)
+            length = float(np.sqrt(np.sum((variance + mean**2) * roots**2))) or 1.0
+            fill = np.ascontiguousarray(masks * roots / length, dtype=np.float32)
             return cls(
                 metric,
                 dtype,
                 np.zeros(d),
-                ones,
+                roots.astype(np.float32),
                 fill,
                 1.0,
                 None,
@@ -268,10 +283,12 @@ class Geometry:
         scaling = scale if whitening is None else None
         factors = np.ones(d)
         if scaling is not None:
-            factors = _column_factors(scaling, rows, stats, indices, weights)
+            distances = None if quartiles is None else quartiles.distances
+            factors = _column_factors(distances, stats, rows.dtype)
+        factors = factors * roots
         middle = _middles(rows, stats, indices)
         offset = middle.astype(dtype).astype(np.float64)  # exact in the type of the table
-        spread = float(np.sqrt(np.mean(variance * factors**2)))
+        spread = float(np.sqrt(np.mean((variance * factors**2)[counts])))
         common = 1.0 / spread if spread > 0 else 1.0
         columns = (factors * common).astype(np.float32)
         fill = np.ascontiguousarray((masks - offset) * columns, dtype=np.float32)
@@ -287,6 +304,7 @@ class Geometry:
             feature_names,
             scaling,
             completion,
+            limits=None if quartiles is None else quartiles.limits,
         )
 
     @property
@@ -329,6 +347,11 @@ class Geometry:
     def degree(self) -> float:
         """How distances grow with the units: 2 as their square, 1 as they do, 0 not at all."""
         return find_metric(self.metric).degree
+
+    @property
+    def ignored(self) -> NDArray[np.int64]:
+        """The columns of weight 0."""
+        return np.flatnonzero(self.scale == 0)
 
     @property
     def distance_unit(self) -> float:
@@ -386,7 +409,7 @@ class Geometry:
         return (points - self.offset) * self.scale
 
     def from_core(self, points: FloatArray) -> FloatArray:
-        """Bring points of the core back to original units.
+        """Bring points of the core back to original units; columns of weight 0 are at the offset.
 
         Parameters
         ----------
@@ -398,7 +421,8 @@ class Geometry:
         points : float64 ndarray of shape (..., n_features)
             The same in original units.
         """
-        values = points / self.scale.astype(np.float64) + self.offset
+        scale = np.where(self.scale > 0, self.scale.astype(np.float64), np.inf)
+        values = points / scale + self.offset
         return values if self.whitening is None else self.whitening.undo(values)
 
     def read(
@@ -435,7 +459,8 @@ class Geometry:
         rows : _native.Rows
             The same memory, read in other units; of whitened rows a copy.
         """
-        read, completion = rows.read(), self.completion
+        read = rows.read() if self.limits is None else self.limits.read(rows)
+        completion = self.completion
         if has_missing and completion is not None and self.reads_completed:
             threads = n_threads(None) if threads is None else threads
             fills = completion.fills(read, threads, order=order, seed=seed)
@@ -450,6 +475,42 @@ class Geometry:
         if self.whitening is not None:
             read = TableRows(self.whitening.apply(rows.take(None))).read()
         return read.in_units(self.energy, self.offset, self.scale, has_missing)
+
+    def incomplete(
+        self, rows: _native.Rows, indices: Indices | None, threads: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return which rows lack values, and by what distances of the others are those of all.
+
+        Parameters
+        ----------
+        rows : _native.Rows
+            What `read` gives; of whitened rows nothing is missing.
+
+        indices : ndarray of int or None
+            The rows that are meant; None: all.
+
+        threads : int
+            Number of threads.
+
+        Returns
+        -------
+        places : ndarray of int
+            Of rows that lack some values, but not all.
+
+        factors : ndarray of shape (n_places,)
+            Columns that count, over those of them that a row has.
+        """
+        counts = _native.count_missing(rows, threads)
+        counts = counts if indices is None else counts[indices]
+        partly = np.flatnonzero(counts)
+        if not len(partly):
+            return partly, np.zeros(0)
+        columns = _native.missing_columns(rows, partly if indices is None else indices[partly])
+        counted = (self.scale > 0).astype(np.float64)
+        starts = np.cumsum(counts[partly]) - counts[partly]
+        observed = counted.sum() - np.add.reduceat(counted[columns], starts)
+        some = (observed > 0) & (observed < counted.sum())
+        return partly[some], counted.sum() / observed[some]
 
     def measured(self, X: Any) -> NDArray[np.float32]:
         """Return rows as distances between them are measured: scaled, whitened or on the sphere.
@@ -502,36 +563,18 @@ def _mask_values(mask_value: str | float, stats: _native.Statistics) -> NDArray[
 
 
 def _column_factors(
-    scale: str,
-    rows: Rows,
-    stats: _native.Statistics,
-    indices: Indices | None,
-    weights: Weights | None,
+    quartiles: NDArray[np.float64] | None, stats: _native.Statistics, dtype: np.dtype[Any]
 ) -> NDArray[np.float64]:
     """Return what each column is multiplied with before distances are taken.
 
-    Columns of one value (up to rounding) are left as they are.
+    `quartiles` are the distances between those of each column; None: its deviation counts. Columns
+    of one value (up to rounding) are left as they are.
     """
     deviation = np.sqrt(stats.variance)
-    noise = np.maximum(10 * np.finfo(rows.dtype).eps * np.abs(stats.mean), MIN_SPREAD)
+    noise = np.maximum(10 * np.finfo(dtype).eps * np.abs(stats.mean), MIN_SPREAD)
     spread = deviation
-    if scale == "robust":
-        ranges = [
-            _interquartile_range(rows.column(j, indices), weights) for j in range(rows.n_features)
-        ]
-        spread = np.array(ranges) / NORMAL_INTERQUARTILE_RANGE
+    if quartiles is not None:
+        spread = quartiles / NORMAL_INTERQUARTILE_RANGE
         # More than half of the values are the same: the middle says nothing about the others.
         spread = np.where(spread > noise, spread, deviation)
     return 1.0 / np.where(spread > noise, spread, 1.0)
-
-
-def _interquartile_range(values: NDArray[Any], weights: Weights | None) -> float:
-    """Return the distance between the quartiles of a column's observed values.
-
-    A row of weight 2 counts like two rows.
-    """
-    observed = np.flatnonzero(~np.isnan(values))
-    order = observed[np.argsort(values[observed], kind="stable")]
-    mass = np.cumsum(np.ones(len(order)) if weights is None else weights[order], dtype=float)
-    low, high = values[order[np.searchsorted(mass, mass[-1] * np.array([0.25, 0.75]))]]
-    return float(high - low)

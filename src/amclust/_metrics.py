@@ -36,6 +36,11 @@ class Metric:
     spherical: bool = False
     whitens: bool = False
 
+    @property
+    def scales(self) -> bool:
+        """Whether columns are scaled one by one."""
+        return not (self.spherical or self.whitens)
+
 
 METRICS: dict[str, Metric] = {
     "euclidean": Metric(native=True),

@@ -80,6 +80,13 @@ class Network:
         How many rows each memory had when assemblies were made of them (or their weight): what the
         means of an assembly are weighted by. None: all count the same.
 
+    max_energy : float64 ndarray of shape (n_memories,) or None
+        How high a row that falls to each memory may lie above the ground, in core units (see
+        `heights`); one that lies higher has the label -1. None: all rows belong to a cluster.
+
+    ignored_means : float64 ndarray of shape (n_memories, n_ignored) or None
+        Means of the memories' rows, in original units, in the columns of weight 0.
+
     Examples
     --------
     >>> import numpy as np
@@ -102,6 +109,8 @@ class Network:
     fills_from_mask: bool = False
     energy_function: EnergyFunction | None = None
     sizes: NDArray[np.float64] | None = None
+    max_energy: NDArray[np.float64] | None = None
+    ignored_means: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         k = len(self.memories)
@@ -129,7 +138,12 @@ class Network:
         if sizes.shape != (k,) or not (np.isfinite(sizes) & (sizes >= 0)).all():
             msg = f"sizes must be {k} finite numbers of at least 0, one for each memory."
             raise ValueError(msg)
-        for name in ("memories", "log_weights", "assembly", "sizes"):
+        highest = np.zeros(k) if self.max_energy is None else np.asarray(self.max_energy)
+        if highest.shape != (k,) or not (highest >= 0).all():
+            msg = f"max_energy must be {k} numbers of at least 0, one for each memory."
+            raise ValueError(msg)
+        names = ("memories", "log_weights", "assembly", "sizes", "max_energy", "ignored_means")
+        for name in names:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
 
@@ -156,25 +170,37 @@ class Network:
     @property
     def centers(self) -> NDArray[Any]:
         """The memories in original units (unit vectors for directions), in the table's type."""
-        return self.geometry.from_core(self.memories).astype(self.geometry.dtype)
+        centers = self.geometry.from_core(self.memories)
+        if self.ignored_means is not None:
+            centers[:, self.geometry.ignored] = self.ignored_means
+        return centers.astype(self.geometry.dtype)
 
     @property
     def cluster_centers(self) -> NDArray[Any]:
         """The clusters in original units: the memory of each, or the mean of its memories."""
-        return self.geometry.from_core(self._means).astype(self.geometry.dtype)
+        if self._is_plain:
+            return self.centers
+        centers = self.geometry.from_core(self._means)
+        if self.ignored_means is not None:
+            centers[:, self.geometry.ignored] = self._shares @ self.ignored_means
+        return centers.astype(self.geometry.dtype)
+
+    @property
+    def _shares(self) -> Any:
+        """The part that each memory has of the mean of its cluster, (n_clusters, n_memories)."""
+        parts = np.ones(self.n_memories) if self.sizes is None else np.array(self.sizes)
+        totals = np.bincount(self.assembly, parts)
+        # A cluster without rows is where its memories are.
+        parts[totals[self.assembly] == 0] = 1.0
+        parts /= np.bincount(self.assembly, parts)[self.assembly]
+        return sparse.csr_array((parts, (self.assembly, np.arange(self.n_memories))))
 
     @property
     def _means(self) -> NDArray[np.float32]:
         """The clusters in core units."""
         if self._is_plain:
             return self.memories
-        parts = np.ones(self.n_memories) if self.sizes is None else np.array(self.sizes)
-        totals = np.bincount(self.assembly, parts)
-        # A cluster without rows is where its memories are.
-        parts[totals[self.assembly] == 0] = 1.0
-        parts /= np.bincount(self.assembly, parts)[self.assembly]
-        shares = sparse.csr_array((parts, (self.assembly, np.arange(self.n_memories))))
-        means: NDArray[np.float64] = shares @ self.memories.astype(np.float64)
+        means: NDArray[np.float64] = self._shares @ self.memories.astype(np.float64)
         if self.geometry.spherical:
             means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-30)
         return means.astype(np.float32)
@@ -301,9 +327,10 @@ class Network:
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            -1 for rows out of reach of all memories, where these have a bounded reach.
+            -1 for rows that belong nowhere: out of reach of all memories, where these have a
+            bounded reach, or of more than `max_energy`.
         """
-        return self._clusters(self._ask(self._table(X), Want.LABELS, n_jobs).labels)
+        return self.core_labels(self.read(self._table(X), n_jobs=n_jobs), n_jobs=n_jobs)
 
     def memberships(self, X: Any, *, top: int | None = None, n_jobs: int | None = None) -> Any:
         """Return how strongly each cluster attracts each row.
@@ -466,7 +493,9 @@ class Network:
         if not len(incomplete):
             completed = X.copy()
         elif completion is not None:
-            completed[missing], deviations = completion.complete(TableRows(dense), threads)
+            limits = self.geometry.limits
+            seen = dense if limits is None else limits.apply(dense)
+            completed[missing], deviations = completion.complete(TableRows(seen), threads)
             if std is not None:
                 std[missing] = deviations
         else:
@@ -513,6 +542,9 @@ class Network:
         taken = table.take(incomplete)
         dense = taken.toarray() if sparse.issparse(taken) else taken
         values = self.geometry.from_core(filled).astype(dense.dtype)
+        if self.ignored_means is not None:
+            memories = self.infer(rows, Want.LABELS, indices=incomplete, n_jobs=n_jobs).labels
+            values[:, self.geometry.ignored] = self.ignored_means[memories]
         return np.where(missing[incomplete], values, dense)
 
     def answers(
@@ -530,12 +562,16 @@ class Network:
         labels, energy, entropy : ndarrays of shape (n_samples,)
             As the methods of these names give them.
         """
-        found = self._ask(self._table(X), Want.LABELS | Want.ENERGY | Want.ENTROPY, n_jobs)
+        rows = self.read(self._table(X), n_jobs=n_jobs)
+        found = self.infer(rows, Want.LABELS | Want.ENERGY | Want.ENTROPY, n_jobs=n_jobs)
         energy = self._energies(found.energy.astype(np.float64))
         entropy = found.entropy.astype(np.float64)
         if not self._is_plain:
             entropy = self.entropy(X, n_jobs=n_jobs).astype(np.float64)
-        return self._clusters(found.labels), energy, entropy
+        labels = self._clusters(found.labels)
+        if self.max_energy is not None:
+            labels = self.core_labels(rows, n_jobs=n_jobs)
+        return labels, energy, entropy
 
     # --- silhouettes ----------------------------------------------------------------------------
 
@@ -686,8 +722,52 @@ class Network:
         labels : ndarray of shape (n_rows,)
             As `labels` gives them.
         """
-        found = self.infer(rows, Want.LABELS, indices=indices, n_jobs=n_jobs)
-        return self._clusters(found.labels)
+        if self.max_energy is None:
+            found = self.infer(rows, Want.LABELS, indices=indices, n_jobs=n_jobs)
+            return self._clusters(found.labels)
+        memories, heights = self.heights(rows, indices=indices, n_jobs=n_jobs)
+        labels = self._clusters(memories)
+        return np.where(heights > self.max_energy[memories], np.int32(-1), labels)
+
+    def heights(
+        self, rows: _native.Rows, *, indices: Indices | None = None, n_jobs: int | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the memory that each row falls to, and how high above the ground it lies.
+
+        That is its energy, less the lowest that there can be. The energy of a row that lacks values
+        is that of the others, times the number of columns over the number of these.
+
+        Parameters
+        ----------
+        rows : _native.Rows
+            What `read` gives.
+
+        indices : ndarray of int, default=None
+            The rows that are meant; None: all.
+
+        {n_jobs}
+
+        Returns
+        -------
+        memories : ndarray of shape (n_rows,)
+            -1 for rows out of reach of all memories.
+
+        heights : ndarray of shape (n_rows,)
+            In core units, at least 0.
+        """
+        found = self.infer(rows, Want.LABELS | Want.ENERGY, indices=indices, n_jobs=n_jobs)
+        logs = self.log_weights.astype(np.float64)
+        ground = -(logs.max() + np.log(np.sum(np.exp(logs - logs.max())))) / self.beta
+        if self.geometry.spherical and self.energy_function is None:
+            ground -= 1.0  # the energy of a direction is minus a cosine
+        heights = found.energy.astype(np.float64) - ground
+        partly, factors = self.geometry.incomplete(rows, indices, n_threads(n_jobs))
+        if len(partly):
+            places = partly if indices is None else indices[partly]
+            observed = rows.without_fills() if not rows.has_missing else rows
+            energy = self.infer(observed, Want.ENERGY, indices=places, n_jobs=n_jobs).energy
+            heights[partly] = (energy.astype(np.float64) - ground) * factors
+        return found.labels, np.maximum(heights, 0.0)
 
     def infer(
         self,

@@ -29,6 +29,8 @@ class Options:
     weights: Any
     metric: Any  # a name, or an Energy
     scale: str | None
+    feature_weights: Any
+    contamination: float | None
     init: Any
     n_init: int
     batch_size: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -48,6 +49,8 @@ PARAMETERS: Constraints = {
     "weights": [None, StrOptions({"learn"}), "array-like"],
     "metric": [str, HasMethods(["attraction", "pull"])],  # see `check_metric`
     "scale": [StrOptions(set(SCALES)), None],
+    "feature_weights": [None, "array-like", Mapping],
+    "contamination": [None, Interval(Real, 0, 0.5, closed="left")],
     "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like", "sparse matrix"],
     "n_init": [Interval(Integral, 1, MAX_INT, closed="both")],
     "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, MAX_INT, closed="both")],

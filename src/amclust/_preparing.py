@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +13,24 @@ from amclust._geometry import Geometry
 from amclust._metrics import find_metric
 from amclust._options import Options
 from amclust._recipe import Recipe
-from amclust._rows import DrawnRows, Places, RowSource, TableSize, draw_places
+from amclust._rows import (
+    DrawnRows,
+    Places,
+    Rows,
+    RowSource,
+    TableRows,
+    TableSize,
+    draw_places,
+)
 from amclust._silhouettes import judge_on, judged_places
+from amclust._trimming import find_distant, place_weights, seen_places, without
 from amclust._validation import (
     check_columns,
     check_distinct,
+    check_feature_weights,
     check_rows,
 )
+from amclust._winsorising import Quartiles
 from amclust.backends import TrainingSet
 from amclust.backends.base import (
     read_to_train,
@@ -48,6 +60,23 @@ def draw_rows(
         return Places(trained, judged_places(size.n_counted))
 
     return source.draw(choose)
+
+
+def prepare_trimmed(
+    drawn: DrawnRows, options: Options, **settings: Any
+) -> tuple[DrawnRows, TrainingSet]:
+    """Prepare rows without those that are far from the others, where some belong nowhere.
+
+    Units are those of the others then. The settings are those of `prepare`.
+    """
+    data = prepare(drawn, options, **settings)
+    if not options.contamination:
+        return drawn, data
+    places = seen_places(drawn)
+    weights = place_weights(drawn, places)
+    outside = find_distant(data, places, weights, options.contamination).outside
+    drawn = without(drawn, places[outside])
+    return drawn, prepare(drawn, options, **settings)
 
 
 def prepare(
@@ -89,25 +118,37 @@ def prepare(
             stats = rows.statistics(counted, weights, threads)
     if geometry is None:
         check_columns(stats, feature_names, options.metric)
+        names, metric = feature_names, options.metric
+        weighted_columns = check_feature_weights(
+            options.feature_weights, rows.n_features, names, metric
+        )
+        seen: Rows = rows
+        seen_indices, seen_stats, quartiles = indices, stats, None
+        if options.scale == "robust" and find_metric(metric).scales:
+            quartiles = Quartiles.of(rows, indices, counts)
+            seen, seen_indices = TableRows(quartiles.limits.apply(rows.take(indices))), None
+            seen_stats = seen.statistics(None, counts, threads)
         completion = None
         # Rows that are whitened have no values of their own, so that new ones must be completed.
         whitens = find_metric(options.metric).whitens
         if whitens or (stats.missing > 0 and options.completes):
             completion = learn_completion(
-                rows, stats, indices=indices, weights=counts, threads=threads
+                seen, seen_stats, indices=seen_indices, weights=counts, threads=threads
             )
         geometry = Geometry.fit(
-            rows,
-            stats,
+            seen,
+            seen_stats,
             metric=options.metric,
             scale=options.scale,
             mask_value=options.mask_value,
-            indices=indices,
+            indices=seen_indices,
             weights=counts,
             threads=threads,
             feature_names=feature_names,
             completion=completion,
             n_memories=[n_clusters] if n_memories is None else n_memories,
+            quartiles=quartiles,
+            feature_weights=weighted_columns,
         )
         geometry = dataclasses.replace(geometry, reads_completed=whitens or reads_completed)
     weights = counts

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from amclust import _native
 from amclust._geometry import Geometry
 from amclust._judging import choose_run, judge, judge_runs, order_runs
-from amclust._network import Network
+from amclust._network import Network, Want
 from amclust._objectives import Objective, choose_objective, find_objective
 from amclust._options import MAX_BETA, MIN_BETA, Options
 from amclust._progress import reporter
@@ -227,6 +227,30 @@ def _n_clusters(data: TrainingSet, labels: NDArray[np.int32]) -> int:
     """Return how many clusters have rows that are trained on."""
     labels = labels if data.indices is None else labels[data.indices]
     return int(np.count_nonzero(np.bincount(labels[labels >= 0])))
+
+
+def with_ignored_means(data: TrainingSet, found: Fit, earlier: Network | None = None) -> Fit:
+    """Return a fit that knows the means of its memories' rows in the columns of weight 0."""
+    network, columns = found.network, data.geometry.ignored
+    if not len(columns):
+        return found
+    labels = network.infer(
+        data.labelled_rows, Want.LABELS, indices=data.indices, n_jobs=data.threads
+    ).labels
+    weights = np.ones(len(labels)) if data.counts is None else data.counts.astype(np.float64)
+    means = np.zeros((network.n_memories, len(columns)))
+    for at, column in enumerate(columns):
+        values = data.table.column(int(column), data.indices).astype(np.float64)
+        seen = ~np.isnan(values) & (labels >= 0)
+        sums, totals = (
+            np.bincount(labels[seen], parts[seen], minlength=network.n_memories)
+            for parts in (weights * np.where(seen, values, 0.0), weights)
+        )
+        # A memory without rows is where it was, or where all rows are on average.
+        known = earlier is not None and earlier.ignored_means is not None
+        others = earlier.ignored_means[:, at] if known else sums.sum() / max(totals.sum(), 1e-30)
+        means[:, at] = np.where(totals > 0, sums / np.where(totals > 0, totals, 1.0), others)
+    return dataclasses.replace(found, network=dataclasses.replace(network, ignored_means=means))
 
 
 def fit_on(

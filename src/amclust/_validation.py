@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -244,6 +244,52 @@ def check_weights(weights: Any, n_clusters: int) -> np.ndarray:
         msg = f"weights must be positive and finite, got {bad}."
         raise ValueError(msg)
     return np.log(values).astype(np.float32)
+
+
+def check_feature_weights(
+    given: Any, n_features: int, feature_names: Sequence[str] | None, metric: Any
+) -> NDArray[np.float64] | None:
+    """Return what squared differences in columns are multiplied with; None: all count the same."""
+    if given is None:
+        return None
+    if find_metric(metric).whitens:
+        msg = (
+            f"feature_weights cannot be used with metric={name_metric(metric)}: whitening undoes "
+            "any scale of the columns. Use metric='euclidean', or leave columns out."
+        )
+        raise ValueError(msg)
+    if isinstance(given, Mapping):
+        values = np.ones(n_features)
+        known = {} if feature_names is None else {name: j for j, name in enumerate(feature_names)}
+        for name, weight in given.items():
+            if name not in known:
+                some = ", ".join(repr(one) for one in list(known)[:10])
+                what = f"X has {some}{', ...' if len(known) > 10 else ''}" if known else (
+                    "the columns of X have no names: give an array"
+                )
+                msg = f"feature_weights names a column {name!r} that is not there; {what}."
+                raise ValueError(msg)
+            values[known[name]] = as_numbers(f"feature_weights[{name!r}]", weight)
+    else:
+        values = as_numbers("feature_weights", given).astype(np.float64)
+        if values.shape != (n_features,):
+            msg = (
+                f"feature_weights must be None, a mapping by column name or {n_features} numbers "
+                f"(one for each column of X), got an array of shape {values.shape}."
+            )
+            raise ValueError(msg)
+    bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(bad):
+        column = name_column(int(bad[0]), feature_names)
+        msg = (
+            f"feature_weights must be finite numbers of at least 0, got {values[bad[0]]} for "
+            f"{column}."
+        )
+        raise ValueError(msg)
+    if not values.any():
+        msg = "feature_weights must have at least one positive weight, got only zeros."
+        raise ValueError(msg)
+    return values
 
 
 def check_init(init: Any, n_clusters: int, geometry: Geometry) -> NDArray[np.float32]:

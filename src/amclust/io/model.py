@@ -28,6 +28,7 @@ from amclust._objectives import AUTO
 from amclust._parameters import PARAMETERS, Parameters, check_parameters
 from amclust._runs import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
+from amclust._winsorising import Limits
 from amclust._version import __version__
 from amclust.io.container import (
     Array,
@@ -46,8 +47,8 @@ T = TypeVar("T")
 MODEL = Kind("model", "a model file of amclust", "Take another copy, or fit the model again.")
 
 # Type and shape of each array, in a model of k memories of d features and any number of rows n,
-# restarts r, epochs e, candidates c and s, recorded epochs m, joins j, eigenvalues v and
-# parameters p of an energy.
+# restarts r, epochs e, candidates c and s, recorded epochs m, joins j, eigenvalues v,
+# columns u of weight 0 and parameters p of an energy.
 ARRAYS: dict[str, tuple[Any, str]] = {
     "network.memories": (np.float32, "kd"),
     "network.log_weights": (np.float32, "k"),
@@ -92,11 +93,21 @@ OPTIONAL: dict[str, tuple[Any, str]] = {
     "recorded_memories_": (None, "mkd"),  # in the type of the table
     "merge_tree_": (np.float64, "j4"),
     "network.sizes": (np.float64, "k"),
+    "network.max_energy": (np.float64, "k"),
+    "network.ignored_means": (np.float64, "ku"),
+    "network.geometry.limits.low": (np.float64, "d"),
+    "network.geometry.limits.high": (np.float64, "d"),
     "shape_evidence.table": (SHAPE_DTYPE, "s"),
     "shape_evidence.eigenvalues": (np.float64, "v"),
 }
 # What fields are in files of versions that do not have them.
-NEW = {"sizes": None, "reads_completed": True}
+NEW = {
+    "sizes": None,
+    "reads_completed": True,
+    "limits": None,
+    "max_energy": None,
+    "ignored_means": None,
+}
 # Types of fields that are in the header as they are.
 PLAIN = (bool, int, float, str)
 # The arrays of an energy that the core does not have, and those of parameters.
@@ -231,7 +242,8 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     for name in ("steps", "seed"):
         require(0 <= getattr(optimizer, name) < 2**31, f"{name} is {getattr(optimizer, name)}")
     labels, runs = arrays["labels_"], arrays["runs_"]
-    least = 0 if geometry.is_native else -1  # noise
+    has_noise = network.max_energy is not None or not geometry.is_native
+    least = -1 if has_noise else 0
     inside = not len(labels) or least <= labels.min() <= labels.max() < network.n_clusters
     require(inside, "labels_ are out of range")
     require(np.count_nonzero(runs["chosen"]) == 1, "not one restart is chosen")
@@ -288,6 +300,9 @@ def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
     if values.get("completion") is not None:  # not in files of versions before it
         completion = _join(Completion, "network.geometry.completion", values["completion"], arrays)
         require(len(completion.memories) > 0, "there is nothing to complete by")
+    limits = None
+    if values.get("limits") is not None:  # not in files of versions before them
+        limits = _join(Limits, "network.geometry.limits", values["limits"], arrays)
     fits = names is None or (
         isinstance(names, list)
         and len(names) == len(arrays["network.geometry.offset"])
@@ -301,6 +316,7 @@ def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
         arrays,
         whitening=whitening,
         completion=completion,
+        limits=limits,
         feature_names=None if names is None else tuple(names),
     )
     require(0 < geometry.length < math.inf, f"length is {geometry.length}")

@@ -1,9 +1,9 @@
 // Rows where they lie, and their statistics.
 #include "bindings/bind.hpp"
-#include "rows/stored.hpp"
 #include "energies/registry.hpp"
 #include "rows/linear_map.hpp"
 #include "rows/statistics.hpp"
+#include "rows/stored.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -99,8 +99,7 @@ HeldRows in_units(const HeldRows& rows, const std::string& energy, const In<doub
 HeldRows with_fills(const HeldRows& rows, const In<std::int64_t, 1>& starts, const In<float, 1>& values,
                     const In<double, 1>& offset, const In<double, 1>& scale) {
   const std::size_t n = static_cast<std::size_t>(rows.data.rows), d = static_cast<std::size_t>(rows.data.features);
-  if (starts.size() != n + 1 || starts.data()[0] != 0 ||
-      starts.data()[n] != static_cast<std::int64_t>(values.size()))
+  if (starts.size() != n + 1 || starts.data()[0] != 0 || starts.data()[n] != static_cast<std::int64_t>(values.size()))
     throw std::invalid_argument("fills must start at 0 and end with their values");
   for (std::size_t i = 0; i < n; ++i)
     if (starts.data()[i + 1] < starts.data()[i]) throw std::invalid_argument("fills must not go back");
@@ -109,6 +108,20 @@ HeldRows with_fills(const HeldRows& rows, const In<std::int64_t, 1>& starts, con
   out.data.has_missing = false;
   out.held.push_back(nb::cast(starts));
   out.held.push_back(nb::cast(values));
+  return out;
+}
+
+HeldRows without_fills(const HeldRows& rows) {
+  HeldRows out = rows;
+  out.data.has_missing = out.data.has_missing || out.data.fills;
+  out.data.fills = {};
+  return out;
+}
+
+HeldRows with_limits(const HeldRows& rows, const In<double, 1>& low, const In<double, 1>& high) {
+  const std::size_t d = static_cast<std::size_t>(rows.data.features);
+  HeldRows out = rows;
+  out.data.limits = {vector(low, d, "low"), vector(high, d, "high")};
   return out;
 }
 
@@ -317,7 +330,10 @@ void bind_rows(nb::module_& m) {
       .def("in_units", &in_units, "energy"_a, "offset"_a, "scale"_a, "has_missing"_a,
            "Return the same rows, read as (x - offset) * scale and placed where the energy has them.")
       .def("with_fills", &with_fills, "starts"_a, "values"_a, "offset"_a, "scale"_a,
-           "Return the same rows, read with value * scale + offset for their missing values, row by row.");
+           "Return the same rows, read with value * scale + offset for their missing values, row by row.")
+      .def("without_fills", &without_fills, "Return the same rows, read as they are: some values may be missing.")
+      .def("with_limits", &with_limits, "low"_a, "high"_a,
+           "Return the same rows, read with values brought into these ranges of the columns; units come after.");
 
   const auto column = [](auto field) { return [field](const ColumnStatistics& s) { return array(s.*field); }; };
   nb::class_<ColumnStatistics>(m, "Statistics", "Statistics of columns, over their observed values.")

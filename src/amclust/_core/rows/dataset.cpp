@@ -53,6 +53,12 @@ void Dataset::set_units(EnergyKind new_metric, const double* offset, const float
   offset_.assign(offset, offset + features);
   narrow_offset_.assign(offset, offset + features);
   scale_.assign(scale, scale + features);
+  low_.clear();
+  high_.clear();
+  for (int j = 0; limits && j < features; ++j) {
+    low_.push_back(static_cast<float>((limits.low[j] - offset_[j]) * scale_[j]));
+    high_.push_back(static_cast<float>((limits.high[j] - offset_[j]) * scale_[j]));
+  }
   origin_.clear();
   origin_square_ = 0.0;
   near_zero_ = true;
@@ -88,6 +94,7 @@ void Dataset::load_entries(const std::int64_t* which, int n, SparseEntries& out,
     int e = 0;
     std::int64_t at = fills ? fills.starts[which[i]] : 0;
     visit_stored(*this, which[i], [&](int j, double value) {
+      if (limits) value = limits.bring(j, value);
       if (fills && std::isnan(value)) value = fills.values[at++] * fills.scale[j] + fills.offset[j];
       const float entry = static_cast<float>(value * scale_[j]);
       square += entry * (entry + 2.0 * (origin_.empty() ? 0.0 : origin_[j]));
@@ -158,6 +165,8 @@ void Dataset::load(const std::int64_t* which, int n, const float* fill, float* o
     } else {
       load_dense_row<float>(which[i], x);
     }
+    for (int j = 0; j < static_cast<int>(low_.size()); ++j)
+      x[j] = x[j] < low_[j] ? low_[j] : x[j] > high_[j] ? high_[j] : x[j];
     if (fills) put_fills(which[i], x);
     float length = 1.0f;
     if (spherical) length = normalise(x, d);

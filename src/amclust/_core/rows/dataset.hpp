@@ -36,6 +36,16 @@ struct Fills {
   explicit operator bool() const { return starts != nullptr; }
 };
 
+// The range that the values of a column are brought into wherever they are read: none is believed to lie outside.
+struct Limits {
+  std::vector<double> low, high;  // [features], in original units; empty: values are taken as they are
+
+  explicit operator bool() const { return !low.empty(); }
+  double bring(int column, double value) const {  // NaN stays NaN
+    return value < low[column] ? low[column] : value > high[column] ? high[column] : value;
+  }
+};
+
 class Dataset {
  public:
   std::int64_t rows = 0;
@@ -43,7 +53,8 @@ class Dataset {
   DenseRows dense;
   SparseRows sparse;
   bool is_sparse = false;
-  Fills fills;  // rows are loaded with these; statistics, copies and order are still those of the rows as they are
+  Fills fills;    // rows are loaded with these; statistics, copies and order are still those of the rows as they are
+  Limits limits;  // likewise; to be set before units are. Those of sparse columns must hold zero
 
   bool has_missing = false;  // values that nothing stands for
   EnergyKind metric{};
@@ -79,6 +90,7 @@ class Dataset {
 
   std::vector<double> offset_;
   std::vector<float> narrow_offset_, scale_;  // per feature
+  std::vector<float> low_, high_;             // the limits in core units
   std::vector<float> origin_;                 // empty where all offsets are zero
   double origin_square_ = 0.0;
   bool near_zero_ = true;
