@@ -82,7 +82,8 @@ def take_full_passes(
     mean_weight = data.total_weight / source.n_counted
     best: tuple[Network, int] | None = None
     for _ in range(max_passes):
-        part = AddNearest(network, quantum, mean_weight, data.has_missing)
+        has_missing = data.has_missing or geometry.limits is not None
+        part = AddNearest(network, quantum, mean_weight, has_missing)
         seen: NearestSums = source.total(part, data.threads)
         gained = np.inf if best is None else best[1] - seen.loss
         if gained > 0:

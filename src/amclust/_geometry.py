@@ -459,8 +459,10 @@ class Geometry:
         rows : _native.Rows
             The same memory, read in other units; of whitened rows a copy.
         """
-        read = rows.read() if self.limits is None else self.limits.read(rows)
-        completion = self.completion
+        read, completion = rows.read(), self.completion
+        if self.limits is not None:
+            read = self.limits.read(rows)
+            has_missing = has_missing or bool(_native.count_missing(read, n_threads(threads)).any())
         if has_missing and completion is not None and self.reads_completed:
             threads = n_threads(None) if threads is None else threads
             fills = completion.fills(read, threads, order=order, seed=seed)
@@ -503,13 +505,13 @@ class Geometry:
         counts = _native.count_missing(rows, threads)
         counts = counts if indices is None else counts[indices]
         partly = np.flatnonzero(counts)
-        if not len(partly):
-            return partly, np.zeros(0)
-        columns = _native.missing_columns(rows, partly if indices is None else indices[partly])
+        places = partly if indices is None else indices[partly]
+        columns = _native.missing_columns(rows.as_observed(), places)
+        lacking = _native.count_missing(rows.as_observed(), threads)[places]
         counted = (self.scale > 0).astype(np.float64)
-        starts = np.cumsum(counts[partly]) - counts[partly]
-        observed = counted.sum() - np.add.reduceat(counted[columns], starts)
-        some = (observed > 0) & (observed < counted.sum())
+        own = np.repeat(np.arange(len(partly)), lacking)
+        observed = counted.sum() - np.bincount(own, counted[columns], minlength=len(partly))
+        some = observed > 0
         return partly[some], counted.sum() / observed[some]
 
     def measured(self, X: Any) -> NDArray[np.float32]:
@@ -528,7 +530,11 @@ class Geometry:
         if not sparse.issparse(X):
             X = np.asarray(X)
             X = np.ascontiguousarray(X, dtype=X.dtype if X.dtype.kind == "f" else np.float64)
-        return _native.load_rows(self.read(TableRows(X), has_missing=False), None)
+        rows = TableRows(X)
+        if self.limits is not None:  # values that are not believed are where they seem to be
+            read = self.limits.read(rows).as_observed()
+            return _native.load_rows(read.in_units(self.energy, self.offset, self.scale, True), None)
+        return _native.load_rows(self.read(rows, has_missing=False), None)
 
 
 def _middles(rows: Rows, stats: _native.Statistics, indices: Indices | None) -> NDArray[np.float64]:

@@ -493,11 +493,12 @@ class Network:
         if not len(incomplete):
             completed = X.copy()
         elif completion is not None:
-            limits = self.geometry.limits
-            seen = dense if limits is None else limits.apply(dense)
-            completed[missing], deviations = completion.complete(TableRows(seen), threads)
+            seen = dense if self.geometry.limits is None else self.geometry.limits.apply(dense)
+            found = completion.complete(TableRows(seen), threads)
+            asked = missing[np.isnan(seen)]  # what is only not believed stays
+            completed[missing] = found[0][asked]
             if std is not None:
-                std[missing] = deviations
+                std[missing] = found[1][asked]
         else:
             completed[incomplete] = self._recalled(table, incomplete, missing, n_jobs)
         if len(incomplete) and sparse.issparse(X):
@@ -735,7 +736,8 @@ class Network:
         """Return the memory that each row falls to, and how high above the ground it lies.
 
         That is its energy, less the lowest that there can be. The energy of a row that lacks values
-        is that of the others, times the number of columns over the number of these.
+        is that of the others, times the number of columns over the number of these. Values that
+        are so far away that they count as missing elsewhere do count here.
 
         Parameters
         ----------
@@ -764,7 +766,7 @@ class Network:
         partly, factors = self.geometry.incomplete(rows, indices, n_threads(n_jobs))
         if len(partly):
             places = partly if indices is None else indices[partly]
-            observed = rows.without_fills() if not rows.has_missing else rows
+            observed = rows.as_observed()
             energy = self.infer(observed, Want.ENERGY, indices=places, n_jobs=n_jobs).energy
             heights[partly] = (energy.astype(np.float64) - ground) * factors
         return found.labels, np.maximum(heights, 0.0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from amclust import _native
 from amclust._completion import learn_completion
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric
@@ -128,10 +129,11 @@ def prepare(
             quartiles = Quartiles.of(rows, indices, counts)
             seen, seen_indices = TableRows(quartiles.limits.apply(rows.take(indices))), None
             seen_stats = seen.statistics(None, counts, threads)
+            check_columns(seen_stats, feature_names, metric)
         completion = None
         # Rows that are whitened have no values of their own, so that new ones must be completed.
         whitens = find_metric(options.metric).whitens
-        if whitens or (stats.missing > 0 and options.completes):
+        if whitens or (seen_stats.missing > 0 and options.completes):
             completion = learn_completion(
                 seen, seen_stats, indices=seen_indices, weights=counts, threads=threads
             )
@@ -151,6 +153,11 @@ def prepare(
             feature_weights=weighted_columns,
         )
         geometry = dataclasses.replace(geometry, reads_completed=whitens or reads_completed)
+    missing, others_missing = stats.missing > 0, everything.missing > stats.missing
+    if geometry.limits is not None:  # what is not believed is missing, too
+        lacking = _native.count_missing(geometry.limits.read(rows), threads) > 0
+        missing = bool((lacking if indices is None else lacking[indices]).any())
+        others_missing = bool(lacking.any()) and not missing
     weights = counts
     if counts is not None:  # only ratios matter to the loss
         weights = np.ascontiguousarray(counts / counts.mean(dtype=np.float64), dtype=np.float32)
@@ -162,17 +169,17 @@ def prepare(
         total = float(rows.n_rows if indices is None else len(indices))
     return TrainingSet(
         table=rows,
-        rows=read_to_train(geometry, rows, indices, stats.missing > 0, threads),
+        rows=read_to_train(geometry, rows, indices, missing, threads),
         geometry=geometry,
         indices=indices,
         weights=weights,
         counts=counts,
         judged=judge_on(drawn),
-        has_missing=stats.missing > 0,
+        has_missing=missing,
         threads=threads,
         is_sample=drawn.is_sample,
         total_weight=total,
         ranges=(everything.min, everything.max),
-        others_missing=everything.missing > stats.missing,
+        others_missing=others_missing,
         missing_share=1.0 - float(stats.weight.mean() / max(total, 1e-30)),
     )

@@ -1,12 +1,14 @@
-"""What columns have in common with most of their values: quartiles, and the range that counts.
+"""The limits of columns, for `scale="robust"`: what most of their values say of the others.
 
-Values beyond the range are read as its end wherever rows are read (`Dataset` in the core), so that
-none of them has more to say than a far value may.
+Quartiles say where the middle half of a column lies. Values count up to a near fence around it; what
+lies beyond a far one is not believed, and counts as missing. Both are so wherever rows are read
+(`Dataset` in the core).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,44 +20,63 @@ from amclust._rows import Indices, Rows, Weights
 
 Floats = NDArray[np.float64]
 
-# Values count up to so many distances between the quartiles beyond these.
-REACH = 1.5
-# Where more than half of the values of a column are the same, the others count up to so many times
-# as far beyond their own quartiles as these are from it.
-RARE_REACH = 0.5
+# The fences, in distances between the quartiles beyond these.
+NEAR, FAR = 1.0, 3.0
+# Where more than half of the values of a column are the same, those around it, in distances of the
+# others from it: the median of these.
+RARE_NEAR, RARE_FAR = 2.0, 4.0
 # Values that differ by less, in units of what their type can tell apart, are the same.
 ROUNDING = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """The range of each column that counts.
+    """What values of columns may be.
 
     Attributes
     ----------
     low, high : ndarray of shape (n_features,)
-        Values beyond are taken for these.
+        Values beyond count as these, ...
+
+    believed_low, believed_high : ndarray of shape (n_features,)
+        ... and those beyond these as missing, unless their row has no other value.
     """
 
     low: Floats
     high: Floats
+    believed_low: Floats
+    believed_high: Floats
 
     def __post_init__(self) -> None:
-        if not (self.low <= self.high).all():
-            msg = "The low limits of columns must not be above the high ones."
+        ordered = (self.believed_low, self.low, self.high, self.believed_high)
+        if not all((a <= b).all() for a, b in pairwise(ordered)):
+            msg = "The limits of columns must be ordered: believed_low, low, high, believed_high."
             raise ValueError(msg)
 
     def apply(self, X: Any) -> Any:
         """Return a copy of a table, dense or CSR, with all values within the limits."""
         if not sparse.issparse(X):
-            return np.clip(X, self.low, self.high).astype(X.dtype, copy=False)
+            return self._limited(X, slice(None), (~self._believed(X, slice(None))).all(axis=1)[:, None])
         X = X.copy()
-        X.data = np.clip(X.data, self.low[X.indices], self.high[X.indices]).astype(X.dtype)
+        believed = self._believed(X.data, X.indices)
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        none = np.bincount(rows, ~believed, minlength=X.shape[0]) == X.shape[1]
+        X.data = self._limited(X.data, X.indices, none[rows])
         return X
+
+    def _believed(self, values: Any, columns: Any) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = values >= self.believed_low[columns]
+        return found & (values <= self.believed_high[columns])
+
+    def _limited(self, values: Any, columns: Any, believe_all: NDArray[np.bool_]) -> Any:
+        inside = np.clip(values, self.low[columns], self.high[columns]).astype(values.dtype)
+        return np.where(self._believed(values, columns) | believe_all, inside, np.nan)
 
     def read(self, rows: Rows) -> _native.Rows:
         """Return rows as the core reads them, within the limits."""
-        return rows.read().with_limits(self.low, self.high)
+        return rows.read().with_limits(
+            self.low, self.high, self.believed_low, self.believed_high
+        )
 
 
 class Quartiles(NamedTuple):
@@ -68,14 +89,17 @@ class Quartiles(NamedTuple):
     def of(cls, rows: Rows, indices: Indices | None, weights: Weights | None) -> Quartiles:
         """Return the quartiles of some rows; one of weight 2 counts like two."""
         columns = [_quartiles(rows.column(j, indices), weights) for j in range(rows.n_features)]
-        distances, low, high = np.array(columns).T.copy()
+        distances, *fences = np.array(columns).T.copy()
         if rows.is_sparse:  # zeros are not stored: they stay what they are
-            low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
-        return cls(distances, Limits(low, high))
+            fences = [
+                bound(fence, 0.0)
+                for bound, fence in zip(2 * [np.minimum, np.maximum], fences, strict=True)
+            ]
+        return cls(distances, Limits(*fences))
 
 
-def _quartiles(values: NDArray[Any], weights: Weights | None) -> tuple[float, float, float]:
-    """Return how far a column's quartiles are apart, and the range of its values that counts."""
+def _quartiles(values: NDArray[Any], weights: Weights | None) -> tuple[float, ...]:
+    """Return how far a column's quartiles are apart, and its limits."""
     observed = np.flatnonzero(~np.isnan(values))
     order = observed[np.argsort(values[observed], kind="stable")]
     ordered = values[order].astype(np.float64)
@@ -83,14 +107,20 @@ def _quartiles(values: NDArray[Any], weights: Weights | None) -> tuple[float, fl
     low, high = _middle_half(ordered, mass)
     noise = ROUNDING * np.finfo(values.dtype).eps * abs(low)
     if high - low > noise:
-        reach = REACH * (high - low)
-        return high - low, low - reach, high + reach
+        near, far = NEAR * (high - low), FAR * (high - low)
+        return high - low, low - near, high + near, low - far, high + far
     others = np.abs(ordered - low) > noise
     if not others.any():
-        return 0.0, low, high
-    rare_low, rare_high = _middle_half(ordered[others], mass[others])
-    reach = RARE_REACH * max(rare_high - low, low - rare_low)
-    return 0.0, min(low, rare_low - reach), max(low, rare_high + reach)
+        return 0.0, low, high, low, high
+    distance = _median(np.abs(ordered[others] - low), mass[others])
+    near, far = RARE_NEAR * distance, RARE_FAR * distance
+    return 0.0, low - near, low + near, low - far, low + far
+
+
+def _median(values: Floats, mass: Floats) -> float:
+    order = np.argsort(values, kind="stable")
+    sums = np.cumsum(mass[order])
+    return float(values[order[np.searchsorted(sums, sums[-1] / 2)]])
 
 
 def _middle_half(ordered: Floats, mass: Floats) -> tuple[float, float]:

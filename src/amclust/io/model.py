@@ -95,8 +95,10 @@ OPTIONAL: dict[str, tuple[Any, str]] = {
     "network.sizes": (np.float64, "k"),
     "network.max_energy": (np.float64, "k"),
     "network.ignored_means": (np.float64, "ku"),
-    "network.geometry.limits.low": (np.float64, "d"),
-    "network.geometry.limits.high": (np.float64, "d"),
+    **{
+        f"network.geometry.limits.{name}": (np.float64, "d")
+        for name in ("low", "high", "believed_low", "believed_high")
+    },
     "shape_evidence.table": (SHAPE_DTYPE, "s"),
     "shape_evidence.eigenvalues": (np.float64, "v"),
 }

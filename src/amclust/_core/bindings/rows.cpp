@@ -111,23 +111,27 @@ HeldRows with_fills(const HeldRows& rows, const In<std::int64_t, 1>& starts, con
   return out;
 }
 
-HeldRows without_fills(const HeldRows& rows) {
+HeldRows with_limits(const HeldRows& rows, const In<double, 1>& low, const In<double, 1>& high,
+                     const In<double, 1>& believed_low, const In<double, 1>& believed_high) {
+  const std::size_t d = static_cast<std::size_t>(rows.data.features);
   HeldRows out = rows;
-  out.data.has_missing = out.data.has_missing || out.data.fills;
-  out.data.fills = {};
+  out.data.limits = {vector(low, d, "low"), vector(high, d, "high"), vector(believed_low, d, "believed_low"),
+                     vector(believed_high, d, "believed_high")};
   return out;
 }
 
-HeldRows with_limits(const HeldRows& rows, const In<double, 1>& low, const In<double, 1>& high) {
-  const std::size_t d = static_cast<std::size_t>(rows.data.features);
+// Every value that there is, within the limits, and nothing for the others.
+HeldRows as_observed(const HeldRows& rows) {
   HeldRows out = rows;
-  out.data.limits = {vector(low, d, "low"), vector(high, d, "high")};
+  out.data.fills = {};
+  out.data.has_missing = true;
+  out.data.believe_all();
   return out;
 }
 
 template <class Visit>
 void visit_missing(const Dataset& data, std::int64_t row, Visit&& visit) {
-  visit_stored(data, row, [&](int j, double value) {
+  visit_values(data, row, [&](int j, double value) {
     if (std::isnan(value)) visit(j);
   });
 }
@@ -331,9 +335,10 @@ void bind_rows(nb::module_& m) {
            "Return the same rows, read as (x - offset) * scale and placed where the energy has them.")
       .def("with_fills", &with_fills, "starts"_a, "values"_a, "offset"_a, "scale"_a,
            "Return the same rows, read with value * scale + offset for their missing values, row by row.")
-      .def("without_fills", &without_fills, "Return the same rows, read as they are: some values may be missing.")
-      .def("with_limits", &with_limits, "low"_a, "high"_a,
-           "Return the same rows, read with values brought into these ranges of the columns; units come after.");
+      .def("with_limits", &with_limits, "low"_a, "high"_a, "believed_low"_a, "believed_high"_a,
+           "Return the same rows, read with values within limits of the columns; units come after.")
+      .def("as_observed", &as_observed,
+           "Return the same rows with every value that there is within the limits, and nothing for missing ones.");
 
   const auto column = [](auto field) { return [field](const ColumnStatistics& s) { return array(s.*field); }; };
   nb::class_<ColumnStatistics>(m, "Statistics", "Statistics of columns, over their observed values.")

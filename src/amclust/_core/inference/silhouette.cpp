@@ -156,7 +156,7 @@ double silhouette_of(MatrixView<const float> totals, MatrixView<const float> met
 bool any_missing(const Dataset& data, const std::int64_t* which, int n) {
   bool found = false;
   for (int i = 0; i < n && !found; ++i)
-    visit_stored(data, which[i], [&](int, double value) { found = found || std::isnan(value); });
+    visit_values(data, which[i], [&](int, double value) { found = found || std::isnan(value); });
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace amclust {
@@ -53,12 +54,14 @@ void Dataset::set_units(EnergyKind new_metric, const double* offset, const float
   offset_.assign(offset, offset + features);
   narrow_offset_.assign(offset, offset + features);
   scale_.assign(scale, scale + features);
-  low_.clear();
-  high_.clear();
-  for (int j = 0; limits && j < features; ++j) {
-    low_.push_back(static_cast<float>((limits.low[j] - offset_[j]) * scale_[j]));
-    high_.push_back(static_cast<float>((limits.high[j] - offset_[j]) * scale_[j]));
-  }
+  const auto in_core = [&](const std::vector<double>& bounds, std::vector<float>& out) {
+    out.resize(bounds.size());
+    for (std::size_t j = 0; j < bounds.size(); ++j) out[j] = static_cast<float>((bounds[j] - offset_[j]) * scale_[j]);
+  };
+  in_core(limits.low, low_);
+  in_core(limits.high, high_);
+  in_core(limits.believed_low, believed_low_);
+  in_core(limits.believed_high, believed_high_);
   origin_.clear();
   origin_square_ = 0.0;
   near_zero_ = true;
@@ -69,6 +72,14 @@ void Dataset::set_units(EnergyKind new_metric, const double* offset, const float
     origin_square_ += static_cast<double>(origin_[j]) * origin_[j];
     near_zero_ = near_zero_ && std::abs(origin_[j]) <= kMaxOrigin;
   }
+}
+
+void Dataset::believe_all() {
+  const double far = std::numeric_limits<double>::infinity();
+  for (double& low : limits.believed_low) low = -far;
+  for (double& high : limits.believed_high) high = far;
+  std::fill(believed_low_.begin(), believed_low_.end(), -std::numeric_limits<float>::infinity());
+  std::fill(believed_high_.begin(), believed_high_.end(), std::numeric_limits<float>::infinity());
 }
 
 std::int64_t Dataset::stored(std::int64_t row) const {
@@ -93,8 +104,7 @@ void Dataset::load_entries(const std::int64_t* which, int n, SparseEntries& out,
     std::int32_t* columns = out.columns.data() + out.starts[i];
     int e = 0;
     std::int64_t at = fills ? fills.starts[which[i]] : 0;
-    visit_stored(*this, which[i], [&](int j, double value) {
-      if (limits) value = limits.bring(j, value);
+    visit_values(*this, which[i], [&](int j, double value) {
       if (fills && std::isnan(value)) value = fills.values[at++] * fills.scale[j] + fills.offset[j];
       const float entry = static_cast<float>(value * scale_[j]);
       square += entry * (entry + 2.0 * (origin_.empty() ? 0.0 : origin_[j]));
@@ -135,6 +145,18 @@ void Dataset::load_dense_row(std::int64_t row, float* out) const {
     kernels().affine(x, narrow_offset_.data(), scale_.data(), features, out);
 }
 
+void Dataset::limit(float* out) const {
+  int believed = 0;
+  for (int j = 0; j < features; ++j) believed += out[j] >= believed_low_[j] && out[j] <= believed_high_[j];
+  for (int j = 0; j < features; ++j) {
+    const float x = out[j];
+    if (believed && !(x >= believed_low_[j] && x <= believed_high_[j]))
+      out[j] = std::numeric_limits<float>::quiet_NaN();
+    else
+      out[j] = x < low_[j] ? low_[j] : x > high_[j] ? high_[j] : x;
+  }
+}
+
 void Dataset::put_fills(std::int64_t row, float* out) const {
   std::int64_t at = fills.starts[row];
   const std::int64_t end = fills.starts[row + 1];
@@ -158,15 +180,14 @@ void Dataset::load(const std::int64_t* which, int n, const float* fill, float* o
     for (int j = d; j < ld; ++j) x[j] = 0.0f;
     if (is_sparse) {
       for (int j = 0; j < d; ++j) x[j] = static_cast<float>(-shift[j] * factor[j]);
-      visit_stored(*this, which[i],
+      visit_values(*this, which[i],
                    [&](int j, double value) { x[j] = static_cast<float>((value - shift[j]) * factor[j]); });
     } else if (dense.is_double) {
       load_dense_row<double>(which[i], x);
     } else {
       load_dense_row<float>(which[i], x);
     }
-    for (int j = 0; j < static_cast<int>(low_.size()); ++j)
-      x[j] = x[j] < low_[j] ? low_[j] : x[j] > high_[j] ? high_[j] : x[j];
+    if (limits && !is_sparse) limit(x);
     if (fills) put_fills(which[i], x);
     float length = 1.0f;
     if (spherical) length = normalise(x, d);

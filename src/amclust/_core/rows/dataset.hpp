@@ -36,11 +36,15 @@ struct Fills {
   explicit operator bool() const { return starts != nullptr; }
 };
 
-// The range that the values of a column are brought into wherever they are read: none is believed to lie outside.
+// What values of a column may be, in original units: outside of low ... high they count as that end, and outside of
+// believed_low ... believed_high as missing, unless the row has no other value.
 struct Limits {
-  std::vector<double> low, high;  // [features], in original units; empty: values are taken as they are
+  std::vector<double> low, high, believed_low, believed_high;  // [features]; empty: values are taken as they are
 
   explicit operator bool() const { return !low.empty(); }
+  bool believes(int column, double value) const {  // not a missing one
+    return value >= believed_low[column] && value <= believed_high[column];
+  }
   double bring(int column, double value) const {  // NaN stays NaN
     return value < low[column] ? low[column] : value > high[column] ? high[column] : value;
   }
@@ -54,11 +58,12 @@ class Dataset {
   SparseRows sparse;
   bool is_sparse = false;
   Fills fills;    // rows are loaded with these; statistics, copies and order are still those of the rows as they are
-  Limits limits;  // likewise; to be set before units are. Those of sparse columns must hold zero
+  Limits limits;  // likewise; to be set before units are. Those of sparse columns hold zero
 
   bool has_missing = false;  // values that nothing stands for
   EnergyKind metric{};
   void set_units(EnergyKind metric, const double* offset, const float* scale);  // before load()
+  void believe_all();  // no value counts as missing for being far away
 
   // Raw values of one row, missing as NaN.
   void raw(std::int64_t row, double* out) const;
@@ -85,13 +90,15 @@ class Dataset {
  private:
   template <class Value>
   void load_dense_row(std::int64_t row, float* out) const;
+  // Brings a row in core units within the limits.
+  void limit(float* out) const;
   // Puts what stands for missing values into a row in core units, before it is normalised.
   void put_fills(std::int64_t row, float* out) const;
 
   std::vector<double> offset_;
-  std::vector<float> narrow_offset_, scale_;  // per feature
-  std::vector<float> low_, high_;             // the limits in core units
-  std::vector<float> origin_;                 // empty where all offsets are zero
+  std::vector<float> narrow_offset_, scale_;                      // per feature
+  std::vector<float> low_, high_, believed_low_, believed_high_;  // the limits in core units
+  std::vector<float> origin_;                                     // empty where all offsets are zero
   double origin_square_ = 0.0;
   bool near_zero_ = true;
 };

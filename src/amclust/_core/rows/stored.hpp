@@ -4,6 +4,7 @@
 #include "rows/dataset.hpp"
 
 #include <cstdint>
+#include <limits>
 
 namespace amclust {
 
@@ -32,6 +33,19 @@ void visit_stored(const Dataset& data, std::int64_t row, Visit&& visit) {
   else
     data.sparse.is_double ? visit_sparse<double, std::int32_t>(data, row, visit)
                           : visit_sparse<float, std::int32_t>(data, row, visit);
+}
+
+// The same with values within the limits of the columns, NaN for those that are not believed.
+template <class Visit>
+void visit_values(const Dataset& data, std::int64_t row, Visit&& visit) {
+  const Limits& limits = data.limits;
+  if (!limits) return visit_stored(data, row, visit);
+  std::int64_t believed = data.features - data.stored(row);  // zeros
+  visit_stored(data, row, [&](int j, double value) { believed += limits.believes(j, value); });
+  visit_stored(data, row, [&](int j, double value) {
+    const bool hidden = believed && !limits.believes(j, value);
+    visit(j, hidden ? std::numeric_limits<double>::quiet_NaN() : limits.bring(j, value));
+  });
 }
 
 }  // namespace amclust
