@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from amclust._assemblies import MemoryGraph, Shape, choose_shape, learn_memories
 from amclust._config import n_threads
+from amclust._distant import is_outside, place_weights, seen_places, without
 from amclust._full_passes import take_full_passes
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric, name_metric
@@ -31,12 +32,8 @@ from amclust._training import MAX_SEED, draw_seeds, fit, fit_on, with_ignored_me
 from amclust._trimming import (
     find_farther,
     find_high,
-    is_outside,
     mark_outliers,
-    place_weights,
-    seen_places,
     with_threshold,
-    without,
 )
 from amclust._validation import DistinctRowsError
 from amclust._warnings import warn

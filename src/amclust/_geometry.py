@@ -462,7 +462,6 @@ class Geometry:
         read, completion = rows.read(), self.completion
         if self.limits is not None:
             read = self.limits.read(rows)
-            has_missing = has_missing or bool(_native.count_missing(read, n_threads(threads)).any())
         if has_missing and completion is not None and self.reads_completed:
             threads = n_threads(None) if threads is None else threads
             fills = completion.fills(read, threads, order=order, seed=seed)
@@ -514,6 +513,25 @@ class Geometry:
         some = observed > 0
         return partly[some], counted.sum() / observed[some]
 
+    def lacks_values(self, rows: Rows, threads: int) -> NDArray[np.bool_]:
+        """Return which rows lack values, or have some that are not believed.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows in original units.
+
+        threads : int
+            Number of threads.
+
+        Returns
+        -------
+        lacking : bool ndarray of shape (n_rows,)
+            True for each of these rows.
+        """
+        read = rows.read() if self.limits is None else self.limits.read(rows)
+        return _native.count_missing(read, threads) > 0
+
     def measured(self, X: Any) -> NDArray[np.float32]:
         """Return rows as distances between them are measured: scaled, whitened or on the sphere.
 
@@ -533,7 +551,9 @@ class Geometry:
         rows = TableRows(X)
         if self.limits is not None:  # values that are not believed are where they seem to be
             read = self.limits.read(rows).as_observed()
-            return _native.load_rows(read.in_units(self.energy, self.offset, self.scale, True), None)
+            return _native.load_rows(
+                read.in_units(self.energy, self.offset, self.scale, True), None
+            )
         return _native.load_rows(self.read(rows, has_missing=False), None)
 
 

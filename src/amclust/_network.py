@@ -698,10 +698,14 @@ class Network:
         """
         geometry, threads = self.geometry, n_threads(n_jobs)
         # Nothing to refuse, and quickly seen.
-        if _native.are_plain(rows.read(), not geometry.spherical, threads):
-            return geometry.read(rows, has_missing=False)
-        stats = check_rows(rows, geometry.metric, geometry.feature_names, threads)
-        return geometry.read(rows, has_missing=stats.missing > 0, threads=threads)
+        plain = _native.are_plain(rows.read(), not geometry.spherical, threads)
+        has_missing = False
+        if not plain:
+            stats = check_rows(rows, geometry.metric, geometry.feature_names, threads)
+            has_missing = stats.missing > 0
+        if geometry.limits is not None:
+            has_missing = bool(geometry.lacks_values(rows, threads).any())
+        return geometry.read(rows, has_missing=has_missing, threads=threads)
 
     def core_labels(
         self, rows: _native.Rows, *, indices: Indices | None = None, n_jobs: int | None = None

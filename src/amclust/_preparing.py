@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from amclust import _native
 from amclust._completion import learn_completion
+from amclust._distant import find_distant, place_weights, seen_places, without
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric
 from amclust._options import Options
@@ -24,7 +24,6 @@ from amclust._rows import (
     draw_places,
 )
 from amclust._silhouettes import judge_on, judged_places
-from amclust._trimming import find_distant, place_weights, seen_places, without
 from amclust._validation import (
     check_columns,
     check_distinct,
@@ -155,7 +154,7 @@ def prepare(
         geometry = dataclasses.replace(geometry, reads_completed=whitens or reads_completed)
     missing, others_missing = stats.missing > 0, everything.missing > stats.missing
     if geometry.limits is not None:  # what is not believed is missing, too
-        lacking = _native.count_missing(geometry.limits.read(rows), threads) > 0
+        lacking = geometry.lacks_values(rows, threads)
         missing = bool((lacking if indices is None else lacking[indices]).any())
         others_missing = bool(lacking.any()) and not missing
     weights = counts

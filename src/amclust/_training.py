@@ -247,8 +247,9 @@ def with_ignored_means(data: TrainingSet, found: Fit, earlier: Network | None = 
             for parts in (weights * np.where(seen, values, 0.0), weights)
         )
         # A memory without rows is where it was, or where all rows are on average.
-        known = earlier is not None and earlier.ignored_means is not None
-        others = earlier.ignored_means[:, at] if known else sums.sum() / max(totals.sum(), 1e-30)
+        others: Any = sums.sum() / max(totals.sum(), 1e-30)
+        if earlier is not None and earlier.ignored_means is not None:
+            others = earlier.ignored_means[:, at]
         means[:, at] = np.where(totals > 0, sums / np.where(totals > 0, totals, 1.0), others)
     return dataclasses.replace(found, network=dataclasses.replace(network, ignored_means=means))
 

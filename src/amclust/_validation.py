@@ -264,8 +264,10 @@ def check_feature_weights(
         for name, weight in given.items():
             if name not in known:
                 some = ", ".join(repr(one) for one in list(known)[:10])
-                what = f"X has {some}{', ...' if len(known) > 10 else ''}" if known else (
-                    "the columns of X have no names: give an array"
+                what = (
+                    f"X has {some}{', ...' if len(known) > 10 else ''}"
+                    if known
+                    else ("the columns of X have no names: give an array")
                 )
                 msg = f"feature_weights names a column {name!r} that is not there; {what}."
                 raise ValueError(msg)

@@ -56,7 +56,9 @@ class Limits:
     def apply(self, X: Any) -> Any:
         """Return a copy of a table, dense or CSR, with all values within the limits."""
         if not sparse.issparse(X):
-            return self._limited(X, slice(None), (~self._believed(X, slice(None))).all(axis=1)[:, None])
+            return self._limited(
+                X, slice(None), (~self._believed(X, slice(None))).all(axis=1)[:, None]
+            )
         X = X.copy()
         believed = self._believed(X.data, X.indices)
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
@@ -74,9 +76,7 @@ class Limits:
 
     def read(self, rows: Rows) -> _native.Rows:
         """Return rows as the core reads them, within the limits."""
-        return rows.read().with_limits(
-            self.low, self.high, self.believed_low, self.believed_high
-        )
+        return rows.read().with_limits(self.low, self.high, self.believed_low, self.believed_high)
 
 
 class Quartiles(NamedTuple):

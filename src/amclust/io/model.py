@@ -28,8 +28,8 @@ from amclust._objectives import AUTO
 from amclust._parameters import PARAMETERS, Parameters, check_parameters
 from amclust._runs import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
-from amclust._winsorising import Limits
 from amclust._version import __version__
+from amclust._winsorising import Limits
 from amclust.io.container import (
     Array,
     Header,
@@ -376,6 +376,9 @@ def _encode_parameters(parameters: Parameters) -> tuple[Parameters, dict[str, Ar
             values[name] = int(value) if isinstance(value, Integral) else float(value)
         elif isinstance(value, range):
             values[name] = {"range": [value.start, value.stop, value.step]}
+        elif isinstance(value, Mapping):
+            weights = {str(key): float(weight) for key, weight in value.items()}
+            values[name] = {"mapping": weights}
         elif isinstance(value, list | tuple):
             values[name] = np.asarray(value).tolist()
         else:
@@ -389,7 +392,9 @@ def _decode_parameters(values: Parameters, arrays: dict[str, Array]) -> Paramete
     """Return parameters as they were given; their arrays are taken out of `arrays`."""
     parameters = dict(values)
     for name, value in values.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and "mapping" in value:
+            parameters[name] = value["mapping"]
+        elif isinstance(value, dict):
             start, stop, step = value["range"]
             parameters[name] = range(start, stop, step)
     for name in [name for name in arrays if name.startswith(PARAMETER)]:

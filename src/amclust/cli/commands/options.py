@@ -51,6 +51,8 @@ OWN_OPTIONS = {
     "objective": "--objective",
     "metric": "--metric",
     "scale": "--scale",
+    "feature_weights": "--feature-weights",
+    "contamination": "--contamination",
     "beta": "--beta",
     "weights": "--weights",
     "n_init": "--restarts",
@@ -246,6 +248,16 @@ def add_distances(group: Any) -> None:
         help="what columns are divided by: standard deviation, quartile distance, nothing "
         "(default: %(default)s)",
     )
+    words = "what columns weigh in distances, as alcohol=2,hue=0.5 (default: 1 each; 0: left out)"
+    group.add_argument(
+        "--feature-weights", metavar="NAME=W,...", type=feature_weights, default=None, help=words
+    )
+
+
+def add_contamination(group: Any) -> None:
+    """Add which part of the rows belongs nowhere."""
+    words = "part of the rows that belong nowhere, below 0.5: they are labelled -1 (default: none)"
+    group.add_argument("--contamination", metavar="PART", type=float, default=None, help=words)
 
 
 def add_seed(group: Any) -> None:
@@ -285,6 +297,8 @@ def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
         objective=arguments.objective,
         metric=arguments.metric,
         scale=None if arguments.scale == NONE else arguments.scale,
+        feature_weights=arguments.feature_weights,
+        contamination=arguments.contamination,
         beta=arguments.beta,
         weights=arguments.weights,
         n_init=arguments.restarts or RESTARTS,
@@ -319,6 +333,20 @@ def seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**32:
         raise _refused(f"a whole number from 0 to {2**32 - 1}", text)
     return int(text)
+
+
+def feature_weights(text: str) -> dict[str, float]:
+    """Return weights by column name."""
+    weights = {}
+    for part in text.split(","):
+        name, mark, number = part.rpartition("=")
+        try:
+            weights[name] = float(number)
+        except ValueError:
+            mark = ""
+        if not mark or not name:
+            raise _refused("weights by column name, as alcohol=2,hue=0.5", text)
+    return weights
 
 
 def memories(text: str) -> int | str | None:
