@@ -66,7 +66,11 @@ def _distances_to_others(data: TrainingSet, places: Indices, weights: Floats) ->
     if n > STANDING_ROWS:
         standing = draw_places(n, STANDING_ROWS, 0)
     m = len(standing)
-    memories = _native.load_rows(data.rows, places[standing])
+    rows, memories = data.rows, _native.load_rows(data.rows, places[standing])
+    if data.has_missing and geometry.whitening is None:  # what they have, however far away
+        rows = rows.as_observed()
+        observed = _native.load_rows(rows, places[standing])
+        memories = np.where(np.isnan(observed), memories, observed)
     memories = np.where(np.isnan(memories), geometry.fill, memories)
     if not geometry.is_native:  # the nearest metric that the core has
         geometry = dataclasses.replace(geometry, metric=geometry.energy)
@@ -88,18 +92,19 @@ def _distances_to_others(data: TrainingSet, places: Indices, weights: Floats) ->
     for first in range(0, n, step):
         part = slice(first, first + step)
         squares = network.infer(
-            data.rows, Want.SQUARE_DISTANCES, indices=places[part], n_jobs=data.threads
+            rows, Want.SQUARE_DISTANCES, indices=places[part], n_jobs=data.threads
         ).square_distances.astype(np.float64)
         nearest = np.argpartition(squares, looked_at - 1, axis=1)[:, :looked_at]
         near = np.take_along_axis(squares, nearest, axis=1)
         order = np.lexsort((nearest, near), axis=1)
-        nearest, near = (np.take_along_axis(a, order, axis=1) for a in (nearest, near))
+        nearest = np.take_along_axis(nearest, order, axis=1)
+        near = np.take_along_axis(near, order, axis=1)
         # A row is not its own neighbour, but its copies are.
         itself = nearest == own[part, None]
         sums = np.cumsum(np.maximum(counts[nearest] - itself, 0.0), axis=1)
         enough = np.argmax(sums >= min(wanted, sums[:, -1].min()) - 1e-9, axis=1)
         found[part] = near[np.arange(len(near)), enough]
-    if data.rows.has_missing:  # the others were completed
+    if data.has_missing:
         partly, factors = geometry.incomplete(data.rows, places, data.threads)
         found[partly] *= factors
     return found

@@ -20,7 +20,8 @@ from amclust._judging import judge_runs, order_runs
 from amclust._metrics import find_metric
 from amclust._objectives import choose_objective
 from amclust._options import Options
-from amclust._preparing import draw_rows, n_drawn, prepare
+from amclust._preparing import draw_rows, n_drawn, prepare_trimmed
+from amclust._rows import DrawnRows
 from amclust._runs import RUN_DTYPE, Start, TrainedRun
 from amclust._space import Config, parameters_of
 from amclust._training import (
@@ -30,8 +31,10 @@ from amclust._training import (
     make_plan,
     seed_runs,
     train_plans,
+    with_ignored_means,
     without_empty,
 )
+from amclust._trimming import mark_outliers
 from amclust.backends import TrainingSet
 
 # A native call is seconds of work, not more, so that an interrupt loses little: in rows times
@@ -210,6 +213,8 @@ class Search:
         self.model, self.source, self._backend = fitting.model, fitting.source, fitting.backend
         self.configs, self.rungs, self.state = configs, rungs, state
         self._data: dict[Any, TrainingSet] = {}
+        # Which rows these are of, before and after some were trimmed.
+        self._drawn: dict[Any, tuple[DrawnRows, DrawnRows]] = {}
         self._starts: dict[Any, list[Start]] = {}
 
     def run(self, progress: Any, on_step: Callable[[bool], None]) -> None:
@@ -267,7 +272,12 @@ class Search:
         )
         found = conclude(task.data, [run], 0, task.start)
         options = Options.of(model, int(best["n_clusters"]))
-        model._keep(without_empty(task.data, found, options))
+        found = with_ignored_means(task.data, without_empty(task.data, found, options))
+        if options.contamination:
+            (key,) = (key for key, data in self._data.items() if data is task.data)
+            share = options.contamination
+            found = mark_outliers(self.source, found, *self._drawn[key], task.data, share)
+        model._keep(found)
         runs = self.state.runs.copy()
         runs[best["run"]] = best
         runs = runs[(runs["config"] == best["config"]) & (runs["n_clusters"] == best["n_clusters"])]
@@ -308,13 +318,15 @@ class Search:
         key = (self._drawing(options.batch_size), options.mask_value)
         if key not in self._data:
             names = getattr(self.model, "feature_names_in_", None)
-            self._data[key] = prepare(
-                draw_rows(self.source, self.state.sample_seed, lambda _: key[0].n_rows),
+            drawn = draw_rows(self.source, self.state.sample_seed, lambda _: key[0].n_rows)
+            trimmed, self._data[key] = prepare_trimmed(
+                drawn,
                 options,
                 n_clusters=int(self.model.n_clusters),
                 threads=n_threads(self.model.n_jobs),
                 feature_names=None if names is None else tuple(str(name) for name in names),
             )
+            self._drawn[key] = drawn, trimmed
         return self._data[key]
 
     def _drawing(self, batch_size: int) -> Drawing:

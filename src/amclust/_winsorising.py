@@ -1,8 +1,8 @@
 """The limits of columns, for `scale="robust"`: what most of their values say of the others.
 
-Quartiles say where the middle half of a column lies. Values count up to a near fence around it; what
-lies beyond a far one is not believed, and counts as missing. Both are so wherever rows are read
-(`Dataset` in the core).
+Quartiles say where the middle half of a column lies. Values count up to a near fence around it;
+what lies beyond a far one is not believed, and counts as missing. Both are so wherever rows are
+read (`Dataset` in the core).
 """
 
 from __future__ import annotations
@@ -56,9 +56,8 @@ class Limits:
     def apply(self, X: Any) -> Any:
         """Return a copy of a table, dense or CSR, with all values within the limits."""
         if not sparse.issparse(X):
-            return self._limited(
-                X, slice(None), (~self._believed(X, slice(None))).all(axis=1)[:, None]
-            )
+            none = ~np.any(self._believed(X, slice(None)), axis=1)
+            return self._limited(X, slice(None), none[:, None])
         X = X.copy()
         believed = self._believed(X.data, X.indices)
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))

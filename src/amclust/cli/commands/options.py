@@ -218,6 +218,7 @@ def add_model(parser: Parser) -> None:
     words = "of the memories: none, learn, or a number each, as 1,2,1 (default: none)"
     group.add_argument("--weights", type=weights, default=None, help=words)
     add_memories(group)
+    add_contamination(group)
     add_number(group, "--restarts", f"default: {RESTARTS}")
     add_number(group, "--epochs", f"of a restart (default: {EPOCHS})")
     group.add_argument(

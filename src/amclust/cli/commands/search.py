@@ -83,7 +83,9 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         arguments.clusters,
         space=arguments.space,
         budget=arguments.budget,
-        estimator=ClAM(metric=arguments.metric, scale=scale),
+        estimator=ClAM(
+            metric=arguments.metric, scale=scale, feature_weights=arguments.feature_weights
+        ),
         n_init=arguments.restarts,
         max_epochs=arguments.epochs,
         min_epochs=min(10, arguments.epochs),
