@@ -115,12 +115,15 @@ def _distances_to_others(data: TrainingSet, places: Indices, weights: Floats) ->
 
 def seen_places(drawn: DrawnRows) -> Indices:
     """Return the rows that a fit looks at and that count."""
+    judged = judged_of(drawn)
+    return judged if drawn.trained is None else np.union1d(drawn.trained, judged)
+
+
+def judged_of(drawn: DrawnRows) -> Indices:
+    """Return the rows that partitions are judged on."""
     counted, _ = drawn.counted
-    if drawn.trained is None:
-        return np.arange(drawn.rows.n_rows) if counted is None else counted
-    if drawn.judged is None:
-        return drawn.trained
-    return np.union1d(drawn.trained, drawn.judged)
+    every = np.arange(drawn.rows.n_rows) if counted is None else counted
+    return every if drawn.judged is None else drawn.judged
 
 
 def place_weights(drawn: DrawnRows, places: Indices) -> Floats:
@@ -139,7 +142,9 @@ def without(drawn: DrawnRows, places: Indices) -> DrawnRows:
         return None if some is None else some[inside[some]]
 
     if drawn.is_sample:  # they stand for rows that nobody has looked at: units are those of all
-        return dataclasses.replace(drawn, trained=kept(drawn.trained), judged=kept(drawn.judged))
+        return dataclasses.replace(
+            drawn, trained=kept(drawn.trained), judged=kept(judged_of(drawn))
+        )
     weights = np.ones(len(inside), np.float32)
     weights = (weights if drawn.sample_weight is None else drawn.sample_weight) * inside
     return dataclasses.replace(

@@ -176,6 +176,9 @@ def find_threshold(source: RowSource, count: CountHeights, share: float, threads
     lower = source.total(dataclasses.replace(count, upper=half), threads)
     # The weight of rows from each key of this half on.
     since = above[half] + np.cumsum(lower[::-1])[::-1]
-    key = int(np.argmin(np.abs(np.append(since, above[half]) - target)))
-    cut = (half << 16) + key  # the least key that is outside
-    return float(np.array(max(cut - 1, 0), np.uint32).view(np.float32))
+    gaps = np.abs(np.append(since, above[half]) - target)
+    # Halfway between the heights that are as near to the share, so that rounding does not matter.
+    cuts = (half << 16) + np.flatnonzero(gaps == gaps.min())
+    ends = np.array([max(int(cuts[0]) - 1, 0), int(cuts[-1])], np.uint32).view(np.float32)
+    low, high = ends.astype(np.float64)
+    return float(low + (high - low) / 2 if np.isfinite(high) else low)

@@ -1,0 +1,227 @@
+"""`contamination`: rows that belong nowhere, which are marked and do not pull memories."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score, f1_score
+
+import amclust
+from amclust import ClAM, ClAMSearch
+from amclust._distant import find_outermost
+from amclust._recipe import Recipe
+
+CENTRES = np.array([[-6.0, -6, 0], [-6, 6, 0], [6, -6, 0], [6, 6, 4]])
+K, SHARE = 4, 0.1
+
+
+def noisy_blobs(n=360, share=SHARE, seed=0, missing=0.0):
+    """Blobs of spreads 1 : 2, noise in a wider box, and which rows are noise (label -1)."""
+    rng = np.random.default_rng(seed)
+    X, y = make_blobs(n, centers=CENTRES, cluster_std=[0.4, 0.5, 0.6, 0.8], random_state=seed)
+    noise = rng.uniform(-11, 11, (round(share / (1 - share) * n), 3))
+    X, y = np.vstack([X, noise]), np.append(y, np.full(len(noise), -1))
+    order = rng.permutation(len(X))
+    X, y = X[order], y[order]
+    if missing:
+        gaps = rng.random(X.shape) < missing
+        gaps[np.arange(len(X)), rng.integers(0, 3, len(X))] = False
+        X[gaps] = np.nan
+    return X, y
+
+
+def make(k=K, **settings):
+    return ClAM(k, **({"contamination": SHARE, "n_init": 2, "random_state": 0} | settings))
+
+
+def found_well(y, labels, f1=0.8, ari=0.95):
+    inliers = y >= 0
+    return (
+        f1_score(~inliers, labels < 0) >= f1
+        and adjusted_rand_score(y[inliers], labels[inliers]) >= ari
+    )
+
+
+VARIANTS = {
+    "default": {},
+    "reconstruction": {"objective": "reconstruction"},
+    "completion": {"objective": "completion"},
+    "mahalanobis": {"metric": "mahalanobis"},
+    "not scaled": {"scale": None},
+    "small batches": {"batch_size": 64},
+    "random starts": {"init": "random", "n_init": 4},
+    "learned weights": {"weights": "learn"},
+    "assemblies": {"n_memories": 24},
+}
+
+
+@pytest.mark.parametrize("settings", VARIANTS.values(), ids=VARIANTS)
+def test_as_many_rows_as_were_said_are_marked_and_new_rows_like_them(settings, tmp_path):
+    X, y = noisy_blobs()
+    model = make(**settings).fit(X)
+    assert np.count_nonzero(model.labels_ < 0) == round(SHARE * len(X))
+    assert_array_equal(model.predict(X), model.labels_)
+    assert found_well(y, model.labels_)
+    assert model.score(X) == model.silhouette_
+    assert model.n_clusters_ == K
+    model.save(tmp_path / "model.amc")
+    assert_array_equal(amclust.load(tmp_path / "model.amc").predict(X), model.labels_)
+    assert (model.predict([[-100.0, 100.0, 100.0], [0.0, 50.0, 0.0]]) == -1).all()
+
+
+@pytest.mark.parametrize("weights", [None, "given"])
+def test_nothing_changes_without(weights):
+    X, _ = noisy_blobs()
+    weights = None if weights is None else np.random.default_rng(0).integers(0, 4, len(X))
+    plain = ClAM(K, n_init=2, random_state=0).fit(X, sample_weight=weights)
+    for contamination in (None, 0.0):
+        same = make(contamination=contamination).fit(X, sample_weight=weights)
+        assert same.network_.max_energy is None
+        assert_array_equal(same.memories_, plain.memories_)
+        assert_array_equal(same.runs_, plain.runs_)
+    assert plain.labels_.min() == 0
+
+
+def test_rows_that_are_marked_do_not_matter():
+    X, y = noisy_blobs()
+    far = np.where((y < 0)[:, None], X * 1000, X)
+    near, distant = make().fit(X), make().fit(far)
+    assert found_well(y, distant.labels_, f1=1.0, ari=1.0)
+    kept = distant.labels_ >= 0
+    alone = make(contamination=None).fit(X[kept])
+    assert_allclose(distant.cluster_centers_.std(axis=0), alone.cluster_centers_.std(axis=0))
+    assert adjusted_rand_score(near.labels_[y >= 0], alone.predict(X[y >= 0])) > 0.95
+
+
+@pytest.mark.parametrize("settings", [{}, {"objective": "completion"}, {"metric": "mahalanobis"}])
+def test_rows_that_lack_values_are_no_nearer(settings):
+    X, y = noisy_blobs(n=720, missing=0.25)
+    labels = make(**settings).fit(X).labels_
+    assert found_well(y, labels, f1=0.75, ari=0.85)
+    partly = np.isnan(X).any(axis=1)
+    share, truth = (labels[partly] < 0).mean(), (y[partly] < 0).mean()
+    assert abs(share - truth) < 0.05
+
+
+def test_the_energy_of_a_row_that_lacks_values_is_that_of_a_whole_one():
+    X, _ = noisy_blobs()
+    network = make().fit(X).network_
+    (center,) = network.centers[:1]
+    # Two of three columns, each as far away as all three of a whole row.
+    whole, partly = center + network.geometry.column_scale**-1, center.copy()
+    partly += network.geometry.column_scale**-1
+    partly[0] = np.nan
+    _, heights = network.heights(network.read(network._table(np.array([whole, partly]))))
+    assert_allclose(heights[1], heights[0], rtol=1e-4)
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    X, _ = noisy_blobs()
+    copies = np.random.default_rng(0).integers(0, 4, len(X))
+    weighted = make().fit(X, sample_weight=copies)
+    repeated = make().fit(np.repeat(X, copies, axis=0))
+    marked = copies[weighted.labels_ < 0].sum()
+    assert abs(marked - SHARE * copies.sum()) <= copies.max() / 2
+    assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, atol=1e-4)
+
+
+def test_the_number_of_clusters_is_not_that_of_outliers_too():
+    X, y = noisy_blobs(n=720, share=0.1)
+    model = make("auto").fit(X)
+    assert model.n_clusters_ == K
+    assert found_well(y, model.labels_)
+
+
+def test_directions_and_sparse_rows():
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(0, 0.1, (330, 12)))
+    y = np.append(rng.integers(0, 3, 300), np.full(30, -1))
+    for row, label in enumerate(y):
+        X[row, 4 * label : 4 * label + 4] += 1.0 if label >= 0 else 0.0
+        if label < 0:
+            X[row] = rng.random(12) ** 3
+    X[X < 0.05] = 0.0
+    dense = make(3, metric="cosine", contamination=1 / 11).fit(X)
+    assert np.count_nonzero(dense.labels_ < 0) == 30
+    assert found_well(y, dense.labels_)
+    thin = make(3, metric="cosine", contamination=1 / 11).fit(sparse.csr_array(X))
+    assert_array_equal(thin.labels_, dense.labels_)
+
+
+class Drawing(ClAM):
+    recipe = Recipe(max_drawn_rows=400, min_drawn_rows=200, drawn_rows_per_memory=10)
+
+
+@pytest.mark.parametrize("objective", ["auto", "reconstruction"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_share_is_that_of_all_rows_where_some_are_drawn(objective, weighted):
+    X, y = noisy_blobs(n=1800)
+    weights = np.random.default_rng(0).integers(1, 4, len(X)).astype(float) if weighted else None
+    model = Drawing(K, contamination=SHARE, objective=objective, n_init=2, random_state=0)
+    model.fit(X, sample_weight=weights)
+    counts = np.ones(len(X)) if weights is None else weights
+    marked = counts[model.labels_ < 0].sum()
+    assert abs(marked - SHARE * counts.sum()) <= counts.max() / 2
+    assert_array_equal(model.predict(X), model.labels_)
+    assert found_well(y, model.labels_)
+
+
+def test_rows_in_parts():
+    X, y = noisy_blobs(n=900)
+    model = make()
+    for part in np.array_split(np.arange(len(X)), 4):
+        model.partial_fit(X[part])
+        assert len(model.labels_) == len(part)
+    assert found_well(y, model.predict(X))
+
+
+def test_a_search_marks_rows_too():
+    X, y = noisy_blobs()
+    search = ClAMSearch(
+        K, space={"n_steps": [5, 10]}, budget=None, estimator=ClAM(contamination=SHARE), n_init=2,
+        max_epochs=20, random_state=0,
+    ).fit(X)  # fmt: skip
+    assert np.count_nonzero(search.labels_ < 0) == round(SHARE * len(X))
+    assert_array_equal(search.predict(X), search.labels_)
+    assert found_well(y, search.labels_)
+
+
+@pytest.mark.parametrize("value", [0.5, -0.1, 1, "auto", np.nan])
+def test_bad_shares_are_named(value):
+    with pytest.raises(ValueError, match="The 'contamination' parameter of ClAM") as error:
+        make(contamination=value).fit(noisy_blobs()[0])
+    assert repr(value) in str(error.value)
+    assert "[0.0, 0.5)" in str(error.value)
+
+
+# --- which rows are the highest -------------------------------------------------------------------
+
+
+def test_of_equal_heights_the_last_rows_go_first():
+    heights = np.array([1.0, 3.0, 3.0, 0.0, 3.0])
+    found = find_outermost(heights, np.ones(5), 0.4)
+    assert_array_equal(np.flatnonzero(found.outside), [2, 4])
+    assert found.threshold == 3.0
+    found = find_outermost(heights, np.ones(5), 0.6)
+    assert_array_equal(np.flatnonzero(found.outside), [1, 2, 4])
+    assert 1.0 < found.threshold < 3.0
+
+
+def test_no_row_is_marked_of_a_share_that_is_less_than_one():
+    found = find_outermost(np.array([1.0, np.inf]), np.ones(2), 0.2)
+    assert not found.outside.any()
+    assert found.threshold == np.inf
+    found = find_outermost(np.array([1.0, np.inf]), np.ones(2), 0.4)
+    assert_array_equal(found.outside, [False, True])
+    assert found.threshold == 1.0
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
+def test_as_near_to_the_share_of_weight_as_may_be(share):
+    rng = np.random.default_rng(0)
+    heights, weights = rng.random(200), rng.integers(0, 5, 200).astype(float)
+    found = find_outermost(heights, weights, share)
+    assert_array_equal(found.outside, heights > found.threshold)
+    gap = abs(weights[found.outside].sum() - share * weights.sum())
+    assert gap <= weights.max() / 2
