@@ -52,7 +52,9 @@ def test_only_ratios_matter_to_the_partition_and_ones_change_nothing(objective):
     assert_array_equal(named.labels_, doubled.labels_)
 
 
-@pytest.mark.parametrize("settings", [{}, {"n_memories": 20}, {"metric": "cosine"}, {"scale": None}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"n_memories": 20}, {"metric": "cosine"}, {"scale": None}]
+)
 def test_a_column_of_weight_0_is_left_out(settings, tmp_path):
     X, _ = blobs()
     weights = [1, 2, 0, 1]

