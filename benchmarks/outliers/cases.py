@@ -114,7 +114,7 @@ class Key(NamedTuple):
 
 
 def cases(options: Namespace) -> list[Case[Key]]:
-    seeds = range(options.seeds)
+    seeds = list(options.seeds)
     found = [
         Case(Key("noise", name, method, seed), {"restarts": RESTARTS})
         for name, method, seed in product(BLOBS, METHODS, seeds)

@@ -136,8 +136,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         count; 1.35 of it is a standard deviation), or nothing: use None where columns have the
         same units, pixels for example. Memories and completed values are in original units;
         distances, energies and `beta` are in those of the scaled columns. With "robust" values
-        count up to one and a half distances between the quartiles beyond these, wherever rows are
-        read. Not for `metric="cosine"`, which takes rows as they are, nor "mahalanobis", which has
+        count up to one distance between the quartiles beyond these, and those beyond three as
+        missing, wherever rows are read. Not for `metric="cosine"`, which takes rows as they are, nor "mahalanobis", which has
         its own way.
 
     feature_weights : None, mapping or array-like of shape (n_features,), default=None
@@ -265,8 +265,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         share; `MergeTreeDisplay` draws it.
 
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row of the training data; the same as `predict` gives. -1 for noise, with a
-        metric whose memories have a bounded reach.
+        Cluster of each row of the training data; the same as `predict` gives. -1 for rows that
+        belong nowhere: with `contamination`, or a metric whose memories have a bounded reach.
 
     weights_ : ndarray of shape (n_memories,)
         Weights of the memories.
@@ -555,8 +555,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Cluster of the memory each row falls to; -1 for noise, with a metric whose memories have
-            a bounded reach. For new rows as for those of the fit, whatever the shape of clusters.
+            Cluster of the memory each row falls to; -1 for rows that belong nowhere: of more energy
+            than those of the fit, with `contamination`, or with a metric whose memories have a
+            bounded reach. For new rows as for those of the fit, whatever the shape of clusters.
         """
         X = validate_rows(self, X)
         return self.network_.labels(X, n_jobs=self.n_jobs)
