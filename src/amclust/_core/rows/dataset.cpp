@@ -60,8 +60,6 @@ void Dataset::set_units(EnergyKind new_metric, const double* offset, const float
   };
   in_core(limits.low, low_);
   in_core(limits.high, high_);
-  in_core(limits.believed_low, believed_low_);
-  in_core(limits.believed_high, believed_high_);
   origin_.clear();
   origin_square_ = 0.0;
   near_zero_ = true;
@@ -78,8 +76,6 @@ void Dataset::believe_all() {
   const double far = std::numeric_limits<double>::infinity();
   for (double& low : limits.believed_low) low = -far;
   for (double& high : limits.believed_high) high = far;
-  std::fill(believed_low_.begin(), believed_low_.end(), -std::numeric_limits<float>::infinity());
-  std::fill(believed_high_.begin(), believed_high_.end(), std::numeric_limits<float>::infinity());
 }
 
 std::int64_t Dataset::stored(std::int64_t row) const {
@@ -145,15 +141,17 @@ void Dataset::load_dense_row(std::int64_t row, float* out) const {
     kernels().affine(x, narrow_offset_.data(), scale_.data(), features, out);
 }
 
-void Dataset::limit(float* out) const {
+template <class Value>
+void Dataset::limit(std::int64_t row, float* out) const {
+  // By the values as they are: which count as missing must not hang on rounding.
+  const Value* x = static_cast<const Value*>(dense.data) + row * dense.stride;
   int believed = 0;
-  for (int j = 0; j < features; ++j) believed += out[j] >= believed_low_[j] && out[j] <= believed_high_[j];
+  for (int j = 0; j < features; ++j) believed += limits.believes(j, x[j]);
   for (int j = 0; j < features; ++j) {
-    const float x = out[j];
-    if (believed && !(x >= believed_low_[j] && x <= believed_high_[j]))
+    if (believed && !limits.believes(j, x[j]))
       out[j] = std::numeric_limits<float>::quiet_NaN();
     else
-      out[j] = x < low_[j] ? low_[j] : x > high_[j] ? high_[j] : x;
+      out[j] = out[j] < low_[j] ? low_[j] : out[j] > high_[j] ? high_[j] : out[j];
   }
 }
 
@@ -187,7 +185,7 @@ void Dataset::load(const std::int64_t* which, int n, const float* fill, float* o
     } else {
       load_dense_row<float>(which[i], x);
     }
-    if (limits && !is_sparse) limit(x);
+    if (limits && !is_sparse) dense.is_double ? limit<double>(which[i], x) : limit<float>(which[i], x);
     if (fills) put_fills(which[i], x);
     float length = 1.0f;
     if (spherical) length = normalise(x, d);

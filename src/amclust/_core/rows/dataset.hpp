@@ -90,15 +90,16 @@ class Dataset {
  private:
   template <class Value>
   void load_dense_row(std::int64_t row, float* out) const;
-  // Brings a row in core units within the limits.
-  void limit(float* out) const;
+  // Brings a dense row that was loaded within the limits.
+  template <class Value>
+  void limit(std::int64_t row, float* out) const;
   // Puts what stands for missing values into a row in core units, before it is normalised.
   void put_fills(std::int64_t row, float* out) const;
 
   std::vector<double> offset_;
-  std::vector<float> narrow_offset_, scale_;                      // per feature
-  std::vector<float> low_, high_, believed_low_, believed_high_;  // the limits in core units
-  std::vector<float> origin_;                                     // empty where all offsets are zero
+  std::vector<float> narrow_offset_, scale_;  // per feature
+  std::vector<float> low_, high_;             // the limits in core units
+  std::vector<float> origin_;                 // empty where all offsets are zero
   double origin_square_ = 0.0;
   bool near_zero_ = true;
 };
