@@ -91,7 +91,7 @@ def test_rows_that_are_marked_do_not_matter():
 
 @pytest.mark.parametrize("settings", [{}, {"objective": "completion"}, {"metric": "mahalanobis"}])
 def test_rows_that_lack_values_are_no_nearer(settings):
-    X, y = noisy_blobs(n=720)
+    X, y = noisy_blobs()
     X = np.hstack([X, X[:, ::-1] + np.random.default_rng(1).normal(0, 0.3, X.shape)])
     X[np.random.default_rng(2).random(X.shape) < 0.25] = np.nan
     labels = make(**settings).fit(X).labels_

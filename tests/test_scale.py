@@ -8,6 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.preprocessing import StandardScaler
 
+import amclust
 from amclust import ClAM
 from amclust._geometry import Geometry
 from amclust._rows import TableRows
@@ -358,3 +359,80 @@ def test_bad_values_are_named(value):
         make(scale=value).fit(blobs())
     for word in (repr(value), "'standard'", "'robust'", "None"):
         assert word in str(error.value)
+
+
+# --- wild values ----------------------------------------------------------------------------------
+
+
+def with_wild_cells(X, share=0.02, size=1000.0, seed=0):
+    rng = np.random.default_rng(seed)
+    wild = rng.random(X.shape) < share
+    return np.where(wild, X + size * X.std(axis=0) * rng.choice([-1, 1], X.shape), X), wild
+
+
+@pytest.mark.parametrize("size", [10.0, 50.0, 1000.0])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_wild_cells_do_not_move_clusters(size, missing):
+    X, y = make_blobs(300, 5, centers=3, random_state=1)
+    wild, cells = with_wild_cells(X, size=size)
+    wild[np.random.default_rng(1).random(X.shape) < missing] = np.nan
+    model = make(scale="robust").fit(wild)
+    assert adjusted_rand_score(y, model.labels_) > (0.9 if missing else 0.95)
+    assert_array_equal(model.predict(wild), model.labels_)
+    assert (model.cluster_centers_ > X.min(axis=0)).all()
+    assert (model.cluster_centers_ < X.max(axis=0)).all()
+    completed = model.complete(wild)
+    assert_array_equal(completed[cells], np.where(np.isnan(wild), completed, wild)[cells])
+    filled = completed[np.isnan(wild)]
+    assert filled.size == 0 or (filled.min() > X.min() - 1 and filled.max() < X.max() + 1)
+
+
+@pytest.mark.parametrize("settings", [{}, {"objective": "reconstruction"}, {"n_memories": 20}])
+def test_how_wild_a_cell_is_does_not_matter(settings):
+    X = blobs(n=200, std=2.0)
+    found = []
+    for size in (100.0, 1e6):
+        wild, _ = with_wild_cells(X, size=size)
+        model = make(scale="robust", **settings).fit(wild)
+        found.append((model.labels_, model.cluster_centers_))
+    assert_array_equal(found[0][0], found[1][0])
+    assert_array_equal(found[0][1], found[1][1])
+
+
+def test_sparse_rows_are_limited_as_dense_ones():
+    X, _ = with_wild_cells(blobs(n=200))
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = 0.0
+    thin, dense = (make(scale="robust").fit(rows) for rows in (sparse.csr_array(X), X))
+    assert dense.network_.geometry.limits.low.max() <= 0.0  # so that zeros mean the same
+    assert_allclose(thin.cluster_centers_, dense.cluster_centers_, atol=1e-3)
+    assert adjusted_rand_score(thin.labels_, dense.labels_) == 1.0
+
+
+def test_a_row_that_is_wild_in_all_columns_is_at_the_border():
+    X = blobs()
+    model = make(scale="robust").fit(X)
+    limits = model.network_.geometry.limits
+    wild = np.vstack([X[0], np.full(4, 1e9), np.full(4, -1e9)])
+    assert_array_equal(limits.apply(wild)[1:], [limits.high, limits.low])
+    ends = model.transform(np.vstack([limits.high, limits.low]))
+    assert_allclose(model.transform(wild)[1:], ends, rtol=1e-5)
+    marks = make(scale="robust", contamination=0.01).fit(X)
+    assert_array_equal(marks.predict(wild)[1:], [-1, -1])
+
+
+@pytest.mark.parametrize("rare", [0.0, 0.02, 0.2, 0.8])
+def test_columns_of_mostly_one_value_keep_their_others(rare):
+    rng = np.random.default_rng(0)
+    X = blobs(n=400)
+    X[:, 3] = rng.random(400) < rare
+    limits = make(scale="robust").fit(X).network_.geometry.limits
+    assert_array_equal(limits.apply(X)[:, 3], X[:, 3])
+
+
+def test_limits_are_kept_in_a_file(tmp_path):
+    X, _ = with_wild_cells(blobs())
+    model = make(scale="robust").fit(X)
+    model.save(tmp_path / "model.amc")
+    loaded = amclust.load(tmp_path / "model.amc")
+    assert_array_equal(loaded.predict(X), model.labels_)
+    assert_array_equal(loaded.transform(X), model.transform(X))

@@ -106,10 +106,11 @@ def lines(store: Store[Key]) -> list[Line]:
     means = cell_means(store)
     for table in (*CHOSEN_ON, *KEPT_OUT):
         clean = means.get((table, "clean", "robust"), np.nan)
-        worst = min(means.get((table, wild, "robust"), np.nan) for wild in WILD)
+        scores = [means.get((table, wild, "robust"), np.nan) for wild in WILD if wild != "clean"]
         target = Target("lost", "<=", TOLERANCE)
-        what = f"{table}, ARI with the worst wild cells"
-        found.append(Line(what, worst, clean, "clean", clean - worst, target))
+        for what, score in (("mean", float(np.mean(scores))), ("worst", min(scores))):
+            what = f"{table}, ARI with wild cells, {what}"
+            found.append(Line(what, score, clean, "clean", clean - score, target))
     return found
 
 
@@ -135,7 +136,7 @@ main = Benchmark(
     perform,
     report,
     write_page,
-    seeds=2,
+    seeds=4,
 ).main
 
 if __name__ == "__main__":

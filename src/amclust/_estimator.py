@@ -137,8 +137,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         same units, pixels for example. Memories and completed values are in original units;
         distances, energies and `beta` are in those of the scaled columns. With "robust" values
         count up to one distance between the quartiles beyond these, and those beyond three as
-        missing, wherever rows are read. Not for `metric="cosine"`, which takes rows as they are, nor "mahalanobis", which has
-        its own way.
+        missing, wherever rows are read. Not for `metric="cosine"`, which takes rows as they are,
+        nor "mahalanobis", which has its own way.
 
     feature_weights : None, mapping or array-like of shape (n_features,), default=None
         What squared differences in columns are multiplied with after scaling; None: all count the
