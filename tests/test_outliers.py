@@ -95,7 +95,7 @@ def test_rows_that_lack_values_are_no_nearer(settings):
     X = np.hstack([X, X[:, ::-1] + np.random.default_rng(1).normal(0, 0.3, X.shape)])
     X[np.random.default_rng(2).random(X.shape) < 0.25] = np.nan
     labels = make(**settings).fit(X).labels_
-    assert found_well(y, labels, ari=0.9)
+    assert found_well(y, labels, f1=0.7, ari=0.85)
     partly = np.isnan(X).any(axis=1)
     share, truth = (labels[partly] < 0).mean(), (y[partly] < 0).mean()
     assert abs(share - truth) < 0.05
