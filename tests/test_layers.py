@@ -28,7 +28,7 @@ LAYERS = [
     ["_options", "_distant"],
     ["_runs", "_preparing"],
     ["_judging"],
-    ["_trimming"],
+    ["_trimming", "_averaging"],
     ["_training"],
     ["_n_clusters", "_assemblies", "_full_passes"],
     ["_fitting"],
