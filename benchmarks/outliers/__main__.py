@@ -32,6 +32,7 @@ PARTS: dict[str, Callable[[Blobs], bool]] = {
     "5 % noise": lambda one: one.noise == 0.05,
     "10 % noise": lambda one: one.noise == 0.1,
     "20 % noise": lambda one: one.noise == 0.2,
+    "anywhere": lambda one: one.separation == 0,
     "2 spreads apart": lambda one: one.separation == 2,
     "3 spreads apart": lambda one: one.separation == 3,
     "2 columns": lambda one: one.d == 2,

@@ -32,10 +32,11 @@ class Blobs(NamedTuple):
     separation: float  # of centres, in sums of two spreads
 
     def __str__(self) -> str:
-        return f"k={self.k}, d={self.d}, {self.noise:.0%} noise, {self.separation:g} apart"
+        apart = f"{self.separation:g} apart" if self.separation else "anywhere"
+        return f"k={self.k}, d={self.d}, {self.noise:.0%} noise, {apart}"
 
 
-_GRID = product((2, 4, 8), (2, 5, 10), (0.05, 0.1, 0.2), (2.0, 3.0))
+_GRID = product((2, 4, 8), (2, 5, 10), (0.05, 0.1, 0.2), (0.0, 2.0, 3.0))
 BLOBS = {str(one): one for one in (Blobs(*numbers) for numbers in _GRID)}
 
 
