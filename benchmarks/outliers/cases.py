@@ -56,7 +56,7 @@ def by_trimmed_k_means(rows: FloatArray, k: int, noise: float, seed: int) -> Int
 
 def by_hdbscan(rows: FloatArray, k: int, noise: float, seed: int) -> IntArray:
     """As its users run it, on standardised rows; it is not told k or the share of noise."""
-    return HDBSCAN().fit_predict(standard(rows))
+    return HDBSCAN(copy=True).fit_predict(standard(rows))
 
 
 def by_k_means(rows: FloatArray, k: int, noise: float, seed: int) -> IntArray:

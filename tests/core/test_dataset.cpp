@@ -87,6 +87,33 @@ void check_loading(bool is_sparse) {
   }
 }
 
+// Values beyond a limit count as it, those that are not believed as missing, unless there is no other in their row.
+template <class Value>
+void limits_hold_in_every_form(bool is_sparse) {
+  check::describe(is_sparse ? "sparse" : "dense", " limits, ", sizeof(Value));
+  const Forms<Value, std::int32_t> forms({0.0f, 3.0f, 9.0f, 1.0f, kNan, -9.0f, 9.0f, -9.0f, 9.0f}, 3);
+  Dataset data = forms.dataset(is_sparse);
+  data.has_missing = true;
+  data.limits = {{-1, -2, -2}, {2, 2, 2}, {-4, -4, -4}, {4, 4, 4}};
+  const std::vector<double> offset(3, 0.5);
+  const std::vector<float> scale(3, 2.0f);
+  data.set_units(kEuclidean, offset.data(), scale.data());
+  const std::int64_t which[] = {0, 1, 2};
+  const std::vector<float> fill(3, 77.0f);
+  std::vector<float> out(9);
+  std::vector<std::uint8_t> missing(9);
+  const auto check_rows = [&](const std::vector<float>& expected) {  // in original units; NaN: filled
+    data.load(which, 3, fill.data(), out.data(), 3, missing.data());
+    for (int i = 0; i < 9; ++i) {
+      CHECK_EQUAL(static_cast<int>(missing[i]), static_cast<int>(std::isnan(expected[i])));
+      CHECK_EQUAL(out[i], std::isnan(expected[i]) ? 77.0f : (expected[i] - 0.5f) * 2.0f);
+    }
+  };
+  check_rows({0.0f, 2.0f, kNan, 1.0f, kNan, kNan, 2.0f, -2.0f, 2.0f});
+  data.believe_all();
+  check_rows({0.0f, 2.0f, 2.0f, 1.0f, kNan, -2.0f, 2.0f, -2.0f, 2.0f});
+}
+
 void rows_on_the_sphere() {
   const tests::Rows rows{2, 4, {3.0f, 0.0f, 4.0f, 0.0f, kNan, 1.0f, -1.0f, kNan}};
   Dataset data = rows.dataset(kCosine);
@@ -265,6 +292,10 @@ int main() {
     check_loading<double, std::int64_t>(is_sparse);
   }
   check::describe("");
+  for (const bool is_sparse : {false, true}) {
+    limits_hold_in_every_form<float>(is_sparse);
+    limits_hold_in_every_form<double>(is_sparse);
+  }
   rows_on_the_sphere();
   a_stride_skips_what_is_not_ours();
   statistics_are_right_in_every_form();
