@@ -177,17 +177,9 @@ class Completion:
             [_native.complete_rows(units, one, indices, threads) for one in self.memories]
         )
         columns = _native.missing_columns(rows, indices)
-        means = self._inside(found.means, columns)
+        low, high = self._range
+        means = np.clip(found.means, low[columns], high[columns])
         return Likely(found.starts, columns, means, self.caution * found.deviations)
-
-    def _likeliest(self, rows: _native.Rows, indices: Indices, threads: int) -> Floats:
-        """Return the means that `likely` has, at a smaller cost."""
-        units = in_units(rows, self.mean, self.spread)
-        found = [
-            _native.complete_rows(units, one, indices, threads, False).means
-            for one in self.memories
-        ]
-        return self._inside(_mean(found), _native.missing_columns(rows, indices))
 
     def fills(
         self,
@@ -223,37 +215,18 @@ class Completion:
         starts = np.zeros(rows.n_rows + 1, np.int64)
         np.cumsum(_native.count_missing(rows, threads), out=starts[1:])
         values = np.empty(starts[-1], np.float32)
-        lots = None
+        units = in_units(rows, self.mean, self.spread)
+        others = None
         if seed is not None:
-            lots = _Lots(np.diff(starts), order, seed, self.memories[self.likeliest].rank)
-        for first in range(0, rows.n_rows, CHUNK_ROWS):
-            chunk = np.arange(first, min(first + CHUNK_ROWS, rows.n_rows))
-            if lots is not None:
-                self._draw(rows, chunk[lots.drawn[chunk]], lots, starts, values, threads)
-                chunk = chunk[~lots.drawn[chunk]]
-            if len(chunk):
-                values[_places(starts, chunk)] = self._likeliest(rows, chunk, threads)
+            drawn_by = self.memories[self.likeliest]
+            _native.draw_rows(units, drawn_by, order, seed, *self._range, starts, values, threads)
+            if order is not None:
+                others = np.delete(np.arange(rows.n_rows), order)
+        if seed is None or others is not None:
+            _native.fill_rows(
+                units, self.memories, others, *self._range, starts, values, threads
+            )
         return Fills(starts, values)
-
-    def _draw(
-        self,
-        rows: _native.Rows,
-        drawn: Indices,
-        lots: _Lots,
-        starts: NDArray[np.int64],
-        values: NDArray[np.float32],
-        threads: int,
-    ) -> None:
-        """Put draws of the missing values of some rows where they belong."""
-        if not len(drawn):
-            return
-        units, memories = in_units(rows, self.mean, self.spread), self.memories[self.likeliest]
-        ends = np.concatenate([[0], np.cumsum(starts[drawn + 1] - starts[drawn])])
-        chances, normals = lots.chances[drawn], lots.normals[lots.places(drawn)]
-        factors = lots.factors[drawn]
-        found = _native.draw_rows(units, memories, drawn, chances, ends, normals, factors, threads)
-        columns = _native.missing_columns(rows, drawn)
-        values[_places(starts, drawn)] = self._inside(found, columns)
 
     def complete(self, rows: Rows, threads: int) -> tuple[Floats, Floats]:
         """Return the likeliest missing values of rows and their deviations, in original units.
@@ -303,10 +276,10 @@ class Completion:
         X[missing] = fills.values * self.spread[columns] + self.mean[columns]
         return X
 
-    def _inside(self, values: Floats, columns: NDArray[np.int32]) -> Floats:
-        """Bring values into the observed range of their columns."""
-        low, high = (self.low - self.mean) / self.spread, (self.high - self.mean) / self.spread
-        return np.clip(values, low[columns], high[columns])
+    @property
+    def _range(self) -> tuple[Floats, Floats]:
+        """The range that completed values stay in, in units of the columns."""
+        return (self.low - self.mean) / self.spread, (self.high - self.mean) / self.spread
 
 
 class Fills(NamedTuple):
@@ -323,48 +296,6 @@ class Likely(NamedTuple):
     columns: NDArray[np.int32]
     means: Floats
     deviations: Floats
-
-
-class _Lots:
-    """What decides the draws of rows: numbers that belong to them, whatever is asked when."""
-
-    def __init__(
-        self,
-        counts: NDArray[np.int64],
-        order: Indices | None,
-        seed: int,
-        n_factors: int,
-    ) -> None:
-        n = len(counts)
-        order = np.arange(n) if order is None else order
-        rng = np.random.default_rng(seed)
-        self.drawn = np.zeros(n, bool)
-        self.drawn[order] = counts[order] > 0
-        self.chances = np.zeros(n)
-        self.chances[order] = rng.random(len(order))
-        self.starts = np.zeros(n + 1, np.int64)
-        ends = np.cumsum(counts[order])
-        self.starts[order] = ends - counts[order]
-        self.counts = counts
-        self.normals = rng.standard_normal(int(ends[-1]) if len(ends) else 0)
-        self.factors = np.zeros((n, n_factors))
-        self.factors[order] = rng.standard_normal((len(order), n_factors))
-
-    def places(self, rows: Indices) -> NDArray[np.int64]:
-        """Return where the normal numbers of rows are, one row after the other."""
-        return _stretches(self.starts[rows], self.counts[rows])
-
-
-def _places(starts: NDArray[np.int64], rows: Indices) -> NDArray[np.int64]:
-    """Return where the values of rows are, one row after the other."""
-    return _stretches(starts[rows], starts[rows + 1] - starts[rows])
-
-
-def _stretches(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the whole numbers from each start, so many."""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - counts), counts) + np.arange(total)
 
 
 class _Average(NamedTuple):
