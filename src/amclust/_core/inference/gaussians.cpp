@@ -1,5 +1,6 @@
 #include "inference/gaussians.hpp"
 
+#include "buffer.hpp"
 #include "inference/posteriors.hpp"
 #include "kernels/kernels.hpp"
 #include "random.hpp"
@@ -26,10 +27,10 @@ void add_scaled(double factor, const double* x, int n, double* out) { kernels().
 
 // Some rows as posteriors see them.
 struct Block {
-  int count = 0;
-  std::array<const float*, Posterior::kRows> values{};
-  std::array<std::int64_t, Posterior::kRows> at{};  // which of the rows that were asked for
-  std::array<int, Posterior::kRows> n_missing{};
+  explicit Block(int d) : rows(d) {}
+
+  RowsTogether rows;
+  std::array<std::int64_t, RowsTogether::kRows> at{};  // which of the rows that were asked for
 };
 
 // Reads rows with NaN where values are missing, in blocks of those that lack about as many.
@@ -39,7 +40,8 @@ class Reader {
       : data_(data),
         nothing_(data.features, std::numeric_limits<float>::quiet_NaN()),
         marks_(static_cast<std::size_t>(kReadRows) * data.features),
-        rows_(marks_.size()) {}
+        rows_(marks_.size()),
+        block_(data.features) {}
 
   // visit(block) for the rows first ... last - 1 of those listed (of all where `which` is null); only for those that
   // lack values if `incomplete`.
@@ -61,15 +63,15 @@ class Reader {
       std::stable_sort(order.begin(), order.begin() + n, [&](int a, int b) { return lacks[a] < lacks[b]; });
       int next = 0;
       while (incomplete && next < n && !lacks[order[next]]) ++next;
-      for (Block block; next < n; next += block.count) {
-        block.count = std::min(Posterior::kRows, n - next);
-        for (int r = 0; r < block.count; ++r) {
-          const int i = order[next + r];
-          block.values[r] = rows_.data() + static_cast<std::ptrdiff_t>(i) * d;
-          block.at[r] = first + i;
-          block.n_missing[r] = lacks[i];
+      for (; next < n; next += block_.rows.count) {
+        const int count = std::min(RowsTogether::kRows, n - next);
+        std::array<const float*, RowsTogether::kRows> values{};
+        for (int r = 0; r < count; ++r) {
+          values[r] = rows_.data() + static_cast<std::ptrdiff_t>(order[next + r]) * d;
+          block_.at[r] = first + order[next + r];
         }
-        visit(block);
+        block_.rows.set(values.data(), count, d);
+        visit(block_);
       }
     }
   }
@@ -79,11 +81,12 @@ class Reader {
   std::vector<float> nothing_;
   std::vector<std::uint8_t> marks_;
   std::vector<float> rows_;
+  Block block_;
 };
 
 // out[missing] += factor * what a row's missing values are likely to be
 void add_means(const Posterior& posterior, int n_memories, int row, double factor, double* out) {
-  const int q = static_cast<int>(posterior.missing(row).size());
+  const int q = static_cast<int>(posterior.rows().missing[row].size());
   for (int m = 0; m < n_memories; ++m) {
     const double part = factor * posterior.membership(m, row);
     if (!(part > 0.0)) continue;
@@ -95,105 +98,134 @@ void add_means(const Posterior& posterior, int n_memories, int row, double facto
 class SumState {
  public:
   SumState(const Dataset& data, const GaussianMemories& memories)
-      : g_(memories), reader_(data), filled_(static_cast<std::size_t>(Posterior::kRows) * memories.d) {
+      : g_(memories),
+        reader_(data),
+        ld_(padded(memories.d, kLaneRows)),
+        filled_(static_cast<std::size_t>(Posterior::kRows) * ld_) {
     const std::size_t m = g_.m, d = g_.d, r = g_.rank;
-    found.sizes.assign(m, 0.0);
-    found.sums.assign(m * d, 0.0);
+    found_.sizes.assign(m, 0.0);
+    found_.sums.assign(m * d, 0.0);
     if (r) {
       by_factors_ = std::make_unique<FactorPosterior>(memories);
-      found.factor_squares.assign(d * r * r, 0.0);
-      found.factor_values.assign(d * r, 0.0);
-      found.value_squares.assign(d, 0.0);
-      found.column_weights.assign(d, 0.0);
-      outer_.resize(Posterior::kRows * r * r);
+      triangle_ = static_cast<int>(r * (r + 1) / 2);
+      squares_.assign(d * triangle_, 0.0);
+      found_.factor_values.assign(d * r, 0.0);
+      found_.value_squares.assign(d, 0.0);
+      found_.column_weights.assign(d, 0.0);
+      outer_.resize(static_cast<std::size_t>(Posterior::kRows) * triangle_);
     } else {
       by_precisions_ = std::make_unique<PrecisionPosterior>(memories);
-      found.squares.assign(g_.n_covariances * d * d, 0.0);
+      squares_.assign(g_.n_covariances * d * ld_, 0.0);
     }
   }
 
-  GaussianSums found;
+  // Once all is added.
+  GaussianSums finish() {
+    const int d = g_.d, r = g_.rank;
+    if (r) {
+      found_.factor_squares.resize(static_cast<std::size_t>(d) * r * r);
+      const double* from = squares_.data();
+      for (int j = 0; j < d; ++j)
+        for (int a = 0; a < r; ++a)
+          for (int b = 0; b <= a; ++b)
+            mirror(*from++, a, b, r, found_.factor_squares.data() + static_cast<std::ptrdiff_t>(j) * r * r);
+    } else {
+      found_.squares.resize(static_cast<std::size_t>(g_.n_covariances) * d * d);
+      for (int c = 0; c < g_.n_covariances; ++c)
+        for (int i = 0; i < d; ++i)
+          for (int j = 0; j <= i; ++j)
+            mirror(squares_[static_cast<std::size_t>(c * d + i) * ld_ + j], i, j, d,
+                   found_.squares.data() + static_cast<std::ptrdiff_t>(c) * d * d);
+    }
+    return std::move(found_);
+  }
 
   void take(const TrainingRows& rows, std::int64_t first, std::int64_t last, const Control& control) {
     reader_.read(rows.rows, first, last, false, control, [&](const Block& block) {
       Posterior& posterior = g_.rank ? static_cast<Posterior&>(*by_factors_) : *by_precisions_;
-      posterior.see(block.values.data(), block.count);
-      for (int r = 0; r < block.count; ++r) {
+      posterior.see(block.rows);
+      for (int r = 0; r < block.rows.count; ++r) {
         weights_[r] = rows.weights ? rows.weights[block.at[r]] : 1.0;
-        found.weight += weights_[r];
-        found.likelihood += weights_[r] * posterior.likelihood(r);
+        found_.weight += weights_[r];
+        found_.likelihood += weights_[r] * posterior.likelihood(r);
       }
-      g_.rank ? add_factors(block.count) : add_squares();
+      g_.rank ? add_factors(block.rows.count) : add_squares();
     });
   }
 
   void add(const SumState& other, Slice) {
-    found.weight += other.found.weight;
-    found.likelihood += other.found.likelihood;
+    found_.weight += other.found_.weight;
+    found_.likelihood += other.found_.likelihood;
     const auto add = [](std::vector<double>& to, const std::vector<double>& from) {
       for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
     };
-    add(found.sizes, other.found.sizes);
-    add(found.sums, other.found.sums);
-    add(found.squares, other.found.squares);
-    add(found.factor_squares, other.found.factor_squares);
-    add(found.factor_values, other.found.factor_values);
-    add(found.value_squares, other.found.value_squares);
-    add(found.column_weights, other.found.column_weights);
+    add(found_.sizes, other.found_.sizes);
+    add(found_.sums, other.found_.sums);
+    add(squares_, other.squares_);
+    add(found_.factor_values, other.found_.factor_values);
+    add(found_.value_squares, other.found_.value_squares);
+    add(found_.column_weights, other.found_.column_weights);
   }
 
  private:
+  // Line a of a triangle without gaps.
+  static double* line(double* triangle, int a) { return triangle + a * (a + 1) / 2; }
+  static void mirror(double value, int i, int j, int n, double* out) {
+    out[static_cast<std::ptrdiff_t>(i) * n + j] = out[static_cast<std::ptrdiff_t>(j) * n + i] = value;
+  }
+
   void add_squares() {
     PrecisionPosterior& posterior = *by_precisions_;
     const int d = g_.d;
     for (int c = 0; c < g_.n_covariances; ++c) {
-      double* squares = found.squares.data() + static_cast<std::ptrdiff_t>(c) * d * d;
+      double* squares = squares_.data() + static_cast<std::ptrdiff_t>(c) * d * ld_;
       bool turned = false;
-      for (int r = 0; r < posterior.count(); ++r) {
+      for (int r = 0; r < posterior.rows().count; ++r) {
         const double inside = weights_[r] * posterior.share(c, r);
-        if (!(inside > 0.0) || posterior.missing(r).empty()) continue;
+        if (!(inside > 0.0) || posterior.rows().missing[r].empty()) continue;
         if (!turned) posterior.turn_to(c);
         turned = true;
-        posterior.add_covariance(r, inside, squares);
+        posterior.add_covariance(r, inside, squares, ld_);
       }
       for (int m = g_.n_covariances == 1 ? 0 : c; m < (g_.n_covariances == 1 ? g_.m : c + 1); ++m) {
         std::array<double, Posterior::kRows> parts;
         int count = 0;
-        for (int r = 0; r < posterior.count(); ++r) {
+        for (int r = 0; r < posterior.rows().count; ++r) {
           const double part = weights_[r] * posterior.membership(m, r);
           if (!(part > 0.0)) continue;
           parts[count] = part;
-          posterior.fill(m, r, filled_.data() + static_cast<std::ptrdiff_t>(count++) * d);
-          found.sizes[m] += part;
+          posterior.fill(m, r, filled_.data() + static_cast<std::ptrdiff_t>(count++) * ld_);
+          found_.sizes[m] += part;
         }
-        kernels().add_rows_double(filled_.data(), d, parts.data(), count, d,
-                                  found.sums.data() + static_cast<std::ptrdiff_t>(m) * d);
-        kernels().add_outers_double(filled_.data(), d, parts.data(), count, d, squares);
+        kernels().add_rows_double(filled_.data(), ld_, parts.data(), count, d,
+                                  found_.sums.data() + static_cast<std::ptrdiff_t>(m) * d);
+        kernels().add_outers_double(filled_.data(), ld_, parts.data(), count, d, squares);
       }
     }
   }
 
   void add_factors(int count) {
     FactorPosterior& posterior = *by_factors_;
-    const int d = g_.d, r = g_.rank, square = r * r;
+    const int d = g_.d, r = g_.rank;
     for (int row = 0; row < count; ++row) {
-      double* outer = outer_.data() + static_cast<std::ptrdiff_t>(row) * square;
-      std::copy_n(posterior.invert(row), square, outer);
+      double* outer = outer_.data() + static_cast<std::ptrdiff_t>(row) * triangle_;
+      const double* inverse = posterior.invert(row);
+      for (int a = 0; a < r; ++a) std::copy_n(inverse + static_cast<std::ptrdiff_t>(a) * r, a + 1, line(outer, a));
       for (int m = 0; m < g_.m; ++m) {
         const double membership = posterior.membership(m, row), part = weights_[row] * membership;
         if (!(part > 0.0)) continue;
         posterior.fill(m, row, filled_.data());
-        found.sizes[m] += part;
-        add_scaled(part, filled_.data(), d, found.sums.data() + static_cast<std::ptrdiff_t>(m) * d);
+        found_.sizes[m] += part;
+        add_scaled(part, filled_.data(), d, found_.sums.data() + static_cast<std::ptrdiff_t>(m) * d);
         const double *z = posterior.factors(m, row), *mean = g_.means.data() + static_cast<std::ptrdiff_t>(m) * d;
-        for (int a = 0; a < r; ++a) add_scaled(membership * z[a], z, a + 1, outer + static_cast<std::ptrdiff_t>(a) * r);
+        for (int a = 0; a < r; ++a) add_scaled(membership * z[a], z, a + 1, line(outer, a));
         for (const int j : posterior.observed(row)) {
           const double apart = filled_[j] - mean[j];
-          add_scaled(part * apart, z, r, found.factor_values.data() + static_cast<std::ptrdiff_t>(j) * r);
-          found.value_squares[j] += part * apart * apart;
+          add_scaled(part * apart, z, r, found_.factor_values.data() + static_cast<std::ptrdiff_t>(j) * r);
+          found_.value_squares[j] += part * apart * apart;
         }
       }
-      for (const int j : posterior.observed(row)) found.column_weights[j] += weights_[row];
+      for (const int j : posterior.observed(row)) found_.column_weights[j] += weights_[row];
     }
     // Of every column by the rows that have it.
     std::array<std::size_t, Posterior::kRows> next{};
@@ -205,10 +237,8 @@ class SumState {
         ++next[row];
         factors[row] = weights_[row];
       }
-      double* squares = found.factor_squares.data() + static_cast<std::ptrdiff_t>(j) * square;
-      for (int a = 0; a < r; ++a)
-        kernels().add_rows_double(outer_.data() + static_cast<std::ptrdiff_t>(a) * r, square, factors.data(), count,
-                                  a + 1, squares + static_cast<std::ptrdiff_t>(a) * r);
+      kernels().add_rows_double(outer_.data(), triangle_, factors.data(), count, triangle_,
+                                squares_.data() + static_cast<std::ptrdiff_t>(j) * triangle_);
     }
   }
 
@@ -216,18 +246,12 @@ class SumState {
   Reader reader_;
   std::unique_ptr<PrecisionPosterior> by_precisions_;
   std::unique_ptr<FactorPosterior> by_factors_;
+  int ld_ = 0, triangle_ = 0;
   std::array<double, Posterior::kRows> weights_{};
-  std::vector<double> filled_, outer_;
+  // Squares in lower triangles, of covariances in lines of ld_ numbers, of factors without gaps.
+  std::vector<double> squares_, filled_, outer_;
+  GaussianSums found_;
 };
-
-// Squares are summed in the lower triangle.
-void mirror(std::vector<double>& squares, int n) {
-  const std::ptrdiff_t size = static_cast<std::ptrdiff_t>(n) * n;
-  for (std::ptrdiff_t at = 0; at < static_cast<std::ptrdiff_t>(squares.size()); at += size)
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < i; ++j)
-        squares[at + static_cast<std::ptrdiff_t>(j) * n + i] = squares[at + static_cast<std::ptrdiff_t>(i) * n + j];
-}
 
 // The parts that some rows are cut into, and their edges; nothing that is said of a row depends on them.
 struct Parts {
@@ -239,14 +263,11 @@ struct Parts {
   int count;
 };
 
-// Where the values of a row go, of which so many are missing.
-float* place(const Gaps& gaps, std::int64_t row, int n_missing) {
-  if (gaps.starts[row + 1] - gaps.starts[row] != n_missing)
+// Puts the missing values of a row where they go.
+void put(const Gaps& gaps, std::int64_t row, const std::vector<int>& missing, const double* found) {
+  if (gaps.starts[row + 1] - gaps.starts[row] != static_cast<std::int64_t>(missing.size()))
     throw std::invalid_argument("there must be a place for each missing value");
-  return gaps.values + gaps.starts[row];
-}
-
-void put(const Gaps& gaps, const std::vector<int>& missing, const double* found, float* out) {
+  float* out = gaps.values + gaps.starts[row];
   for (std::size_t a = 0; a < missing.size(); ++a)
     out[a] = static_cast<float>(std::clamp(found[a], gaps.low[missing[a]], gaps.high[missing[a]]));
 }
@@ -292,9 +313,7 @@ GaussianSums gaussian_sums(const Dataset& data, const TrainingRows& rows, const 
   SumState all = parallel_reduce(team, parts, make, [&](SumState& state, int part, int) {
     state.take(rows, rows.size * part / parts, rows.size * (part + 1) / parts, control);
   });
-  mirror(all.found.squares, memories.d);
-  mirror(all.found.factor_squares, memories.rank);
-  return std::move(all.found);
+  return all.finish();
 }
 
 Completions complete(const Dataset& data, const std::int64_t* which, std::int64_t n, const GaussianMemories& memories,
@@ -304,7 +323,8 @@ Completions complete(const Dataset& data, const std::int64_t* which, std::int64_
   out.starts.assign(static_cast<std::size_t>(n) + 1, 0);
   team.run(parts.count, [&](int part, int) {
     Reader(data).read(which, parts.begin(part), parts.begin(part + 1), true, control, [&](const Block& block) {
-      for (int r = 0; r < block.count; ++r) out.starts[block.at[r] + 1] = block.n_missing[r];
+      for (int r = 0; r < block.rows.count; ++r)
+        out.starts[block.at[r] + 1] = static_cast<int>(block.rows.missing[r].size());
     });
   });
   for (std::int64_t i = 0; i < n; ++i) out.starts[i + 1] += out.starts[i];
@@ -313,24 +333,24 @@ Completions complete(const Dataset& data, const std::int64_t* which, std::int64_
   team.run(parts.count, [&](int part, int) {
     const std::unique_ptr<Posterior> posterior = make_posterior(memories);
     Reader(data).read(which, parts.begin(part), parts.begin(part + 1), true, control, [&](const Block& block) {
-      posterior->see(block.values.data(), block.count);
-      for (int r = 0; r < block.count; ++r)
+      posterior->see(block.rows);
+      for (int r = 0; r < block.rows.count; ++r)
         add_means(*posterior, memories.m, r, 1.0, out.means.data() + out.starts[block.at[r]]);
       if (!with_variances) return;
       for (int m = 0; m < memories.m; ++m)
-        for (int r = 0; r < block.count; ++r) {
+        for (int r = 0; r < block.rows.count; ++r) {
           const double part_of = posterior->membership(m, r);
           if (!(part_of > 0.0)) continue;
           const double *hidden = posterior->conditional(m, r), *means = out.means.data() + out.starts[block.at[r]];
           double* variances = out.variances.data() + out.starts[block.at[r]];
-          for (int a = 0; a < block.n_missing[r]; ++a) {
+          for (int a = 0; a < static_cast<int>(block.rows.missing[r].size()); ++a) {
             const double apart = hidden[a * Posterior::kRows] - means[a];
             variances[a] += part_of * apart * apart;
           }
         }
       for (int c = 0; c < memories.n_covariances; ++c) {
         bool turned = false;
-        for (int r = 0; r < block.count; ++r) {
+        for (int r = 0; r < block.rows.count; ++r) {
           const double share = posterior->share(c, r);
           if (!(share > 0.0)) continue;
           if (!turned) posterior->turn_to(c);
@@ -354,15 +374,14 @@ void fill(const Dataset& data, const std::int64_t* which, std::int64_t n,
     Reader(data).read(which, parts.begin(part), parts.begin(part + 1), true, control, [&](const Block& block) {
       std::fill(means.begin(), means.end(), 0.0);
       for (std::size_t i = 0; i < mixtures.size(); ++i) {
-        posteriors[i]->see(block.values.data(), block.count);
-        for (int r = 0; r < block.count; ++r)
+        posteriors[i]->see(block.rows);
+        for (int r = 0; r < block.rows.count; ++r)
           add_means(*posteriors[i], mixtures[i]->m, r, share,
                     means.data() + static_cast<std::ptrdiff_t>(r) * data.features);
       }
-      for (int r = 0; r < block.count; ++r) {
+      for (int r = 0; r < block.rows.count; ++r) {
         const std::int64_t row = which ? which[block.at[r]] : block.at[r];
-        put(gaps, posteriors[0]->missing(r), means.data() + static_cast<std::ptrdiff_t>(r) * data.features,
-            place(gaps, row, block.n_missing[r]));
+        put(gaps, row, block.rows.missing[r], means.data() + static_cast<std::ptrdiff_t>(r) * data.features);
       }
     });
   });
@@ -375,8 +394,8 @@ void draw(const Dataset& data, const std::int64_t* which, std::int64_t n, const 
     const std::unique_ptr<Posterior> posterior = make_posterior(memories);
     std::vector<double> normals(data.features + 1), factors(memories.rank + 1);
     Reader(data).read(which, parts.begin(part), parts.begin(part + 1), true, control, [&](const Block& block) {
-      posterior->see(block.values.data(), block.count);
-      for (int r = 0; r < block.count; ++r) {
+      posterior->see(block.rows);
+      for (int r = 0; r < block.rows.count; ++r) {
         const std::uint64_t at = static_cast<std::uint64_t>(block.at[r]);
         Random random(seed, Purpose::draw, static_cast<std::uint32_t>(at >> 32), static_cast<std::uint32_t>(at));
         int chosen = 0;
@@ -386,11 +405,11 @@ void draw(const Dataset& data, const std::int64_t* which, std::int64_t n, const 
           if (membership > 0.0) chosen = m;  // the last that has some, if rounding leaves a rest
           if ((left -= membership) < 0.0) break;
         }
-        draw_normals(random, block.n_missing[r], normals.data());
+        draw_normals(random, static_cast<int>(block.rows.missing[r].size()), normals.data());
         draw_normals(random, memories.rank, factors.data());
         posterior->draw(chosen, r, normals.data(), factors.data());
         const std::int64_t row = which ? which[block.at[r]] : block.at[r];
-        put(gaps, posterior->missing(r), normals.data(), place(gaps, row, block.n_missing[r]));
+        put(gaps, row, block.rows.missing[r], normals.data());
       }
     });
   });

@@ -27,28 +27,32 @@ double* line(std::vector<double>& matrix, int i, int n) { return matrix.data() +
 // --- any covariances -------------------------------------------------------------------------------------------------
 
 Posterior::Posterior(const GaussianMemories& given)
-    : g_(given),
-      values_(static_cast<std::size_t>(given.d) * kRows),
-      memberships_(static_cast<std::size_t>(given.m) * kRows) {
+    : g_(given), memberships_(static_cast<std::size_t>(given.m) * kRows) {
   for (const double part : given.parts)
     log_parts_.push_back(part > 0.0 ? std::log(part) : -std::numeric_limits<double>::infinity());
 }
 
-void Posterior::see(const float* const* rows, int count) {
-  count_ = count;
-  most_missing_ = 0;
+void RowsTogether::set(const float* const* rows, int n, int d) {
+  count = n;
+  most_missing = 0;
   for (int r = 0; r < kRows; ++r) {
-    missing_[r].clear();
-    for (int j = 0; j < g_.d; ++j) {
-      const bool gone = r < count && std::isnan(rows[r][j]);
-      values_[index(j, r)] = r < count && !gone ? rows[r][j] : 0.0;
-      if (gone) missing_[r].push_back(j);
+    missing[r].clear();
+    double* to = values.data() + r;
+    for (int j = 0; j < d; ++j, to += kRows) {
+      const float value = r < n ? rows[r][j] : 0.0f;
+      const bool gone = std::isnan(value);
+      *to = gone ? 0.0 : value;
+      if (gone) missing[r].push_back(j);
     }
-    most_missing_ = std::max(most_missing_, static_cast<int>(missing_[r].size()));
+    most_missing = std::max(most_missing, static_cast<int>(missing[r].size()));
   }
-  conditional_.resize(static_cast<std::size_t>(g_.m) * most_missing_ * kRows);
+}
+
+void Posterior::see(const RowsTogether& rows) {
+  rows_ = &rows;
+  conditional_.resize(static_cast<std::size_t>(g_.m) * rows.most_missing * kRows);
   look();
-  for (int r = 0; r < count; ++r) {
+  for (int r = 0; r < rows.count; ++r) {
     double most = -std::numeric_limits<double>::infinity(), total = 0.0;
     for (int m = 0; m < g_.m; ++m) most = std::max(most, memberships_[index(m, r)]);
     for (int m = 0; m < g_.m; ++m) total += memberships_[index(m, r)] = std::exp(memberships_[index(m, r)] - most);
@@ -56,15 +60,15 @@ void Posterior::see(const float* const* rows, int count) {
       double& one = memberships_[index(m, r)];
       one = one / total > kNoMembership ? one / total : 0.0;
     }
-    const double observed = g_.d - static_cast<int>(missing_[r].size());
+    const double observed = g_.d - static_cast<int>(rows_->missing[r].size());
     likelihoods_[r] = most + std::log(total) - 0.5 * kLogTwoPi * observed;
   }
 }
 
 void Posterior::fill(int m, int row, double* out) const {
-  for (int j = 0; j < g_.d; ++j) out[j] = values_[index(j, row)];
+  for (int j = 0; j < g_.d; ++j) out[j] = rows_->values[index(j, row)];
   const double* hidden = conditional(m, row);
-  for (std::size_t a = 0; a < missing_[row].size(); ++a) out[missing_[row][a]] = hidden[a * kRows];
+  for (std::size_t a = 0; a < rows_->missing[row].size(); ++a) out[rows_->missing[row][a]] = hidden[a * kRows];
 }
 
 double Posterior::share(int c, int row) const {
@@ -104,18 +108,18 @@ PrecisionPosterior::PrecisionPosterior(const GaussianMemories& given)
 
 // Under a memory the hidden part is P_hh^-1 ((P rho)_h - P_ho x_o), at which the energy has its minimum.
 void PrecisionPosterior::look() {
-  const int d = g_.d, q = most_missing_;
+  const int d = g_.d, q = rows_->most_missing;
   half_.resize(static_cast<std::size_t>(q) * kRows);
   std::array<double, kRows> square, gain;
-  kernels().lane_dots(pulls_.data(), d, g_.m, values_.data(), pulled_.data());
+  kernels().lane_dots(pulls_.data(), d, g_.m, rows_->values.data(), pulled_.data());
   for (int c = 0; c < g_.n_covariances; ++c) {
     const double* precision = line(g_.precisions, c * d, d);
-    kernels().lane_dots(precision, d, d, values_.data(), image_.data());
-    kernels().lane_products(values_.data(), image_.data(), d, square.data());
+    kernels().lane_dots(precision, d, d, rows_->values.data(), image_.data());
+    kernels().lane_products(rows_->values.data(), image_.data(), d, square.data());
     std::vector<double>& cholesky = cholesky_[c];
     cholesky.resize(static_cast<std::size_t>(q) * q * kRows);
     for (int r = 0; r < kRows; ++r) {
-      const std::vector<int>& missing = missing_[r];
+      const std::vector<int>& missing = rows_->missing[r];
       const int own = static_cast<int>(missing.size());
       for (int a = 0; a < own; ++a) {
         const double* from = precision + static_cast<std::ptrdiff_t>(missing[a]) * d;
@@ -143,9 +147,9 @@ void PrecisionPosterior::look() {
       const double* pull = line(pulls_, m, d);
       double* hidden = conditional_.data() + index(m * q, 0);
       for (int r = 0; r < kRows; ++r) {
-        const int own = static_cast<int>(missing_[r].size());
+        const int own = static_cast<int>(rows_->missing[r].size());
         for (int a = 0; a < q; ++a)
-          hidden[index(a, r)] = a < own ? pull[missing_[r][a]] - image_[index(missing_[r][a], r)] : 0.0;
+          hidden[index(a, r)] = a < own ? pull[rows_->missing[r][a]] - image_[index(rows_->missing[r][a], r)] : 0.0;
       }
       kernels().lane_half_solve(cholesky.data(), q, hidden);
       kernels().lane_products(hidden, hidden, q, gain.data());
@@ -160,11 +164,11 @@ void PrecisionPosterior::look() {
 
 void PrecisionPosterior::turn_to(int c) {
   columns_.resize(cholesky_[c].size());
-  kernels().lane_half_invert(cholesky_[c].data(), most_missing_, columns_.data());
+  kernels().lane_half_invert(cholesky_[c].data(), rows_->most_missing, columns_.data());
 }
 
 void PrecisionPosterior::add_variances(int row, double factor, double* out) {
-  const int q = most_missing_, own = static_cast<int>(missing_[row].size());
+  const int q = rows_->most_missing, own = static_cast<int>(rows_->missing[row].size());
   for (int a = 0; a < own; ++a) {
     const double* column = columns_.data() + index(a * q, row);
     double sum = 0.0;
@@ -173,21 +177,21 @@ void PrecisionPosterior::add_variances(int row, double factor, double* out) {
   }
 }
 
-void PrecisionPosterior::add_covariance(int row, double factor, double* squares) {
-  const int q = most_missing_, own = static_cast<int>(missing_[row].size());
+void PrecisionPosterior::add_covariance(int row, double factor, double* squares, int ld) {
+  const int q = rows_->most_missing, own = static_cast<int>(rows_->missing[row].size());
   one_.resize(static_cast<std::size_t>(own) * own);
   for (int a = 0; a < own; ++a)
     for (int i = a; i < own; ++i) line(one_, a, own)[i] = columns_[index(a * q + i, row)];
   for (int a = 0; a < own; ++a) {
-    double* to = squares + static_cast<std::ptrdiff_t>(missing_[row][a]) * g_.d;
+    double* to = squares + static_cast<std::ptrdiff_t>(rows_->missing[row][a]) * ld;
     for (int b = 0; b <= a; ++b)
-      to[missing_[row][b]] += factor * dot(line(one_, a, own) + a, line(one_, b, own) + a, own - a);
+      to[rows_->missing[row][b]] += factor * dot(line(one_, a, own) + a, line(one_, b, own) + a, own - a);
   }
 }
 
 // P_hh = L L', and L'^-1 times normal numbers has the covariance P_hh^-1.
 void PrecisionPosterior::draw(int m, int row, double* normals, const double*) {
-  const int q = most_missing_, own = static_cast<int>(missing_[row].size());
+  const int q = rows_->most_missing, own = static_cast<int>(rows_->missing[row].size());
   const double *cholesky = cholesky_[g_.n_covariances == 1 ? 0 : m].data(), *mean = conditional(m, row);
   for (int i = own - 1; i >= 0; --i) {
     const double* from = cholesky + index(i * q, row);
@@ -219,7 +223,7 @@ FactorPosterior::FactorPosterior(const GaussianMemories& given)
 }
 
 void FactorPosterior::look() {
-  for (int row = 0; row < count_; ++row) look_at(row);
+  for (int row = 0; row < rows_->count; ++row) look_at(row);
 }
 
 // Factors z = B^-1 W_o' N_o^-1 (x - rho)_o with B = 1 + W_o' N_o^-1 W_o.
@@ -228,21 +232,21 @@ void FactorPosterior::look_at(int row) {
   std::vector<int>& observed = observed_[row];
   observed.clear();
   for (int j = 0, next = 0; j < d; ++j) {
-    const bool gone = next < static_cast<int>(missing_[row].size()) && missing_[row][next] == j;
+    const bool gone = next < static_cast<int>(rows_->missing[row].size()) && rows_->missing[row][next] == j;
     if (gone)
       ++next;
     else
       observed.push_back(j);
   }
   // Of whatever there is less: what is missing is taken from the whole, or what is observed put together.
-  const bool takes = missing_[row].size() < observed.size();
+  const bool takes = rows_->missing[row].size() < observed.size();
   std::vector<double>& square = cholesky_[row];
   square = whole_;
   if (!takes) {
     std::fill(square.begin(), square.end(), 0.0);
     for (int a = 0; a < r; ++a) line(square, a, r)[a] = 1.0;
   }
-  for (const int j : takes ? missing_[row] : observed)
+  for (const int j : takes ? rows_->missing[row] : observed)
     for (int a = 0; a < r; ++a) {
       const double factor = takes ? -line(scaled_, j, r)[a] : line(scaled_, j, r)[a];
       add_scaled(factor, line(g_.loadings, j, r), a + 1, line(square, a, r));
@@ -257,7 +261,7 @@ void FactorPosterior::look_at(int row) {
     double energy = 0.0;
     std::fill(z, z + r, 0.0);
     for (const int j : observed) {
-      const double apart = value(j, row) - mean[j];
+      const double apart = rows_->values[index(j, row)] - mean[j];
       energy += apart * apart / g_.noise[j];
       add_scaled(apart, line(scaled_, j, r), r, z);
     }
@@ -265,9 +269,9 @@ void FactorPosterior::look_at(int row) {
     energy -= dot(z, z, r);
     memberships_[index(m, row)] = log_parts_[m] + constant - 0.5 * std::max(energy, 0.0);
     kernels().cholesky_transposed_solve(square.data(), r, z);
-    double* hidden = conditional_.data() + index(m * most_missing_, row);
-    for (std::size_t a = 0; a < missing_[row].size(); ++a) {
-      const int j = missing_[row][a];
+    double* hidden = conditional_.data() + index(m * rows_->most_missing, row);
+    for (std::size_t a = 0; a < rows_->missing[row].size(); ++a) {
+      const int j = rows_->missing[row][a];
       hidden[a * kRows] = mean[j] + dot(line(g_.loadings, j, r), z, r);
     }
   }
@@ -282,8 +286,8 @@ const double* FactorPosterior::invert(int row) {
 
 void FactorPosterior::add_variances(int row, double factor, double* out) {
   const int r = g_.rank;
-  for (std::size_t a = 0; a < missing_[row].size(); ++a) {
-    const int j = missing_[row][a];
+  for (std::size_t a = 0; a < rows_->missing[row].size(); ++a) {
+    const int j = rows_->missing[row][a];
     std::copy_n(line(g_.loadings, j, r), r, half_.begin());
     kernels().cholesky_half_solve(cholesky_[row].data(), r, half_.data());
     out[a] += factor * (g_.noise[j] + dot(half_.data(), half_.data(), r));
@@ -295,8 +299,8 @@ void FactorPosterior::draw(int m, int row, double* normals, const double* factor
   half_.assign(factors, factors + r);
   kernels().cholesky_transposed_solve(cholesky_[row].data(), r, half_.data());
   const double* mean = conditional(m, row);
-  for (std::size_t a = 0; a < missing_[row].size(); ++a) {
-    const int j = missing_[row][a];
+  for (std::size_t a = 0; a < rows_->missing[row].size(); ++a) {
+    const int j = rows_->missing[row][a];
     normals[a] = mean[a * kRows] + std::sqrt(g_.noise[j]) * normals[a] + dot(line(g_.loadings, j, r), half_.data(), r);
   }
 }

@@ -12,22 +12,34 @@
 
 namespace amclust {
 
+// Some rows that are looked at together. What they have in common with each other has all of kRows beside each other.
+struct RowsTogether {
+  static constexpr int kRows = kLaneRows;
+
+  explicit RowsTogether(int d) : values(static_cast<std::size_t>(d) * kRows) {}
+  // Up to kRows rows [d], with NaN where values are missing.
+  void set(const float* const* rows, int count, int d);
+
+  int count = 0, most_missing = 0;
+  std::array<std::vector<int>, kRows> missing;  // columns
+  std::vector<double> values;                   // [d][kRows], zero where missing
+};
+
 class Posterior {
  public:
-  static constexpr int kRows = kLaneRows;  // so many are looked at together
+  static constexpr int kRows = RowsTogether::kRows;
 
   virtual ~Posterior() = default;
 
-  // Up to kRows rows [d] with NaN where values are missing.
-  void see(const float* const* rows, int count);
+  // The rows must stay until other ones are seen.
+  void see(const RowsTogether& rows);
 
-  int count() const { return count_; }
-  const std::vector<int>& missing(int row) const { return missing_[row]; }
+  const RowsTogether& rows() const { return *rows_; }
   // [m][kRows]; 0 for those that have next to nothing of a row
   double membership(int m, int row) const { return memberships_[index(m, row)]; }
   double likelihood(int row) const { return likelihoods_[row]; }
   // The mean of its missing values under a memory, [missing], of which the next is kRows further.
-  const double* conditional(int m, int row) const { return conditional_.data() + index(m * most_missing_, row); }
+  const double* conditional(int m, int row) const { return conditional_.data() + index(m * rows_->most_missing, row); }
   // A row, completed by a memory.
   void fill(int m, int row, double* out) const;
 
@@ -48,9 +60,7 @@ class Posterior {
 
   const GaussianMemories& g_;
   std::vector<double> log_parts_;
-  int count_ = 0, most_missing_ = 0;
-  std::array<std::vector<int>, kRows> missing_;
-  std::vector<double> values_;                     // [d][kRows], zero where missing
+  const RowsTogether* rows_ = nullptr;
   std::vector<double> conditional_, memberships_;  // [m][most_missing][kRows], [m][kRows]
   std::array<double, kRows> likelihoods_{};
 };
@@ -61,8 +71,8 @@ class PrecisionPosterior final : public Posterior {
   explicit PrecisionPosterior(const GaussianMemories& given);
   void turn_to(int c) override;
   void add_variances(int row, double factor, double* out) override;
-  // The lower triangle of squares [d][d] += factor * the conditional covariance
-  void add_covariance(int row, double factor, double* squares);
+  // The lower triangle of squares [d][ld] += factor * the conditional covariance
+  void add_covariance(int row, double factor, double* squares, int ld);
   void draw(int m, int row, double* normals, const double* factors) override;
 
  private:
@@ -86,7 +96,6 @@ class FactorPosterior final : public Posterior {
   const double* invert(int row);
   // The columns that a row has.
   const std::vector<int>& observed(int row) const { return observed_[row]; }
-  double value(int j, int row) const { return values_[index(j, row)]; }
 
  private:
   void look() override;

@@ -44,6 +44,11 @@ void add_rows_double(const double* rows, int ld, const double* factors, int coun
     store_double(out + j, first);
     store_double(out + j + H, second);
   }
+  for (; j + H <= n; j += H) {
+    DoubleVec sum = load_double(out + j);
+    for (int i = 0; i < count; ++i) sum += factors[i] * load_double(rows + static_cast<std::ptrdiff_t>(i) * ld + j);
+    store_double(out + j, sum);
+  }
   for (; j < n; ++j) {
     double sum = out[j];
     for (int i = 0; i < count; ++i) sum += factors[i] * rows[static_cast<std::ptrdiff_t>(i) * ld + j];
@@ -55,7 +60,7 @@ void add_outers_double(const double* rows, int ld, const double* factors, int co
   double scaled[kLaneRows];
   for (int i = 0; i < n; ++i) {
     for (int r = 0; r < count; ++r) scaled[r] = factors[r] * rows[static_cast<std::ptrdiff_t>(r) * ld + i];
-    add_rows_double(rows, ld, scaled, count, i + 1, out + static_cast<std::ptrdiff_t>(i) * n);
+    add_rows_double(rows, ld, scaled, count, (i / H + 1) * H, out + static_cast<std::ptrdiff_t>(i) * ld);
   }
 }
 
@@ -146,12 +151,16 @@ inline void some_lane_dots(const double* lines, int n, const double* x, double* 
   for (int i = 0; i < Count; ++i) sums[i].put(out + i * kLaneRows);
 }
 
+// Of what is left over, half as many at a time: a single sum would wait for itself.
+template <int Count>
+void lane_dots_from(int i, const double* lines, int n, int count, const double* x, double* out) {
+  for (; i + Count <= count; i += Count)
+    some_lane_dots<Count>(lines + static_cast<std::ptrdiff_t>(i) * n, n, x, out + i * kLaneRows);
+  if constexpr (Count > 1) lane_dots_from<Count / 2>(i, lines, n, count, x, out);
+}
+
 void lane_dots(const double* lines, int n, int count, const double* x, double* out) {
-  constexpr int kTogether = V == 1 ? 8 : V == 2 ? 4 : 2;
-  int i = 0;
-  for (; i + kTogether <= count; i += kTogether)
-    some_lane_dots<kTogether>(lines + static_cast<std::ptrdiff_t>(i) * n, n, x, out + i * kLaneRows);
-  for (; i < count; ++i) some_lane_dots<1>(lines + static_cast<std::ptrdiff_t>(i) * n, n, x, out + i * kLaneRows);
+  lane_dots_from<V == 1 ? 8 : V == 2 ? 4 : 2>(0, lines, n, count, x, out);
 }
 
 void lane_products(const double* a, const double* b, int n, double* out) {
@@ -160,31 +169,38 @@ void lane_products(const double* a, const double* b, int n, double* out) {
   sum.put(out);
 }
 
+// One column after the other, each taken from all that follow: sums that wait for each other would take the time.
 bool lane_cholesky(double* a, int n) {
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < i; ++j) {
-      Lanes sum = Lanes::at(a + entry(i, n, j));
-      for (int k = 0; k < j; ++k) sum.subtract(Lanes::at(a + entry(i, n, k)), Lanes::at(a + entry(j, n, k)));
-      sum.multiply(Lanes::at(a + entry(j, n, j)));
-      sum.put(a + entry(i, n, j));
-    }
-    double* diagonal = a + entry(i, n, i);
-    Lanes rest = Lanes::at(diagonal);
-    for (int k = 0; k < i; ++k) rest.subtract(Lanes::at(a + entry(i, n, k)), Lanes::at(a + entry(i, n, k)));
-    rest.put(diagonal);
+  for (int k = 0; k < n; ++k) {
+    double* diagonal = a + entry(k, n, k);
     for (int r = 0; r < kLaneRows; ++r)
       if (!(diagonal[r] > 0.0)) return false;
     for (int r = 0; r < kLaneRows; ++r) diagonal[r] = 1.0 / std::sqrt(diagonal[r]);
+    const Lanes inverse = Lanes::at(diagonal);
+    for (int i = k + 1; i < n; ++i) {
+      Lanes column = Lanes::at(a + entry(i, n, k));
+      column.multiply(inverse);
+      column.put(a + entry(i, n, k));
+      for (int j = k + 1; j <= i; ++j) {
+        Lanes rest = Lanes::at(a + entry(i, n, j));
+        rest.subtract(column, Lanes::at(a + entry(j, n, k)));
+        rest.put(a + entry(i, n, j));
+      }
+    }
   }
   return true;
 }
 
 void lane_half_solve(const double* l, int n, double* x) {
-  for (int i = 0; i < n; ++i) {
-    Lanes sum = Lanes::at(x + i * kLaneRows);
-    for (int k = 0; k < i; ++k) sum.subtract(Lanes::at(l + entry(i, n, k)), Lanes::at(x + k * kLaneRows));
-    sum.multiply(Lanes::at(l + entry(i, n, i)));
-    sum.put(x + i * kLaneRows);
+  for (int k = 0; k < n; ++k) {
+    Lanes found = Lanes::at(x + k * kLaneRows);
+    found.multiply(Lanes::at(l + entry(k, n, k)));
+    found.put(x + k * kLaneRows);
+    for (int i = k + 1; i < n; ++i) {
+      Lanes rest = Lanes::at(x + i * kLaneRows);
+      rest.subtract(Lanes::at(l + entry(i, n, k)), found);
+      rest.put(x + i * kLaneRows);
+    }
   }
 }
 

@@ -185,6 +185,8 @@ struct Kernels {
   // out[d] = (row[d] - offset[d]) * scale[d]
   void (*affine)(const float* row, const float* offset, const float* scale, int d, float* out);
   void (*affine_double)(const double* row, const double* offset, const float* scale, int d, float* out);
+  // Each NaN of x [d] becomes the next value, times the factor of its column and shifted.
+  void (*put_missing)(const float* values, const double* factor, const double* shift, int d, float* x);
   // out[m][j] = in[j][m] for j < d, m < k, between [d][kp] and [k][ld]; the second adds, the other way round
   void (*to_rows)(const float* in, int d, int k, int kp, int ld, float* out);
   void (*add_from_rows)(const float* in, int d, int k, int kp, int ld, float* out);
@@ -222,7 +224,8 @@ struct Kernels {
   void (*add_scaled_double)(double factor, const double* x, int n, double* out);
   // out[n] += sum_i factors[i] * rows[i][n], of so many rows
   void (*add_rows_double)(const double* rows, int ld, const double* factors, int count, int n, double* out);
-  // out[n][n] += sum_i factors[i] * rows[i] rows[i]', the lower triangle, of at most kLaneRows rows
+  // out[n][ld] += sum_i factors[i] * rows[i] rows[i]', the lower triangle, and something beyond it: lines have whole
+  // vectors, ld >= n is a multiple of kLaneRows. At most kLaneRows rows [ld].
   void (*add_outers_double)(const double* rows, int ld, const double* factors, int count, int n, double* out);
   // A = L L' by its lower triangle, [n][n], in place; false where A is not positive definite. Then x <- L^-1 x,
   // x <- L'^-1 x, and the lower triangle of A^-1 (`scratch` [n][n]).

@@ -53,6 +53,12 @@ void Dataset::set_units(EnergyKind new_metric, const double* offset, const float
   offset_.assign(offset, offset + features);
   narrow_offset_.assign(offset, offset + features);
   scale_.assign(scale, scale + features);
+  fill_factor_.clear();
+  fill_shift_.clear();
+  for (int j = 0; fills && j < features; ++j) {
+    fill_factor_.push_back(fills.scale[j] * scale_[j]);
+    fill_shift_.push_back((fills.offset[j] - offset_[j]) * scale_[j]);
+  }
   origin_.clear();
   origin_square_ = 0.0;
   near_zero_ = true;
@@ -129,13 +135,9 @@ void Dataset::load_dense_row(std::int64_t row, float* out) const {
 }
 
 void Dataset::put_fills(std::int64_t row, float* out) const {
-  std::int64_t at = fills.starts[row];
-  const std::int64_t end = fills.starts[row + 1];
-  for (int j = 0; at < end && j < features; ++j) {
-    if (!std::isnan(out[j])) continue;
-    const double value = fills.values[at++] * fills.scale[j] + fills.offset[j];
-    out[j] = static_cast<float>((value - offset_[j]) * scale_[j]);
-  }
+  const std::int64_t at = fills.starts[row];
+  if (fills.starts[row + 1] > at)
+    kernels().put_missing(fills.values + at, fill_factor_.data(), fill_shift_.data(), features, out);
 }
 
 void Dataset::load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,

@@ -43,7 +43,8 @@ class Dataset {
   DenseRows dense;
   SparseRows sparse;
   bool is_sparse = false;
-  Fills fills;  // rows are loaded with these; statistics, copies and order are still those of the rows as they are
+  Fills fills;  // set before units; rows are loaded with these; statistics, copies and order are still those of the
+                // rows as they are
 
   bool has_missing = false;  // values that nothing stands for
   EnergyKind metric{};
@@ -78,8 +79,9 @@ class Dataset {
   void put_fills(std::int64_t row, float* out) const;
 
   std::vector<double> offset_;
-  std::vector<float> narrow_offset_, scale_;  // per feature
-  std::vector<float> origin_;                 // empty where all offsets are zero
+  std::vector<double> fill_factor_, fill_shift_;  // from the units of fills to those of the core
+  std::vector<float> narrow_offset_, scale_;      // per feature
+  std::vector<float> origin_;                     // empty where all offsets are zero
   double origin_square_ = 0.0;
   bool near_zero_ = true;
 };
