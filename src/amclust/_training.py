@@ -136,7 +136,7 @@ def rank_starts(
             )
             yield network_at_start(plan, data.geometry)
 
-    found = judge(dataclasses.replace(data, judged=data.judged.some()), networks())
+    found = judge(data, networks(), data.judged.some())
     if any(np.isnan(one.silhouette) for one in found):  # the sample had rows of a single cluster
         found = judge(data, networks())
     judged = {
