@@ -1,9 +1,10 @@
-"""What missing values are likely to be, learned from rows that lack some.
+"""What missing values are likely to be.
 
 Where memories have covariances, the energy of a row has its minimum at the conditional means of its
 missing values: a regression on the observed ones, inside each memory. Several mixtures of such
-memories are learned (`_mixtures.py`), and their answers averaged: together they are better than the
-best of them.
+memories are learned (`_mixtures.py`, or read off the clusters of complete rows:
+`_cluster_mixtures.py`), and their answers averaged: together they are better than the best of them.
+More rows are added to the sums that they are made of (`_more_rows.py`).
 """
 
 from __future__ import annotations
@@ -15,11 +16,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 
 from amclust import _native
-from amclust._mixtures import TINY, Learner, column_spread, in_units, rows_to_learn
-from amclust._rows import Indices, Rows, Weights, draw_places
+from amclust._cluster_mixtures import MAX_COLUMNS, errors_between_halves, mixtures_of_clusters
+from amclust._mixtures import (
+    TINY,
+    Learner,
+    Mixture,
+    column_spread,
+    in_units,
+    places_to_learn,
+    rows_to_learn,
+)
+from amclust._more_rows import in_new_units, with_more_rows
+from amclust._rows import Indices, Rows, TableRows, Weights, draw_places
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +41,9 @@ MAX_FEATURES = 10_000
 HIDDEN_PART, SURE_ROWS = 0.1, 512
 # ... so often that so many were; of fewer nothing is said.
 MAX_HIDINGS, ENOUGH_HIDDEN, MIN_HIDDEN, MIN_CAUTION = 5, 500, 40, 0.2
+# With fewer known values in a column a regression of it says nothing of how sure it is, with more it
+# does alone; in between it does more and more.
+FEW_KNOWN, MANY_KNOWN = 10, 40
 # So many standard deviations to each side hold this part of what is hidden.
 DEVIATIONS, HELD = 1.959964, 0.95
 # Of the values that stand for missing ones while training: the same for every restart.
@@ -49,8 +64,11 @@ class Completion:
     mean, spread : ndarray of shape (n_features,)
         What is subtracted from columns, and what they are divided by then.
 
-    low, high : ndarray of shape (n_features,)
-        The range of the observed values, which completed ones do not leave.
+    known : ndarray of shape (n_features,)
+        How many values of each column this was learned from.
+
+    n_rows : float
+        How many rows.
 
     caution : float
         What standard deviations are multiplied with, so that they are right for values that were
@@ -84,8 +102,8 @@ class Completion:
 
     mean: Floats
     spread: Floats
-    low: Floats
-    high: Floats
+    known: Floats
+    n_rows: float
     caution: float
     likeliest: int
     parts: Floats
@@ -113,10 +131,42 @@ class Completion:
         if not sound:
             msg = "The memories of a completion do not fit its covariances."
             raise ValueError(msg)
-        inside = np.isfinite(self.spread) & (self.spread > 0) & (self.low <= self.high)
-        if not (inside.all() and np.isfinite(self.caution) and self.caution > 0):
-            msg = "A completion must have positive spreads, ranges and a positive caution."
+        positive = np.isfinite(self.spread) & (self.spread > 0) & (self.known >= 0)
+        numbers = np.array([self.caution, self.n_rows])
+        if not (positive.all() and np.isfinite(numbers).all() and (numbers > 0).all()):
+            msg = "A completion must have positive spreads, rows and a positive caution."
             raise ValueError(msg)
+
+    @classmethod
+    def of(
+        cls, mixtures: Sequence[Mixture], units: _Units, caution: float, likeliest: int
+    ) -> Completion:
+        """Return the completion by mixtures in units of the columns."""
+        d = len(units.mean)
+        full = [one.precisions for one in mixtures if one.loadings is None]
+        wide = [
+            (one.loadings, one.noise)
+            for one in mixtures
+            if one.loadings is not None and one.noise is not None
+        ]
+        rank = max((loadings.shape[1] for loadings, _ in wide), default=0)
+        loadings = [np.pad(one, ((0, 0), (0, rank - one.shape[1]))) for one, _ in wide]
+        sizes = [len(one.parts) for one in mixtures]
+        return cls(
+            mean=units.mean,
+            spread=units.spread,
+            known=units.known,
+            n_rows=units.n_rows,
+            caution=caution,
+            likeliest=likeliest,
+            parts=np.concatenate([one.parts for one in mixtures]),
+            means=np.concatenate([one.means for one in mixtures]),
+            mixture=np.repeat(np.arange(len(mixtures), dtype=np.int32), sizes),
+            precisions=np.concatenate(full or [np.zeros((0, d, d))]),
+            n_covariances=np.array([len(one.covariances) for one in mixtures], np.int32),
+            loadings=np.stack(loadings) if wide else np.zeros((0, d, 0)),
+            noise=np.stack([noise for _, noise in wide]) if wide else np.zeros((0, d)),
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         # What the core made of it stays here.
@@ -149,41 +199,46 @@ class Completion:
         return found
 
     @property
+    def mixtures(self) -> list[Mixture]:
+        """The mixtures as they were learned."""
+        found, covariance, factor, d = [], 0, 0, self.n_features
+        for number, count in enumerate(self.n_covariances):
+            own = self.mixture == number
+            parts, means = self.parts[own], self.means[own]
+            if count:
+                inverse = np.linalg.inv(self.precisions[covariance : covariance + count])
+                found.append(Mixture(parts, means, (inverse + inverse.transpose(0, 2, 1)) / 2))
+                covariance += int(count)
+            else:
+                loadings, noise = self.loadings[factor], self.noise[factor]
+                found.append(Mixture(parts, means, np.zeros((0, d, d)), loadings, noise))
+                factor += 1
+        return found
+
+    @property
+    def least_deviations(self) -> Floats:
+        """What standard deviations are at least, in units of the columns.
+
+        Those of a column of which few values are known: the spread of these, by Student's
+        distribution, where a regression would believe to know better.
+        """
+        known = np.maximum(self.known, 2.0)
+        trust = np.clip((self.known - FEW_KNOWN) / (MANY_KNOWN - FEW_KNOWN), 0.0, 1.0)
+        # Half of what lies outside of the deviations lies beyond each of them.
+        student = stdtrit(known - 1, (1 + HELD) / 2) / DEVIATIONS
+        wider = np.sqrt((1 + 1 / known) * known / (known - 1))
+        found: Floats = np.sqrt(1.0 - trust) * student * wider
+        return found
+
+    @property
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.mean)
 
-    def likely(self, rows: _native.Rows, indices: Indices | None, threads: int) -> Likely:
-        """Return what the missing values of rows are likely to be, in units of the columns.
-
-        Parameters
-        ----------
-        rows : _native.Rows
-            Rows in original units.
-
-        indices : ndarray of int or None
-            The rows that are meant; None: all.
-
-        threads : int
-            Number of threads.
-
-        Returns
-        -------
-        likely : Likely
-            Means and standard deviations.
-        """
-        units = in_units(rows, self.mean, self.spread)
-        found = _average(
-            [_native.complete_rows(units, one, indices, threads) for one in self.memories]
-        )
-        columns = _native.missing_columns(rows, indices)
-        low, high = self._range
-        means = np.clip(found.means, low[columns], high[columns])
-        return Likely(found.starts, columns, means, self.caution * found.deviations)
-
     def fills(
         self,
         rows: _native.Rows,
+        inside: Range,
         threads: int,
         *,
         order: Indices | None = None,
@@ -195,6 +250,9 @@ class Completion:
         ----------
         rows : _native.Rows
             Rows in original units.
+
+        inside : Range
+            What completed values do not leave.
 
         threads : int
             Number of threads.
@@ -215,26 +273,27 @@ class Completion:
         starts = np.zeros(rows.n_rows + 1, np.int64)
         np.cumsum(_native.count_missing(rows, threads), out=starts[1:])
         values = np.empty(starts[-1], np.float32)
-        units = in_units(rows, self.mean, self.spread)
-        others = None
+        units, others = in_units(rows, self.mean, self.spread), None
+        low, high = self._in_units(inside)
         if seed is not None:
             drawn_by = self.memories[self.likeliest]
-            _native.draw_rows(units, drawn_by, order, seed, *self._range, starts, values, threads)
+            _native.draw_rows(units, drawn_by, order, seed, low, high, starts, values, threads)
             if order is not None:
                 others = np.delete(np.arange(rows.n_rows), order)
         if seed is None or others is not None:
-            _native.fill_rows(
-                units, self.memories, others, *self._range, starts, values, threads
-            )
+            _native.fill_rows(units, self.memories, others, low, high, starts, values, threads)
         return Fills(starts, values)
 
-    def complete(self, rows: Rows, threads: int) -> tuple[Floats, Floats]:
+    def complete(self, rows: Rows, inside: Range, threads: int) -> tuple[Floats, Floats]:
         """Return the likeliest missing values of rows and their deviations, in original units.
 
         Parameters
         ----------
         rows : Rows
             Rows in original units.
+
+        inside : Range
+            What completed values do not leave.
 
         threads : int
             Number of threads.
@@ -245,14 +304,17 @@ class Completion:
             One row after the other.
         """
         read, values, deviations = rows.read(), [np.zeros(0)], [np.zeros(0)]
+        units, least = in_units(read, self.mean, self.spread), self.least_deviations
         for first in range(0, rows.n_rows, CHUNK_ROWS):
             chunk = np.arange(first, min(first + CHUNK_ROWS, rows.n_rows))
-            found = self.likely(read, chunk, threads)
-            columns = found.columns
-            # Not beyond the range by rounding, either.
+            found = _average(
+                [_native.complete_rows(units, one, chunk, threads) for one in self.memories]
+            )
+            columns = _native.missing_columns(read, chunk)
             original = found.means * self.spread[columns] + self.mean[columns]
-            values.append(np.clip(original, self.low[columns], self.high[columns]))
-            deviations.append(found.deviations * self.spread[columns])
+            values.append(np.clip(original, inside.low[columns], inside.high[columns]))
+            sure = np.maximum(self.caution * found.deviations, least[columns])
+            deviations.append(sure * self.spread[columns])
         return np.concatenate(values), np.concatenate(deviations)
 
     def filled(self, X: NDArray[Any], fills: Fills) -> NDArray[Any]:
@@ -276,10 +338,112 @@ class Completion:
         X[missing] = fills.values * self.spread[columns] + self.mean[columns]
         return X
 
-    @property
-    def _range(self) -> tuple[Floats, Floats]:
-        """The range that completed values stay in, in units of the columns."""
-        return (self.low - self.mean) / self.spread, (self.high - self.mean) / self.spread
+    def with_more(
+        self,
+        rows: Rows,
+        stats: _native.Statistics,
+        *,
+        indices: Indices | None,
+        weights: Weights | None,
+        threads: int,
+    ) -> Completion:
+        """Return what was learned from the rows before and from these.
+
+        Parameters
+        ----------
+        rows : Rows
+            More rows, in original units.
+
+        stats : _native.Statistics
+            Their statistics.
+
+        indices : ndarray of int or None
+            The rows to learn from; None: all.
+
+        weights : ndarray or None
+            Their weights; None: all 1.
+
+        threads : int
+            Number of threads; what is learned does not depend on it.
+
+        Returns
+        -------
+        completion : Completion
+            As many mixtures as before, in units of the columns of all these rows.
+        """
+        new = _Units.of(rows, stats, indices, weights)
+        units = _Units.of_both(_Units(self.mean, self.spread, self.known, self.n_rows), new)
+        Z, weights = rows_to_learn(rows, indices, weights)
+        learner = Learner(np.ascontiguousarray(units.apply(Z)), weights, threads)
+        shift, factor = (units.mean - self.mean) / self.spread, self.spread / units.spread
+        with threadpool_limits(limits=1, user_api="blas"):
+            mixtures = [
+                with_more_rows(
+                    in_new_units(one, shift, factor),
+                    learner.rows,
+                    weights,
+                    n_before=self.n_rows,
+                    known_before=self.known,
+                    n_rows=new.n_rows,
+                    threads=threads,
+                )
+                for one in self.mixtures
+            ]
+            return self.of(mixtures, units, self.caution, self.likeliest)
+
+    def _in_units(self, inside: Range) -> tuple[Floats, Floats]:
+        """Return a range in units of the columns."""
+        return (inside.low - self.mean) / self.spread, (inside.high - self.mean) / self.spread
+
+
+class Range(NamedTuple):
+    """The least and the largest observed value of each column, in original units."""
+
+    low: Floats
+    high: Floats
+
+
+class _Units(NamedTuple):
+    """What columns of the rows are like that something is learned from."""
+
+    mean: Floats
+    spread: Floats
+    known: Floats  # how many values
+    n_rows: float
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        stats: _native.Statistics,
+        indices: Indices | None,
+        weights: Weights | None,
+    ) -> _Units:
+        """Return those of some rows, by their statistics."""
+        n = rows.n_rows if indices is None else len(indices)
+        total = max(float(stats.weight.max()), TINY)
+        if weights is not None:
+            total = max(float(weights.sum(dtype=np.float64)), TINY)
+        spread = column_spread(stats, rows.dtype)
+        # How sure one can be hangs on rows, not on what these weigh; among others they count by that.
+        known = stats.weight * (n / total)
+        return cls(np.asarray(stats.mean), spread, known, max(total, float(n)))
+
+    @classmethod
+    def of_both(cls, before: _Units, new: _Units) -> _Units:
+        """Return those of rows of which some came before."""
+        known = before.known + new.known
+        share = new.known / np.maximum(known, TINY)
+        apart = np.where(new.known > 0, new.mean - before.mean, 0.0)
+        mean = before.mean + share * apart
+        square = (1 - share) * before.spread**2 + share * new.spread**2
+        spread = np.sqrt(square + share * (1 - share) * apart**2)
+        return cls(mean, spread, known, before.n_rows + new.n_rows)
+
+    def apply(self, X: NDArray[Any]) -> Floats:
+        """Bring rows into units of the columns."""
+        found: Floats = (X - self.mean) / self.spread
+        return found
 
 
 class Fills(NamedTuple):
@@ -287,15 +451,6 @@ class Fills(NamedTuple):
 
     starts: NDArray[np.int64]  # of each row, and the end of the last one
     values: NDArray[np.float32]
-
-
-class Likely(NamedTuple):
-    """What missing values are likely to be, one row after the other, in units of the columns."""
-
-    starts: NDArray[np.int64]  # of each row, and the end of the last one
-    columns: NDArray[np.int32]
-    means: Floats
-    deviations: Floats
 
 
 class _Average(NamedTuple):
@@ -354,45 +509,75 @@ def learn_completion(
     completion : Completion or None
         What was learned.
     """
-    d = rows.n_features
-    if d > MAX_FEATURES:
+    if rows.n_features > MAX_FEATURES:
         return None
-    mean, spread = np.asarray(stats.mean), column_spread(stats, rows.dtype)
+    units = _Units.of(rows, stats, indices, weights)
     Z, weights = rows_to_learn(rows, indices, weights)
-    Z = np.ascontiguousarray((Z - mean) / spread)
+    Z = np.ascontiguousarray(units.apply(Z))
     with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
         learner = Learner(Z, weights, threads)
         mixtures = learner.mixtures()
         likeliest = int(np.argmax([learner.evidence(one) for one in mixtures]))
-        low, high = (stats.min - mean) / spread, (stats.max - mean) / spread
+        low, high = units.apply(stats.min), units.apply(stats.max)
         caution = _caution(Z, weights, low, high, threads)
-        precisions = [one.precisions for one in mixtures if one.loadings is None]
-    wide = [one for one in mixtures if one.loadings is not None]
-    rank = max((one.loadings.shape[1] for one in wide if one.loadings is not None), default=0)
-    loadings = [
-        np.pad(one.loadings, ((0, 0), (0, rank - one.loadings.shape[1])))
-        for one in wide
-        if one.loadings is not None
-    ]
-    return Completion(
-        mean=mean,
-        spread=spread,
-        low=np.asarray(stats.min),
-        high=np.asarray(stats.max),
-        caution=caution,
-        likeliest=likeliest,
-        parts=np.concatenate([one.parts for one in mixtures]),
-        means=np.concatenate([one.means for one in mixtures]),
-        mixture=np.repeat(
-            np.arange(len(mixtures), dtype=np.int32), [len(one.parts) for one in mixtures]
-        ),
-        precisions=np.concatenate(precisions or [np.zeros((0, d, d))]),
-        n_covariances=np.array([len(one.covariances) for one in mixtures], np.int32),
-        loadings=np.stack(loadings) if wide else np.zeros((0, d, 0)),
-        noise=np.stack([one.noise for one in wide if one.noise is not None])
-        if wide
-        else np.zeros((0, d)),
-    )
+        return Completion.of(mixtures, units, caution, likeliest)
+
+
+def completion_of_clusters(
+    rows: Rows,
+    labels: NDArray[np.int32],
+    *,
+    indices: Indices | None,
+    weights: Weights | None,
+    threads: int,
+) -> Completion | None:
+    """Return what values are likely to be that complete rows of known clusters would lack.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows in original units. None of those that are meant lacks a value.
+
+    labels : ndarray of shape (n_rows,)
+        The clusters of all rows; -1 for noise.
+
+    indices : ndarray of int or None
+        The rows that are meant; None: all.
+
+    weights : ndarray or None
+        Their weights; None: all 1.
+
+    threads : int
+        Number of threads; what is learned does not depend on it.
+
+    Returns
+    -------
+    completion : Completion or None
+        What was learned; None: nothing, as from sparse rows and from very wide ones.
+    """
+    if rows.is_sparse or rows.n_features > MAX_COLUMNS:
+        return None
+    places = np.arange(rows.n_rows) if indices is None else indices
+    total = float(len(places) if weights is None else weights.sum(dtype=np.float64))
+    inside = np.flatnonzero(labels[places] >= 0)
+    some = places_to_learn(rows.n_features, len(inside))
+    inside = inside if some is None else inside[some]
+    if not len(inside):
+        return None
+    Z = np.asarray(rows.take(places[inside]), dtype=np.float64)
+    weights = np.ones(len(Z), np.float32) if weights is None else weights[inside]
+    taught = TableRows(Z)
+    units = _Units.of(taught, taught.statistics(None, weights, threads), None, weights)
+    n_rows = float(len(places))
+    units = units._replace(known=np.full(len(units.mean), n_rows), n_rows=max(total, n_rows))
+    Z, shares = units.apply(Z), weights / weights.sum(dtype=np.float64)
+    _, clusters = np.unique(labels[places[inside]], return_inverse=True)
+    with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
+        mixtures = mixtures_of_clusters(Z, shares, clusters)
+        tried = np.arange(len(Z)) if len(Z) <= SURE_ROWS else draw_places(len(Z), SURE_ROWS, 1)
+        errors = errors_between_halves(Z[tried], shares[tried], clusters[tried])
+        caution = 1.0 if len(errors) < MIN_HIDDEN else _multiple(errors)
+        return Completion.of(mixtures, units, caution, len(mixtures) - 1)
 
 
 def _caution(Z: Floats, weights: Weights | None, low: Floats, high: Floats, threads: int) -> float:
@@ -406,9 +591,16 @@ def _caution(Z: Floats, weights: Weights | None, low: Floats, high: Floats, thre
         if sum(map(len, errors)) >= ENOUGH_HIDDEN:
             break
     found = np.concatenate(errors)
-    if len(found) < MIN_HIDDEN:
-        return 1.0
-    return float(max(np.quantile(found, HELD) / DEVIATIONS, MIN_CAUTION))
+    return 1.0 if len(found) < MIN_HIDDEN else _multiple(found)
+
+
+def _multiple(errors: Floats) -> float:
+    """Return what deviations are multiplied with to hold as much as they say, by errors in them.
+
+    Of few errors the quantile is one that holds a new one as often as it says.
+    """
+    level = min(np.ceil((len(errors) + 1) * HELD) / len(errors), 1.0)
+    return float(max(np.quantile(errors, level) / DEVIATIONS, MIN_CAUTION))
 
 
 def _errors(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust._assemblies import MemoryGraph, Shape, choose_shape, learn_memories
+from amclust._completion import completion_of_clusters
 from amclust._config import n_threads
 from amclust._full_passes import take_full_passes
 from amclust._geometry import Geometry
@@ -80,7 +81,9 @@ class Fitting:
         drawn = draw_rows(self.source, sample_seed, count)
         data = self._prepare(drawn, options, candidates)
         if model.n_memories is not None:
-            return self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
+            learned = self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
+            found = _with_completion(data, options, learned.found)
+            return dataclasses.replace(learned, found=found)
         n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
         found = self._fit(data, options, n_clusters, seeds, sample_seed)
         few = self.recipe.is_few(data.n_rows, n_clusters)
@@ -92,7 +95,7 @@ class Fitting:
                 max_passes=self.recipe.full_passes,
                 tol=EXACT_TOLERANCE * model.tol,
             )
-        return Learned(found, evidence)
+        return Learned(_with_completion(data, options, found), evidence)
 
     def max_full_passes(self, size: TableSize | None) -> int:
         """Return how many passes over all rows may follow training; of a table of unknown size too.
@@ -119,9 +122,13 @@ class Fitting:
         if self.model.n_memories is not None:
             # How the first rows lie between memories says which of them make up a cluster.
             sample_seed = int(rng.randint(MAX_SEED))
-            return self._fit_shape(data, options, candidates, np.array([seed]), sample_seed, rng)
-        n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
-        return Learned(self._fit_on(data, options, n_clusters, seed, None), evidence)
+            seeds = np.array([seed])
+            learned = self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
+        else:
+            n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
+            learned = Learned(self._fit_on(data, options, n_clusters, seed, None), evidence)
+        found = _with_completion(data, options, learned.found)
+        return dataclasses.replace(learned, found=found)
 
     def go_on(self, network: Network, state: OptimizerState) -> Learned:
         """Go once through more rows, from where earlier ones left the memories."""
@@ -167,6 +174,7 @@ class Fitting:
             threads=n_threads(self.model.n_jobs),
             feature_names=None if names is None else tuple(str(name) for name in names),
             geometry=geometry,
+            more_rows=geometry is not None,
             n_memories=None if candidates is None else SHARING_MEMORIES,
             # Between the arms of a shape, completed rows would join them.
             reads_completed=self.model.n_memories is None,
@@ -319,6 +327,19 @@ class Fitting:
             )
             raise ValueError(msg)
         return n_clusters
+
+
+def _with_completion(data: TrainingSet, options: Options, found: Fit) -> Fit:
+    """Return a fit that knows what missing values are likely to be, also where no row has any."""
+    known = data.geometry.completion is not None
+    if known or data.has_missing or data.others_missing or not options.completes:
+        return found
+    completion = completion_of_clusters(
+        data.table, found.labels, indices=data.indices, weights=data.counts, threads=data.threads
+    )
+    geometry = dataclasses.replace(found.network.geometry, completion=completion)
+    network = dataclasses.replace(found.network, geometry=geometry)
+    return dataclasses.replace(found, network=network)
 
 
 # --- parameters that have to suit each other ------------------------------------------------------

@@ -9,9 +9,10 @@ the core, and Mahalanobis distances are Euclidean after whitening.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from amclust import _native
-from amclust._completion import DRAW_SEED, Completion
+from amclust._completion import Completion, Range
 from amclust._config import n_threads
 from amclust._metrics import METRICS, find_metric
 from amclust._mixtures import Learner, column_spread, rows_to_learn
@@ -101,6 +102,13 @@ class Whitening:
         return _times(values, self.backward) + self.mean
 
 
+class Whitened(NamedTuple):
+    """All rows of a table, completed and whitened, and how."""
+
+    whitening: Whitening
+    rows: Rows
+
+
 def _times(rows: FloatArray, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return rows (or stacks of them) times a matrix: the same bits whatever rows are beside."""
     flat = np.ascontiguousarray(rows, dtype=np.float64).reshape(-1, rows.shape[-1])
@@ -143,6 +151,9 @@ class Geometry:
     scaling : {"standard", "robust"} or None
         What columns were divided by; None: nothing, as for directions and whitened rows.
 
+    low, high : ndarray of shape (n_features,) or None
+        The range of the observed values, which completed ones do not leave. None: it is not known.
+
     completion : Completion or None
         What missing values are likely to be. None: they are left to the memories.
 
@@ -171,12 +182,21 @@ class Geometry:
     whitening: Whitening | None = None
     feature_names: tuple[str, ...] | None = None
     scaling: str | None = None
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
     completion: Completion | None = None
     reads_completed: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("offset", "scale", "fill"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
+        if (self.low is None) != (self.high is None):
+            msg = "A range has a low and a high end."
+            raise ValueError(msg)
+        if self.low is not None and self.high is not None and not (self.low <= self.high).all():
+            msg = "A range must not be empty."
+            raise ValueError(msg)
+        for name in ("offset", "scale", "fill", "low", "high"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @classmethod
     def fit(
@@ -192,7 +212,7 @@ class Geometry:
         threads: int,
         feature_names: tuple[str, ...] | None = None,
         completion: Completion | None = None,
-        n_memories: Sequence[int] = (1,),
+        whitened: Whitened | None = None,
     ) -> Geometry:
         """Choose the units for rows, from the statistics of those that are trained on.
 
@@ -228,23 +248,18 @@ class Geometry:
         completion : Completion, default=None
             What missing values are likely to be.
 
-        n_memories : sequence of int, default=(1,)
-            How many memories share the covariance by which "mahalanobis" whitens; several numbers
-            to choose from.
+        whitened : Whitened, default=None
+            All rows as "mahalanobis" whitens them.
 
         Returns
         -------
         geometry : Geometry
             These units.
         """
+        low, high = np.asarray(stats.min), np.asarray(stats.max)
         whitening = None
-        if find_metric(metric).whitens:
-            whitening = Whitening.fit(rows, stats, indices, weights, n_memories, threads)
-            X = rows.take(None)
-            if completion is not None:
-                fills = completion.fills(rows.read(), threads, order=indices, seed=DRAW_SEED)
-                X = completion.filled(X, fills)
-            rows = TableRows(whitening.apply(X))
+        if whitened is not None:
+            whitening, rows = whitened.whitening, whitened.rows
             stats = rows.statistics(indices, weights, threads)
         mean, variance, dtype = stats.mean, stats.variance, rows.dtype.name
         masks = _mask_values(mask_value, stats)
@@ -263,6 +278,8 @@ class Geometry:
                 1.0,
                 None,
                 feature_names,
+                low=low,
+                high=high,
                 completion=completion,
             )
         scaling = scale if whitening is None else None
@@ -286,6 +303,8 @@ class Geometry:
             whitening,
             feature_names,
             scaling,
+            low,
+            high,
             completion,
         )
 
@@ -293,6 +312,13 @@ class Geometry:
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.offset)
+
+    @property
+    def range(self) -> Range:
+        """The range that completed values do not leave; without end where it is not known."""
+        if self.low is None or self.high is None:
+            return Range(np.full(self.n_features, -np.inf), np.full(self.n_features, np.inf))
+        return Range(self.low, self.high)
 
     @property
     def energy(self) -> str:
@@ -438,7 +464,7 @@ class Geometry:
         read, completion = rows.read(), self.completion
         if has_missing and completion is not None and self.reads_completed:
             threads = n_threads(None) if threads is None else threads
-            fills = completion.fills(read, threads, order=order, seed=seed)
+            fills = completion.fills(read, self.range, threads, order=order, seed=seed)
             if self.whitening is not None:
                 rows = TableRows(completion.filled(rows.take(None), fills))
             else:
@@ -448,8 +474,67 @@ class Geometry:
             msg = "This network does not know what missing values are likely to be. Fit it anew."
             raise ValueError(msg)
         if self.whitening is not None:
-            read = TableRows(self.whitening.apply(rows.take(None))).read()
+            return self.read_whitened(TableRows(self.whitening.apply(rows.take(None))))
         return read.in_units(self.energy, self.offset, self.scale, has_missing)
+
+    def read_whitened(self, rows: Rows) -> _native.Rows:
+        """Return complete rows that are whitened already as the core reads them.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows after `whitening`.
+
+        Returns
+        -------
+        rows : _native.Rows
+            The same memory, read in other units.
+        """
+        return rows.read().in_units(self.energy, self.offset, self.scale, False)
+
+    def with_more(
+        self,
+        rows: Rows,
+        stats: _native.Statistics,
+        *,
+        indices: Indices | None,
+        weights: Weights | None,
+        threads: int,
+    ) -> Geometry:
+        """Return the same units, with what more rows tell of their range and of missing values.
+
+        Parameters
+        ----------
+        rows : Rows
+            More rows, in original units.
+
+        stats : _native.Statistics
+            Their statistics.
+
+        indices : ndarray of int or None
+            The rows that are meant; None: all.
+
+        weights : ndarray or None
+            Their weights; None: all 1.
+
+        threads : int
+            Number of threads.
+
+        Returns
+        -------
+        geometry : Geometry
+            Core units stay as they are: memories are in them.
+        """
+        completion = self.completion
+        if completion is not None:
+            completion = completion.with_more(
+                rows, stats, indices=indices, weights=weights, threads=threads
+            )
+        if self.low is None or self.high is None:
+            return dataclasses.replace(self, completion=completion)
+        # Of a column without a value there is no range.
+        low, high = np.fmin(self.low, stats.min), np.fmax(self.high, stats.max)
+        return dataclasses.replace(self, low=low, high=high, completion=completion)
 
     def measured(self, X: Any) -> NDArray[np.float32]:
         """Return rows as distances between them are measured: scaled, whitened or on the sphere.

@@ -335,10 +335,9 @@ def rows_to_learn(
     rows: Rows, indices: Indices | None, weights: Weights | None
 ) -> tuple[Floats, Weights | None]:
     """Return rows to learn from, dense, and their weights."""
-    count = min(MAX_ROWS, max(MIN_ROWS, MAX_VALUES // rows.n_features))
     places = np.arange(rows.n_rows) if indices is None else indices
-    if len(places) > count:
-        some = draw_places(len(places), count, 0)
+    some = places_to_learn(rows.n_features, len(places))
+    if some is not None:
         places, weights = places[some], None if weights is None else weights[some]
     if weights is not None:  # only ratios matter: covariances have some rows before they have any
         mean = max(float(weights.mean(dtype=np.float64)), TINY)
@@ -346,3 +345,9 @@ def rows_to_learn(
     taken = rows.take(places)
     taken = taken.toarray() if sparse.issparse(taken) else taken
     return np.asarray(taken, dtype=np.float64), weights
+
+
+def places_to_learn(n_features: int, n_rows: int) -> Indices | None:
+    """Return which of some rows are learned from; None: all of them."""
+    count = min(MAX_ROWS, max(MIN_ROWS, MAX_VALUES // n_features))
+    return draw_places(n_rows, count, 0) if n_rows > count else None

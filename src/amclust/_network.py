@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._cluster_mixtures import MAX_COLUMNS
 from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
@@ -450,7 +451,7 @@ class Network:
 
         std : ndarray of shape (n_samples, n_features)
             Standard deviations of the values that were missing, 0 for all others. Only with
-            ``return_std=True``, and of a network that was fitted to rows with missing values.
+            ``return_std=True``.
         """
         completion, threads = self.geometry.completion, n_threads(n_jobs)
         if return_std:
@@ -466,7 +467,9 @@ class Network:
         if not len(incomplete):
             completed = X.copy()
         elif completion is not None:
-            completed[missing], deviations = completion.complete(TableRows(dense), threads)
+            completed[missing], deviations = completion.complete(
+                TableRows(dense), self.geometry.range, threads
+            )
             if std is not None:
                 std[missing] = deviations
         else:
@@ -496,8 +499,8 @@ class Network:
         if self.geometry.completion is None:
             msg = (
                 "return_std=True needs a network that has learned what missing values are likely "
-                "to be: one that was fitted to rows with missing values, and not with "
-                "objective='completion'."
+                "to be: not one with objective='completion', nor of complete rows that are sparse "
+                f"or have more than {MAX_COLUMNS:,} columns."
             )
             raise ValueError(msg)
 
@@ -512,8 +515,8 @@ class Network:
             filled = filled * found.row_scale[:, None]
         taken = table.take(incomplete)
         dense = taken.toarray() if sparse.issparse(taken) else taken
-        values = self.geometry.from_core(filled).astype(dense.dtype)
-        return np.where(missing[incomplete], values, dense)
+        values = np.clip(self.geometry.from_core(filled), *self.geometry.range)
+        return np.where(missing[incomplete], values.astype(dense.dtype), dense)
 
     def answers(
         self, X: Any, *, n_jobs: int | None = None

@@ -7,12 +7,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from amclust._completion import learn_completion
-from amclust._geometry import Geometry
+from amclust import _native
+from amclust._completion import DRAW_SEED, Completion, Range, learn_completion
+from amclust._geometry import Geometry, Whitened, Whitening
 from amclust._metrics import find_metric
 from amclust._options import Options
 from amclust._recipe import Recipe
-from amclust._rows import DrawnRows, Places, RowSource, TableSize, draw_places
+from amclust._rows import (
+    DrawnRows,
+    Indices,
+    Places,
+    Rows,
+    RowSource,
+    TableRows,
+    TableSize,
+    draw_places,
+)
 from amclust._silhouettes import judge_on, judged_places
 from amclust._validation import (
     check_columns,
@@ -58,13 +68,15 @@ def prepare(
     threads: int,
     feature_names: tuple[str, ...] | None,
     geometry: Geometry | None = None,
+    more_rows: bool = False,
     n_memories: Sequence[int] | None = None,
     reads_completed: bool = True,
 ) -> TrainingSet:
     """Check rows and bring them into core units, which are chosen here if not given.
 
     Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
-    order nor how copies are given matters. `n_memories` are those that may share the covariance of
+    order nor how copies are given matters. `more_rows` are others than those that a given geometry was
+    taken from, and add to what it knows of missing values. `n_memories` are those that may share the covariance of
     "mahalanobis"; None: as many as there are clusters. Without `reads_completed`, what rows lack is
     left to the memories.
     """
@@ -84,17 +96,28 @@ def prepare(
     else:
         # Rows of weight 0 are not trained on, but they get labels.
         everything = stats = check_rows(rows, options.metric, feature_names, threads)
-        if geometry is None and (whole or sample_weight is not None):
+        if (geometry is None or more_rows) and (whole or sample_weight is not None):
             counted, weights = (indices, counts) if whole else drawn.counted
             stats = rows.statistics(counted, weights, threads)
-    if geometry is None:
+    incomplete, whitens = everything.missing > 0, find_metric(options.metric).whitens
+    if geometry is not None:
+        if more_rows:
+            geometry = geometry.with_more(
+                rows, stats, indices=indices, weights=counts, threads=threads
+            )
+        core = read_to_train(geometry, rows, indices, stats.missing > 0, threads)
+    else:
         check_columns(stats, feature_names, options.metric)
-        completion = None
-        # Rows that are whitened have no values of their own, so that new ones must be completed.
-        whitens = find_metric(options.metric).whitens
-        if whitens or (stats.missing > 0 and options.completes):
+        completion, whitened = None, None
+        if incomplete and (whitens or options.completes):
             completion = learn_completion(
                 rows, stats, indices=indices, weights=counts, threads=threads
+            )
+        if whitens:
+            sharing = [n_clusters] if n_memories is None else n_memories
+            whitening = Whitening.fit(rows, stats, indices, counts, sharing, threads)
+            whitened = Whitened(
+                whitening, _drawn_and_whitened(rows, whitening, completion, stats, indices, threads)
             )
         geometry = Geometry.fit(
             rows,
@@ -107,9 +130,13 @@ def prepare(
             threads=threads,
             feature_names=feature_names,
             completion=completion,
-            n_memories=[n_clusters] if n_memories is None else n_memories,
+            whitened=whitened,
         )
         geometry = dataclasses.replace(geometry, reads_completed=whitens or reads_completed)
+        if whitened is None:
+            core = read_to_train(geometry, rows, indices, stats.missing > 0, threads)
+        else:
+            core = geometry.read_whitened(whitened.rows)
     weights = counts
     if counts is not None:  # only ratios matter to the loss
         weights = np.ascontiguousarray(counts / counts.mean(dtype=np.float64), dtype=np.float32)
@@ -121,7 +148,7 @@ def prepare(
         total = float(rows.n_rows if indices is None else len(indices))
     return TrainingSet(
         table=rows,
-        rows=read_to_train(geometry, rows, indices, stats.missing > 0, threads),
+        rows=core,
         geometry=geometry,
         indices=indices,
         weights=weights,
@@ -135,3 +162,20 @@ def prepare(
         others_missing=everything.missing > stats.missing,
         missing_share=1.0 - float(stats.weight.mean() / max(total, 1e-30)),
     )
+
+
+def _drawn_and_whitened(
+    rows: Rows,
+    whitening: Whitening,
+    completion: Completion | None,
+    stats: _native.Statistics,
+    indices: Indices | None,
+    threads: int,
+) -> Rows:
+    """Return all rows whitened, what they lack drawn as for training."""
+    X = rows.take(None)
+    if completion is not None:
+        inside = Range(np.asarray(stats.min), np.asarray(stats.max))
+        fills = completion.fills(rows.read(), inside, threads, order=indices, seed=DRAW_SEED)
+        X = completion.filled(X, fills)
+    return TableRows(whitening.apply(X))
