@@ -41,8 +41,8 @@ MAX_FEATURES = 10_000
 HIDDEN_PART, SURE_ROWS = 0.1, 512
 # ... so often that so many were; of fewer nothing is said.
 MAX_HIDINGS, ENOUGH_HIDDEN, MIN_HIDDEN, MIN_CAUTION = 5, 500, 40, 0.2
-# With fewer known values in a column a regression of it says nothing of how sure it is, with more it
-# does alone; in between it does more and more.
+# With so few known values of a column, regression does not tell how sure it is; with so many it
+# does alone, and in between more and more.
 FEW_KNOWN, MANY_KNOWN = 10, 40
 # So many standard deviations to each side hold this part of what is hidden.
 DEVIATIONS, HELD = 1.959964, 0.95
@@ -425,7 +425,7 @@ class _Units(NamedTuple):
         if weights is not None:
             total = max(float(weights.sum(dtype=np.float64)), TINY)
         spread = column_spread(stats, rows.dtype)
-        # How sure one can be hangs on rows, not on what these weigh; among others they count by that.
+        # How sure one can be hangs on rows, not on what they weigh; among others that counts.
         known = stats.weight * (n / total)
         return cls(np.asarray(stats.mean), spread, known, max(total, float(n)))
 

@@ -90,6 +90,18 @@ class Mixture(NamedTuple):
         return np.ascontiguousarray((inverse + inverse.transpose(0, 2, 1)) / 2)
 
 
+class Sums(NamedTuple):
+    """What `_native.GaussianSums` has, of rows that are no longer there."""
+
+    sizes: Floats
+    sums: Floats
+    squares: Floats
+    factor_squares: Floats
+    factor_values: Floats
+    value_squares: Floats
+    column_weights: Floats
+
+
 @dataclass(frozen=True)
 class Learner:
     """Rows to learn mixtures from, in units of their columns; NaN where values are missing."""
@@ -289,7 +301,7 @@ def _pooled(covariance: Floats) -> Floats:
     return found + RIDGE * np.eye(len(covariance))
 
 
-def _maximised(mixture: Mixture, sums: _native.GaussianSums) -> Mixture:
+def _maximised(mixture: Mixture, sums: _native.GaussianSums | Sums) -> Mixture:
     """Return the likeliest mixture, given how rows belong to the memories of another."""
     sizes = np.maximum(sums.sizes, TINY)
     means = sums.sums / sizes[:, None]

@@ -6,25 +6,11 @@ added. So nothing has to be kept of the rows that came before but how many there
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from amclust import _native
-from amclust._mixtures import RIDGE, SHRINKAGE, Floats, Mixture, _maximised, _pooled
+from amclust._mixtures import RIDGE, SHRINKAGE, Floats, Mixture, Sums, _maximised, _pooled
 from amclust._rows import Weights
-
-
-class Sums(NamedTuple):
-    """What `_native.GaussianSums` has, of rows that are no longer there."""
-
-    sizes: Floats
-    sums: Floats
-    squares: Floats
-    factor_squares: Floats
-    factor_values: Floats
-    value_squares: Floats
-    column_weights: Floats
 
 
 def made_of(mixture: Mixture, n_rows: float, known: Floats) -> Sums:

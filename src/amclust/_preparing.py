@@ -75,10 +75,10 @@ def prepare(
     """Check rows and bring them into core units, which are chosen here if not given.
 
     Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
-    order nor how copies are given matters. `more_rows` are others than those that a given geometry was
-    taken from, and add to what it knows of missing values. `n_memories` are those that may share the covariance of
-    "mahalanobis"; None: as many as there are clusters. Without `reads_completed`, what rows lack is
-    left to the memories.
+    order nor how copies are given matters. `more_rows` are others than those that a given geometry
+    was taken from, and add to what it knows of missing values. `n_memories` are those that may
+    share the covariance of "mahalanobis"; None: as many as there are clusters. Without
+    `reads_completed`, what rows lack is left to the memories.
     """
     rows, sample_weight = drawn.rows, drawn.sample_weight
     indices, counts = drawn.trained, sample_weight
