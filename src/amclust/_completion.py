@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
-from threadpoolctl import threadpool_limits
 
 from amclust import _native
 from amclust._cluster_mixtures import MAX_COLUMNS, errors_between_halves, mixtures_of_clusters
+from amclust._config import single_threaded_blas
 from amclust._mixtures import (
     TINY,
     Learner,
@@ -31,7 +31,7 @@ from amclust._mixtures import (
     rows_to_learn,
 )
 from amclust._more_rows import in_new_units, with_more_rows
-from amclust._rows import Indices, Rows, TableRows, Weights, draw_places
+from amclust._rows import Indices, Rows, Weights, draw_places
 
 Floats = NDArray[np.float64]
 
@@ -376,7 +376,7 @@ class Completion:
         Z, weights = rows_to_learn(rows, indices, weights)
         learner = Learner(np.ascontiguousarray(units.apply(Z)), weights, threads)
         shift, factor = (units.mean - self.mean) / self.spread, self.spread / units.spread
-        with threadpool_limits(limits=1, user_api="blas"):
+        with single_threaded_blas():
             mixtures = [
                 with_more_rows(
                     in_new_units(one, shift, factor),
@@ -424,7 +424,7 @@ class _Units(NamedTuple):
         total = max(float(stats.weight.max()), TINY)
         if weights is not None:
             total = max(float(weights.sum(dtype=np.float64)), TINY)
-        spread = column_spread(stats, rows.dtype)
+        spread = column_spread(stats.mean, stats.variance, rows.dtype)
         # How sure one can be hangs on rows, not on what they weigh; among others that counts.
         known = stats.weight * (n / total)
         return cls(np.asarray(stats.mean), spread, known, max(total, float(n)))
@@ -514,7 +514,7 @@ def learn_completion(
     units = _Units.of(rows, stats, indices, weights)
     Z, weights = rows_to_learn(rows, indices, weights)
     Z = np.ascontiguousarray(units.apply(Z))
-    with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
+    with single_threaded_blas():
         learner = Learner(Z, weights, threads)
         mixtures = learner.mixtures()
         likeliest = int(np.argmax([learner.evidence(one) for one in mixtures]))
@@ -529,7 +529,6 @@ def completion_of_clusters(
     *,
     indices: Indices | None,
     weights: Weights | None,
-    threads: int,
 ) -> Completion | None:
     """Return what values are likely to be that complete rows of known clusters would lack.
 
@@ -547,9 +546,6 @@ def completion_of_clusters(
     weights : ndarray or None
         Their weights; None: all 1.
 
-    threads : int
-        Number of threads; what is learned does not depend on it.
-
     Returns
     -------
     completion : Completion or None
@@ -565,14 +561,15 @@ def completion_of_clusters(
     if not len(inside):
         return None
     Z = np.asarray(rows.take(places[inside]), dtype=np.float64)
-    weights = np.ones(len(Z), np.float32) if weights is None else weights[inside]
-    taught = TableRows(Z)
-    units = _Units.of(taught, taught.statistics(None, weights, threads), None, weights)
-    n_rows = float(len(places))
-    units = units._replace(known=np.full(len(units.mean), n_rows), n_rows=max(total, n_rows))
-    Z, shares = units.apply(Z), weights / weights.sum(dtype=np.float64)
+    shares = np.ones(len(Z)) if weights is None else weights[inside].astype(np.float64)
+    shares /= shares.sum()
     _, clusters = np.unique(labels[places[inside]], return_inverse=True)
-    with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
+    with single_threaded_blas():
+        mean = shares @ Z
+        spread = column_spread(mean, shares @ (Z - mean) ** 2, rows.dtype)
+        n_rows = len(places)
+        units = _Units(mean, spread, np.full(len(mean), float(n_rows)), max(total, float(n_rows)))
+        Z = units.apply(Z)
         mixtures = mixtures_of_clusters(Z, shares, clusters)
         tried = np.arange(len(Z)) if len(Z) <= SURE_ROWS else draw_places(len(Z), SURE_ROWS, 1)
         errors = errors_between_halves(Z[tried], shares[tried], clusters[tried])

@@ -82,7 +82,7 @@ class Fitting:
         data = self._prepare(drawn, options, candidates)
         if model.n_memories is not None:
             learned = self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
-            found = _with_completion(data, options, learned.found)
+            found = with_completion(data, options, learned.found)
             return dataclasses.replace(learned, found=found)
         n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
         found = self._fit(data, options, n_clusters, seeds, sample_seed)
@@ -95,7 +95,7 @@ class Fitting:
                 max_passes=self.recipe.full_passes,
                 tol=EXACT_TOLERANCE * model.tol,
             )
-        return Learned(_with_completion(data, options, found), evidence)
+        return Learned(with_completion(data, options, found), evidence)
 
     def max_full_passes(self, size: TableSize | None) -> int:
         """Return how many passes over all rows may follow training; of a table of unknown size too.
@@ -127,7 +127,7 @@ class Fitting:
         else:
             n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
             learned = Learned(self._fit_on(data, options, n_clusters, seed, None), evidence)
-        found = _with_completion(data, options, learned.found)
+        found = with_completion(data, options, learned.found)
         return dataclasses.replace(learned, found=found)
 
     def go_on(self, network: Network, state: OptimizerState) -> Learned:
@@ -329,13 +329,13 @@ class Fitting:
         return n_clusters
 
 
-def _with_completion(data: TrainingSet, options: Options, found: Fit) -> Fit:
+def with_completion(data: TrainingSet, options: Options, found: Fit) -> Fit:
     """Return a fit that knows what missing values are likely to be, also where no row has any."""
     known = data.geometry.completion is not None
     if known or data.has_missing or data.others_missing or not options.completes:
         return found
     completion = completion_of_clusters(
-        data.table, found.labels, indices=data.indices, weights=data.counts, threads=data.threads
+        data.table, found.labels, indices=data.indices, weights=data.counts
     )
     geometry = dataclasses.replace(found.network.geometry, completion=completion)
     network = dataclasses.replace(found.network, geometry=geometry)

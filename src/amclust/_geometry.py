@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from amclust import _native
 from amclust._completion import Completion, Range
-from amclust._config import n_threads
+from amclust._config import n_threads, single_threaded_blas
 from amclust._metrics import METRICS, find_metric
 from amclust._mixtures import Learner, column_spread, rows_to_learn
 from amclust._rows import Indices, Rows, TableRows, Weights
@@ -78,10 +77,10 @@ class Whitening:
         Values may be missing. A row of weight 2 counts like two rows; the units of the columns do
         not matter.
         """
-        mean, spread = stats.mean, column_spread(stats, rows.dtype)
+        mean, spread = stats.mean, column_spread(stats.mean, stats.variance, rows.dtype)
         Z, weights = rows_to_learn(rows, indices, weights)
         learner = Learner(np.ascontiguousarray((Z - mean) / spread), weights, threads)
-        with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
+        with single_threaded_blas():
             covariance = learner.shared_covariance(n_memories)
             constant = stats.variance == 0
             covariance[constant], covariance[:, constant] = 0.0, 0.0

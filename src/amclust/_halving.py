@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from amclust import _native
 from amclust._config import n_threads
 from amclust._estimator import ClAM
-from amclust._fitting import Fitting
+from amclust._fitting import Fitting, with_completion
 from amclust._judging import judge_runs, order_runs
 from amclust._metrics import find_metric
 from amclust._objectives import choose_objective
@@ -267,7 +267,8 @@ class Search:
         )
         found = conclude(task.data, [run], 0, task.start)
         options = Options.of(model, int(best["n_clusters"]))
-        model._keep(without_empty(task.data, found, options))
+        found = without_empty(task.data, found, options)
+        model._keep(with_completion(task.data, options, found))
         runs = self.state.runs.copy()
         runs[best["run"]] = best
         runs = runs[(runs["config"] == best["config"]) & (runs["n_clusters"] == best["n_clusters"])]

@@ -335,10 +335,10 @@ def in_units(rows: _native.Rows, mean: Floats, spread: Floats) -> _native.Rows:
     return rows.in_units("euclidean", mean, (1.0 / spread).astype(np.float32), True)
 
 
-def column_spread(stats: _native.Statistics, dtype: np.dtype[Any]) -> Floats:
+def column_spread(mean: Floats, variance: Floats, dtype: np.dtype[Any]) -> Floats:
     """Return the standard deviations of columns; 1 for those of one value, up to rounding."""
-    spread = np.sqrt(stats.variance)
-    noise = 10 * np.finfo(dtype).eps * np.abs(stats.mean)
+    spread = np.sqrt(variance)
+    noise = 10 * np.finfo(dtype).eps * np.abs(mean)
     found: Floats = np.where(spread > np.maximum(noise, MIN_SPREAD), spread, 1.0)
     return found
 
