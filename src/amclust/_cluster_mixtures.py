@@ -26,6 +26,8 @@ from amclust._mixtures import (
 MAX_COLUMNS = 2000
 # Clusters have covariances of their own if these have no more numbers; else they share one.
 MAX_OWN_VALUES = 2**16
+# So many errors tell how sure one can be.
+ENOUGH_ERRORS = 500
 # For sums over columns, directions beyond those that are wanted make these exact enough.
 OVERSAMPLING, POWER_STEPS = 10, 2
 
@@ -90,12 +92,15 @@ def _by_factors(parts: Floats, means: Floats, apart: Floats) -> Mixture:
 def errors_between_halves(Z: Floats, shares: Floats, labels: NDArray[np.int64]) -> Floats:
     """Return how many deviations values are off that are told by the others of their row.
 
-    Each half of the rows is told by what the other half teaches. Of one value that is missing the
-    mean and the variance follow from the precision matrix alone, for all values at once.
+    Half of the rows are told by what the other half teaches; of few rows each half. Of one value
+    that is missing the mean and the variance follow from the precision matrix alone, for all
+    values at once.
     """
     errors = [np.zeros(0)]
     half = np.arange(len(Z)) % 2
     for one in range(2):
+        if len(errors[-1]) >= ENOUGH_ERRORS:
+            break
         known, asked = half == one, half != one
         taught = np.unique(labels[known])
         asked &= np.isin(labels, taught)

@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from amclust import _native
-from amclust._cluster_mixtures import MAX_COLUMNS, errors_between_halves, mixtures_of_clusters
+from amclust._cluster_mixtures import (
+    ENOUGH_ERRORS,
+    MAX_COLUMNS,
+    errors_between_halves,
+    mixtures_of_clusters,
+)
 from amclust._config import single_threaded_blas
 from amclust._mixtures import (
     TINY,
@@ -40,7 +45,7 @@ MAX_FEATURES = 10_000
 # Part of the observed values that is hidden to see how sure completions are, and on how many rows.
 HIDDEN_PART, SURE_ROWS = 0.1, 512
 # ... so often that so many were; of fewer nothing is said.
-MAX_HIDINGS, ENOUGH_HIDDEN, MIN_HIDDEN, MIN_CAUTION = 5, 500, 40, 0.2
+MAX_HIDINGS, MIN_HIDDEN, MIN_CAUTION = 5, 40, 0.2
 # With so few known values of a column, regression does not tell how sure it is; with so many it
 # does alone, and in between more and more.
 FEW_KNOWN, MANY_KNOWN = 10, 40
@@ -585,7 +590,7 @@ def _caution(Z: Floats, weights: Weights | None, low: Floats, high: Floats, thre
     errors: list[Floats] = []
     for seed in range(MAX_HIDINGS):
         errors.append(_errors(Z, weights, low, high, seed, threads))
-        if sum(map(len, errors)) >= ENOUGH_HIDDEN:
+        if sum(map(len, errors)) >= ENOUGH_ERRORS:
             break
     found = np.concatenate(errors)
     return 1.0 if len(found) < MIN_HIDDEN else _multiple(found)

@@ -154,7 +154,7 @@ def test_rows_without_any_value_change_no_bit(name, n, weighted):
         model = on_dask(**settings).fit(rows, sample_weight=cut_weights)
     assert sum(w.category is EmptyRowsWarning for w in caught) == 1
     assert model.n_missing_.min() >= 9
-    with pytest.warns(EmptyRowsWarning, match=f"^9 of {n} rows have .* they get what recall"):
+    with pytest.warns(EmptyRowsWarning, match=f"^9 of {n} rows have .* they get the answer"):
         assert_same(model, expected, rows, table, weights, cut_weights)
 
 

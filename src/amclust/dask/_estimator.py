@@ -186,6 +186,9 @@ class ClAM(amclust.ClAM):
         for at, (block, values) in enumerate(zip(blocks.blocks, weights, strict=True)):
             model = engine.task("clam-partial-fit", at, go_on, model, block, values, at)
         (model,) = engine.run([model], "blocks")
+        if not hasattr(model, "network_"):
+            msg = "No row of X has an observed value: at least one needs one, to begin with."
+            raise ValueError(msg)
         self._keep_fitted(model)
         self._forget_table()
         self.labels_ = self.predict(X)
@@ -609,7 +612,7 @@ def go_on(model: amclust.ClAM, block: Any, weights: Any, number: int) -> amclust
     model = copy.copy(model)  # results of tasks are not changed
     with named(number):
         matrix = as_matrix(block, None, None)
-        if hasattr(model, "network_") and len(empty_rows(matrix)) == matrix.shape[0]:
+        if len(empty_rows(matrix)) == matrix.shape[0]:
             return model  # there is nothing to learn from
         return model.partial_fit(block, sample_weight=weights)
 
