@@ -75,8 +75,7 @@ COMPLETION: dict[str, tuple[Any, str]] = {
     for name, kind, letters in [
         ("mean", np.float64, "d"),
         ("spread", np.float64, "d"),
-        ("low", np.float64, "d"),
-        ("high", np.float64, "d"),
+        ("known", np.float64, "d"),
         ("parts", np.float64, "g"),
         ("means", np.float64, "gd"),
         ("mixture", np.int32, "g"),
@@ -92,11 +91,13 @@ OPTIONAL: dict[str, tuple[Any, str]] = {
     "recorded_memories_": (None, "mkd"),  # in the type of the table
     "merge_tree_": (np.float64, "j4"),
     "network.sizes": (np.float64, "k"),
+    "network.geometry.low": (np.float64, "d"),
+    "network.geometry.high": (np.float64, "d"),
     "shape_evidence.table": (SHAPE_DTYPE, "s"),
     "shape_evidence.eigenvalues": (np.float64, "v"),
 }
-# What fields are in files of versions that do not have them.
-NEW = {"sizes": None, "reads_completed": True}
+# What fields are in files of format 1, which does not have them.
+NEW = {"sizes": None, "reads_completed": True, "low": None, "high": None}
 # Types of fields that are in the header as they are.
 PLAIN = (bool, int, float, str)
 # The arrays of an energy that the core does not have, and those of parameters.
@@ -285,7 +286,7 @@ def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
     if METRICS[values["metric"]].whitens:
         whitening = _join(Whitening, "network.geometry.whitening", values["whitening"], arrays)
     completion = None
-    if values.get("completion") is not None:  # not in files of versions before it
+    if values.get("completion") is not None:  # not in files of format 1
         completion = _join(Completion, "network.geometry.completion", values["completion"], arrays)
         require(len(completion.memories) > 0, "there is nothing to complete by")
     fits = names is None or (
