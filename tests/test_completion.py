@@ -236,11 +236,11 @@ def test_polars_frames_come_back_as_frames():
     assert_array_equal(std.to_numpy() > 0, np.isnan(X))
 
 
-@pytest.mark.parametrize("rows", ["complete", "incomplete"])
+@pytest.mark.parametrize("rows", ["sparse", "objective"])
 def test_who_does_not_know_how_sure_it_is_says_so(rows):
     X = holed(blobs())
-    if rows == "complete":
-        model = quick().fit(blobs())
+    if rows == "sparse":
+        model = quick().fit(sparse.csr_array(blobs()))
     else:
         model = quick(objective="completion").fit(X)
     with pytest.raises(ValueError, match="return_std"):
@@ -248,6 +248,47 @@ def test_who_does_not_know_how_sure_it_is_says_so(rows):
     with pytest.raises(ValueError, match="return_std"):
         model.network_.complete(X, return_std=True)
     assert np.isfinite(model.complete(X)).all()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_the_papers_way_stays_inside_too(metric):
+    X = holed(np.abs(blobs()) + 1)
+    model = quick(objective="completion", metric=metric).fit(X)
+    columns_inside(X, model.complete(X))
+    far = np.where(np.isnan(X), np.nan, 100 * X)
+    completed = model.complete(far)
+    assert (completed[np.isnan(far)] <= np.nanmax(X)).all()
+
+
+def few_rows(n, seed):
+    """Correlated columns, a fifth of the values hidden."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5)) @ rng.normal(size=(5, 5))
+    hidden = rng.random(X.shape) < 0.2
+    hidden[np.arange(n), rng.integers(5, size=n)] = False
+    for j in range(5):
+        hidden[rng.permutation(n)[:2], j] = False
+    return X, hidden
+
+
+def few_known(n, seed):
+    """A column of which so many values are known."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 4)) @ rng.normal(size=(4, 4))
+    hidden = np.zeros(X.shape, bool)
+    hidden[rng.permutation(80)[n:], 0] = True
+    return X, hidden
+
+
+@pytest.mark.parametrize(("make_table", "n"), [(few_rows, 10), (few_rows, 25), (few_known, 4)])
+def test_deviations_of_little_knowledge_are_wide_enough(make_table, n):
+    inside = []
+    for seed in range(12):
+        X, hidden = make_table(n, seed)
+        model = make(2, n_init=1, max_epochs=2).fit(np.where(hidden, np.nan, X))
+        completed, std = model.complete(np.where(hidden, np.nan, X), return_std=True)
+        inside.append((np.abs(completed - X) <= 1.96 * std)[hidden])
+    assert np.concatenate(inside).mean() > 0.9
 
 
 def test_rows_that_lack_nothing_are_sure():
@@ -292,11 +333,10 @@ def test_dask_computes_nothing_before_it_is_asked():
     assert completed.shape == std.shape == X.shape
     with pytest.raises(AssertionError):
         std.compute()
-    complete = amclust.dask.ClAM(3, n_init=1, max_epochs=3).fit(
-        da.from_array(blobs(), chunks=(80, 4))
-    )
+    paper = amclust.dask.ClAM(3, n_init=1, max_epochs=3, objective="completion")
+    paper.fit(da.from_array(X, chunks=(100, 4)))
     with pytest.raises(ValueError, match="return_std"):
-        complete.complete(late, return_std=True)
+        paper.complete(late, return_std=True)
 
 
 # --- labels ---------------------------------------------------------------------------------------

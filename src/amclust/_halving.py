@@ -268,6 +268,8 @@ class Search:
         found = conclude(task.data, [run], 0, task.start)
         options = Options.of(model, int(best["n_clusters"]))
         found = without_empty(task.data, found, options)
+        # As its rows were read: that is for the estimator to say.
+        options = dataclasses.replace(options, objective=self.model.objective)
         model._keep(with_completion(task.data, options, found))
         runs = self.state.runs.copy()
         runs[best["run"]] = best
