@@ -242,7 +242,7 @@ class Completion:
 
     def fills(
         self,
-        rows: _native.Rows,
+        rows: Rows,
         inside: Range,
         threads: int,
         *,
@@ -253,7 +253,7 @@ class Completion:
 
         Parameters
         ----------
-        rows : _native.Rows
+        rows : Rows
             Rows in original units.
 
         inside : Range
@@ -275,10 +275,9 @@ class Completion:
         fills : Fills
             Values, row by row.
         """
-        starts = np.zeros(rows.n_rows + 1, np.int64)
-        np.cumsum(_native.count_missing(rows, threads), out=starts[1:])
+        starts = rows.gaps(threads)
         values = np.empty(starts[-1], np.float32)
-        units, others = in_units(rows, self.mean, self.spread), None
+        units, others = in_units(rows.read(), self.mean, self.spread), None
         low, high = self._in_units(inside)
         if seed is not None:
             drawn_by = self.memories[self.likeliest]

@@ -463,7 +463,7 @@ class Geometry:
         read, completion = rows.read(), self.completion
         if has_missing and completion is not None and self.reads_completed:
             threads = n_threads(None) if threads is None else threads
-            fills = completion.fills(read, self.range, threads, order=order, seed=seed)
+            fills = completion.fills(rows, self.range, threads, order=order, seed=seed)
             if self.whitening is not None:
                 rows = TableRows(completion.filled(rows.take(None), fills))
             else:

@@ -176,6 +176,6 @@ def _drawn_and_whitened(
     X = rows.take(None)
     if completion is not None:
         inside = Range(np.asarray(stats.min), np.asarray(stats.max))
-        fills = completion.fills(rows.read(), inside, threads, order=indices, seed=DRAW_SEED)
+        fills = completion.fills(rows, inside, threads, order=indices, seed=DRAW_SEED)
         X = completion.filled(X, fills)
     return TableRows(whitening.apply(X))
