@@ -630,9 +630,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def complete(self, X: Any, *, return_std: bool = False) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
 
-        After a fit to rows with missing values, these are completed by regression on the observed
-        values of their row, inside the range of their column. (With objective="completion", after
-        a fit to complete rows and of more than 10,000 columns, by the values of the memories.)
+        They are completed by regression on the observed values of their row, inside the range that
+        their column was seen to have. (With objective="completion", and of more than 10,000
+        columns, by the values of the memories; after a fit to complete rows also of sparse ones and
+        of more than 2,000 columns.)
 
         Parameters
         ----------
@@ -640,8 +641,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             Rows with NaN where a value is missing.
 
         return_std : bool, default=False
-            Also return how sure each completed value is. Needs a fit to rows with missing values,
-            and not objective="completion".
+            Also return how sure each completed value is. Values that memories complete have none.
 
         Returns
         -------
