@@ -15,6 +15,7 @@ LAYERS = [
     ["_version", "_native", "io", "io.files", "_colours", "_frames", "_k_means", "_features"],
     ["io.container", "_config", "_rows", "_objectives", "_recipe", "_metrics"],
     ["_mixtures"],
+    ["_cluster_mixtures", "_more_rows"],
     ["_completion"],
     ["_progress", "_geometry", "_parameters", "_warnings", "_clouds"],
     ["_validation", "_silhouettes"],

@@ -296,7 +296,7 @@ def test_nothing_is_left_running():
 
 @pytest.mark.filterwarnings("ignore:.*no value at all")
 def test_a_stream_may_begin_with_blocks_of_nothing():
-    X = blobs()
+    X = blobs(FEW)
     X[:50] = np.nan
     model = on_dask().partial_fit(as_array(X, LENGTHS))
     expected = local().partial_fit(X[50:90]).partial_fit(X[90:])
