@@ -29,6 +29,7 @@ LAYERS = [
     ["_options"],
     ["_runs", "_preparing"],
     ["_judging"],
+    ["_averaging"],
     ["_training"],
     ["_n_clusters", "_assemblies", "_full_passes"],
     ["_fitting"],
