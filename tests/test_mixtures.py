@@ -192,12 +192,17 @@ def test_a_row_of_weight_two_is_two_rows(d):
     assert_allclose(once.shared, twice.shared, atol=1e-7)
 
 
-def test_only_columns_that_meet_have_several_memories():
+def test_only_columns_that_are_tied_have_several_memories():
     Z = clusters(200, 6)
     Z[:100, :3] = np.nan
     Z[100:, 3:] = np.nan
-    assert len(learner(Z).mixtures()) == 1
-    assert len(learner(holed(clusters(200, 6))).mixtures()) == 1 + len(SHARED) + len(OWN)
+    assert [len(one.parts) for one in learner(Z).mixtures()] == [1]
+    several = [*SHARED, *OWN]
+    assert [len(one.parts) for one in learner(holed(clusters(200, 6))).mixtures()] == several
+    # A column that all rows have ties the others, and one that hardly any row has does not count.
+    tied = np.column_stack([Z, clusters(200, 6)[:, 0], np.full(200, np.nan)])
+    tied[0, -1] = 1.0
+    assert [len(one.parts) for one in learner(tied).mixtures()] == several
 
 
 def test_memories_are_no_more_than_rows_allow():

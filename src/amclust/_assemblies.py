@@ -28,7 +28,6 @@ from amclust._silhouettes import judged_rows
 from amclust._training import fit, with_assembly
 from amclust._validation import DistinctRowsError
 from amclust.backends import Backend, TrainingSet
-from amclust.backends.base import read_to_train
 
 # Memories are learned, and shared rows counted, on at most so many rows for each memory, ...
 MEMORY_ROWS, GRAPH_ROWS = 256, 128
@@ -450,7 +449,7 @@ def _apart(data: TrainingSet) -> TrainingSet:
     return dataclasses.replace(
         data,
         table=table,
-        rows=read_to_train(data.geometry, table, None, data.has_missing, data.threads),
+        rows=data.geometry.read(table, has_missing=data.has_missing, threads=data.threads),
         indices=None,
         judged=judged_rows(table, data.counts),
         others_missing=False,

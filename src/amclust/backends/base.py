@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
-from amclust._completion import DRAW_SEED
 from amclust._geometry import Geometry
 from amclust._metrics import check_metric
 from amclust._rows import Indices, Rows, Weights
@@ -47,9 +46,7 @@ class TrainingSet:
     @property
     def labelled_rows(self) -> _native.Rows:
         """All rows in core units, as labels are told of them: of those not trained on, too."""
-        # Draws are what only training sees.
-        drawn = self.has_missing and self.geometry.completion is not None
-        if drawn or (self.others_missing and not self.rows.has_missing):
+        if self.others_missing and not self.has_missing:
             return self._completed
         return self.rows
 
@@ -68,22 +65,10 @@ class TrainingSet:
         return state | {"rows": self.has_missing}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        rows = read_to_train(
-            state["geometry"], state["table"], state["indices"], state["rows"], state["threads"]
+        rows = state["geometry"].read(
+            state["table"], has_missing=state["rows"], threads=state["threads"]
         )
         self.__dict__.update(state | {"rows": rows})
-
-
-def read_to_train(
-    geometry: Geometry, table: Rows, indices: Indices | None, has_missing: bool, threads: int
-) -> _native.Rows:
-    """Return rows in core units, as they are trained on: what they lack is drawn where it is known.
-
-    With their means, rows that lack the same columns would look alike.
-    """
-    return geometry.read(
-        table, has_missing=has_missing, order=indices, seed=DRAW_SEED, threads=threads
-    )
 
 
 @dataclass(frozen=True, eq=False)
