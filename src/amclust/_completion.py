@@ -26,9 +26,9 @@ Floats = NDArray[np.float64]
 # No columns beyond this: the memories' own values fill such rows.
 MAX_FEATURES = 10_000
 # Part of the observed values that is hidden to see how sure completions are, and on how many rows.
-HIDDEN_PART, SURE_ROWS = 0.1, 512
+HIDDEN_PART, SURE_ROWS = 0.2, 512
 # ... so often that so many were; of fewer nothing is said.
-MAX_HIDINGS, ENOUGH_HIDDEN, MIN_HIDDEN, MIN_CAUTION = 5, 500, 40, 0.2
+MAX_HIDINGS, ENOUGH_HIDDEN, MIN_HIDDEN, MIN_CAUTION = 2, 300, 40, 0.2
 # So many standard deviations to each side hold this part of what is hidden.
 DEVIATIONS, HELD = 1.959964, 0.95
 # Of the values that stand for missing ones while training: the same for every restart.
