@@ -28,6 +28,7 @@ from amclust._silhouettes import judged_rows
 from amclust._training import fit, with_assembly
 from amclust._validation import DistinctRowsError
 from amclust.backends import Backend, TrainingSet
+from amclust.backends.base import read_to_train
 
 # Memories are learned, and shared rows counted, on at most so many rows for each memory, ...
 MEMORY_ROWS, GRAPH_ROWS = 256, 128
@@ -449,7 +450,7 @@ def _apart(data: TrainingSet) -> TrainingSet:
     return dataclasses.replace(
         data,
         table=table,
-        rows=data.geometry.read(table, has_missing=data.has_missing, threads=data.threads),
+        rows=read_to_train(data.geometry, table, None, data.has_missing, data.threads),
         indices=None,
         judged=judged_rows(table, data.counts),
         others_missing=False,

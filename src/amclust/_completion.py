@@ -31,7 +31,7 @@ HIDDEN_PART, SURE_ROWS = 0.2, 512
 MAX_HIDINGS, ENOUGH_HIDDEN, MIN_HIDDEN, MIN_CAUTION = 2, 300, 40, 0.2
 # So many standard deviations to each side hold this part of what is hidden.
 DEVIATIONS, HELD = 1.959964, 0.95
-# Of the values that stand for missing ones where "mahalanobis" learns to whiten.
+# Of the values that stand for missing ones while training: the same for every restart.
 DRAW_SEED = 0
 # Rows that are completed at a time.
 CHUNK_ROWS = 8192

@@ -406,11 +406,11 @@ class Geometry:
         rows: Rows,
         *,
         has_missing: bool,
+        order: Indices | None = None,
+        seed: int | None = None,
         threads: int | None = None,
     ) -> _native.Rows:
         """Return rows as the core reads them, in core units.
-
-        Missing values are where they are most likely to be.
 
         Parameters
         ----------
@@ -419,6 +419,13 @@ class Geometry:
 
         has_missing : bool
             Whether values are missing among them.
+
+        order : ndarray of int, default=None
+            The rows whose missing values are drawn, in the order in which they are; None: all.
+
+        seed : int, default=None
+            Have missing values drawn from where they are likely to be. None: where they are most
+            likely to be.
 
         threads : int, default=None
             Number of threads; None: all cores.
@@ -431,7 +438,7 @@ class Geometry:
         read, completion = rows.read(), self.completion
         if has_missing and completion is not None and self.reads_completed:
             threads = n_threads(None) if threads is None else threads
-            fills = completion.fills(read, threads)
+            fills = completion.fills(read, threads, order=order, seed=seed)
             if self.whitening is not None:
                 rows = TableRows(completion.filled(rows.take(None), fills))
             else:

@@ -20,6 +20,9 @@ from amclust._validation import (
     check_rows,
 )
 from amclust.backends import TrainingSet
+from amclust.backends.base import (
+    read_to_train,
+)
 
 
 def n_drawn(size: TableSize, batch_size: int, recipe: Recipe, n_memories: int) -> int | None:
@@ -118,7 +121,7 @@ def prepare(
         total = float(rows.n_rows if indices is None else len(indices))
     return TrainingSet(
         table=rows,
-        rows=geometry.read(rows, has_missing=stats.missing > 0, threads=threads),
+        rows=read_to_train(geometry, rows, indices, stats.missing > 0, threads),
         geometry=geometry,
         indices=indices,
         weights=weights,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
+from amclust._completion import DRAW_SEED
 from amclust._geometry import Geometry
 from amclust._metrics import check_metric
 from amclust._rows import Indices, Rows, Weights
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from amclust._network import Network
 
 Progress = Callable[[int, int, float], None]
+
+# So many rows are trained on draws of what they lack: the noise of draws falls with the number of
+# rows, what means of missing values do to the memories does not.
+MIN_DRAWN_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +51,20 @@ class TrainingSet:
     @property
     def labelled_rows(self) -> _native.Rows:
         """All rows in core units, as labels are told of them: of those not trained on, too."""
-        if self.others_missing and not self.has_missing:
+        drawn = self.has_missing and _is_drawn(self.n_rows)
+        if drawn or (self.others_missing and not self.has_missing):
             return self._completed
         return self.rows
 
     @cached_property
     def _completed(self) -> _native.Rows:
         return self.geometry.read(self.table, has_missing=True, threads=self.threads)
+
+    def drawn_rows(self) -> _native.Rows:
+        """Return rows that scatter as if nothing were missing, also where few are trained on."""
+        if not self.has_missing or _is_drawn(self.n_rows):
+            return self.rows
+        return _read_drawn(self.geometry, self.table, self.indices, self.threads)
 
     @property
     def n_rows(self) -> int:
@@ -65,10 +77,31 @@ class TrainingSet:
         return state | {"rows": self.has_missing}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        rows = state["geometry"].read(
-            state["table"], has_missing=state["rows"], threads=state["threads"]
+        rows = read_to_train(
+            state["geometry"], state["table"], state["indices"], state["rows"], state["threads"]
         )
         self.__dict__.update(state | {"rows": rows})
+
+
+def read_to_train(
+    geometry: Geometry, table: Rows, indices: Indices | None, has_missing: bool, threads: int
+) -> _native.Rows:
+    """Return rows in core units, as they are trained on: completed where that is known."""
+    if has_missing and _is_drawn(table.n_rows if indices is None else len(indices)):
+        return _read_drawn(geometry, table, indices, threads)
+    return geometry.read(table, has_missing=has_missing, threads=threads)
+
+
+def _read_drawn(
+    geometry: Geometry, table: Rows, indices: Indices | None, threads: int
+) -> _native.Rows:
+    """Return rows in core units; what they lack is drawn from where it is likely to be."""
+    return geometry.read(table, has_missing=True, order=indices, seed=DRAW_SEED, threads=threads)
+
+
+def _is_drawn(n_rows: int) -> bool:
+    """Whether so many rows are trained on draws of what they lack."""
+    return n_rows >= MIN_DRAWN_ROWS
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ from amclust.backends.base import (
     Progress,
     Seeding,
     TrainingSet,
+    read_to_train,
 )
 from amclust.dask._engine import Engine
 
@@ -46,7 +47,9 @@ def training_set(
 ) -> TrainingSet:
     """Return the rows to train on, of those that were drawn."""
     rows = TableRows(drawn[0])
-    core = fields["geometry"].read(rows, has_missing=has_missing, threads=fields["threads"])
+    core = read_to_train(
+        fields["geometry"], rows, fields["indices"], has_missing, fields["threads"]
+    )
     judged = Judged(np.zeros(0, np.int64), np.zeros(0, np.float32), False)  # the client does that
     return TrainingSet(table=rows, rows=core, judged=judged, **fields)
 
