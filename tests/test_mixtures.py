@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from amclust import _mixtures, _native
-from amclust._mixtures import OWN, RIDGE, SHARED, SHRINKAGE, Learner, Mixture, in_units
+from amclust._mixtures import (
+    EARLY_ROWS,
+    OWN,
+    RIDGE,
+    SHARED,
+    SHRINKAGE,
+    Learner,
+    Mixture,
+    in_units,
+)
 
 
 def correlated(n=300, d=5, seed=0):
@@ -190,6 +199,19 @@ def test_a_row_of_weight_two_is_two_rows(d):
     twice = learner(np.repeat(Z, weights, axis=0)).all_in_one()
     assert_allclose(once.means, twice.means, atol=1e-8)
     assert_allclose(once.shared, twice.shared, atol=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_beginning_on_some_rows_ends_as_likely(monkeypatch, weighted):
+    n = 2 * EARLY_ROWS
+    # Sorted by cluster: some of the rows are of all of them.
+    Z = holed(clusters(n))[np.argsort(np.arange(n) % 3, kind="stable")]
+    weights = np.random.default_rng(1).integers(1, 4, n).astype(np.float32) if weighted else None
+    one = learner(Z, weights)
+    assert len(one.some.Z) == EARLY_ROWS
+    found = one.likelihood(one.several(one.filled(one.all_in_one()), 3, False, 0))
+    monkeypatch.setattr(_mixtures, "EARLY_ROWS", n)
+    assert found > one.likelihood(one.several(one.filled(one.all_in_one()), 3, False, 0)) - 0.01
 
 
 def test_only_columns_that_are_tied_have_several_memories():
