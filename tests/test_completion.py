@@ -19,7 +19,9 @@ from sklearn.metrics import adjusted_rand_score
 
 import amclust
 import amclust.dask
-from amclust import ClAM
+from amclust import ClAM, _fitting, _native
+from amclust._preparing import prepare
+from amclust.backends import base
 
 # These models stop early on purpose.
 pytestmark = [
@@ -697,3 +699,36 @@ def test_whitened_rows_are_refused_where_nothing_is_known_of_what_they_lack():
     assert_array_equal(unknowing.labels(X), network.labels(X))
     with pytest.raises(ValueError, match="Fit it anew"):
         unknowing.labels(holed(X))
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_few_rows_are_trained_on_at_their_means_and_many_drawn(monkeypatch, many):
+    X = holed(load_wine().data, 0.2)
+    monkeypatch.setattr(base, "MIN_DRAWN_ROWS", len(X) + (not many))
+    seen = []
+
+    def prepared(*arguments, **keywords):
+        seen.append(prepare(*arguments, **keywords))
+        return seen[-1]
+
+    monkeypatch.setattr(_fitting, "prepare", prepared)
+    model = ClAM(3, random_state=0).fit(X)
+    (data,) = seen
+    trained = _native.load_rows(data.rows, None)
+    likeliest = _native.load_rows(data.labelled_rows, None)
+    scattered = _native.load_rows(data.drawn_rows(), None)
+    assert not np.isnan(trained).any()
+    assert (trained == likeliest).all() is np.bool_(not many)
+    assert_array_equal(trained, scattered if many else likeliest)
+    lost = np.isnan(X)
+    assert_array_equal(scattered[~lost], likeliest[~lost])
+    assert scattered[lost].var() > 1.1 * likeliest[lost].var()
+    assert_array_equal(model.labels_, model.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:.*values are missing")
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_that_lack_the_same_columns_are_no_clusters(seed):
+    # At the means of what they lack there are eleven.
+    X = holed(np.random.default_rng(seed).normal(size=(1500, 5)), 0.5, seed)
+    assert quick("auto", random_state=seed).fit(X).n_clusters_ == 1

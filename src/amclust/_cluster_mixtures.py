@@ -27,7 +27,7 @@ MAX_COLUMNS = 2000
 # Clusters have covariances of their own if these have no more numbers; else they share one.
 MAX_OWN_VALUES = 2**16
 # So many errors tell how sure one can be.
-ENOUGH_ERRORS = 500
+ENOUGH_ERRORS = 300
 # For sums over columns, directions beyond those that are wanted make these exact enough.
 OVERSAMPLING, POWER_STEPS = 10, 2
 

@@ -43,9 +43,9 @@ Floats = NDArray[np.float64]
 # No columns beyond this: the memories' own values fill such rows.
 MAX_FEATURES = 10_000
 # Part of the observed values that is hidden to see how sure completions are, and on how many rows.
-HIDDEN_PART, SURE_ROWS = 0.1, 512
+HIDDEN_PART, SURE_ROWS = 0.2, 512
 # ... so often that so many were; of fewer nothing is said.
-MAX_HIDINGS, MIN_HIDDEN, MIN_CAUTION = 5, 40, 0.2
+MAX_HIDINGS, MIN_HIDDEN, MIN_CAUTION = 2, 40, 0.2
 # With so few known values of a column, regression does not tell how sure it is; with so many it
 # does alone, and in between more and more.
 FEW_KNOWN, MANY_KNOWN = 10, 40

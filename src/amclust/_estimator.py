@@ -93,8 +93,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         codebooks. (`batch_size`, `learning_rate` and `patience` say nothing about these steps; they
         end where one gains less than a hundredth of `tol`, of few clusters and rows less than a
         ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette" (with a
-        single cluster, "reconstruction"). But for "completion", missing values are completed first:
-        drawn from where they are likely to be for training, at their means for labels.
+        single cluster, "reconstruction"). But for "completion", missing values are completed first,
+        at the means of what they are likely to be; of 4,096 rows or more, for training only, by
+        draws of it.
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest

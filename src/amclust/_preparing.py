@@ -133,7 +133,7 @@ def prepare(
             whitened=whitened,
         )
         geometry = dataclasses.replace(geometry, reads_completed=whitens or reads_completed)
-        if whitened is None:
+        if whitened is None or stats.missing > 0:  # judged by what is likely, not by draws
             core = read_to_train(geometry, rows, indices, stats.missing > 0, threads)
         else:
             core = geometry.read_whitened(whitened.rows)
