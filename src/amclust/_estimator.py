@@ -41,6 +41,7 @@ from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
 from amclust._runs import Fit, OptimizerState, TrainedRun
+from amclust._size_limits import check_unlimited, given_limits
 from amclust._training import COLLAPSED_SHARE
 from amclust._validation import (
     check_numeric_columns,
@@ -368,6 +369,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         weights: Any = None,
         metric: Any = "euclidean",
         scale: str | None = "standard",
+        size_min: int | None = None,
+        size_max: int | None = None,
         init: Any = "auto",
         n_init: int = 10,
         batch_size: int | str = "auto",
@@ -397,6 +400,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.weights = weights
         self.metric = metric
         self.scale = scale
+        self.size_min = size_min
+        self.size_max = size_max
         self.init = init
         self.n_init = n_init
         self.batch_size = batch_size
@@ -473,6 +478,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self : ClAM
             The fitted estimator.
         """
+        check_unlimited(self, "partial_fit")
         with restored_on_failure(self):
             first = not hasattr(self, "network_")
             fitting = self._fitting(X, sample_weight, reset=first)
@@ -1036,7 +1042,11 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 "objective='reconstruction', or another metric or scale.",
                 ConvergenceWarning,
             )
-        elif self._chose_freely() and best.n_nonempty == self.n_clusters_ > 1:
+        elif (
+            given_limits(self) is None
+            and self._chose_freely()
+            and best.n_nonempty == self.n_clusters_ > 1
+        ):
             self._tell_outliers(found)
         noise = np.count_nonzero(found.labels < 0)
         if 2 * noise > len(found.labels):

@@ -16,7 +16,7 @@ from distributed import get_worker
 from numpy.typing import NDArray
 
 from amclust import _native
-from amclust._full_passes import AddNearest, NearestSums
+from amclust._full_passes import AddNearest
 from amclust._network import Network
 from amclust._recipe import Recipe
 from amclust._rows import Indices, TableRows, Weights
@@ -29,6 +29,7 @@ from amclust.backends.base import (
     TrainingSet,
     read_to_train,
 )
+from amclust.backends.native import NearestSums
 from amclust.dask._engine import Engine
 
 
