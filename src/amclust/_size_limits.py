@@ -38,9 +38,9 @@ Labels = NDArray[np.int32]
 SAMPLED_ROWS = 16_384
 # Rows and memories whose distances are looked at together.
 MAX_PAIRS = 2**22
-# Of larger tables, rows take part whose margin is among this part of the least, and where these
-# are too few, those with margins so many times as large.
-UNDECIDED_PART, FARTHER = 0.05, 4.0
+# Rows take part whose margin is among this part of the least (of a sample, and of all rows), and
+# where these are too few, those with margins so many times as large.
+SAMPLE_PART, UNDECIDED_PART, FARTHER = 0.25, 0.05, 4.0
 # Alternations on a sample and on all rows; they end where one gains less than this part.
 SAMPLE_ROUNDS, ROUNDS, TOLERANCE = 30, 5, 1e-3
 # Beta is multiplied by this, so often at most, until the dynamics gives so many rows their label.
@@ -231,14 +231,16 @@ def counted_rows(data: TrainingSet, given: GivenLimits) -> CountedRows:
 # --- prices ---------------------------------------------------------------------------------------
 
 
-def hold_sizes(network: Network, counted: CountedRows, prices: Prices, margin: float) -> Held:
+def hold_sizes(
+    network: Network, counted: CountedRows, prices: Prices, margin: float | None
+) -> Held:
     """Return the cheapest partition within limits for the memories of a network.
 
     `prices` are where the search begins; rows with a larger `margin` keep the memory that these
-    give them, unless they turn out to be needed.
+    give them, unless they turn out to be needed. None: as the first rows have margins.
     """
     n, k, weights = len(counted.indices), network.n_memories, counted.weights
-    n_wanted = max(SAMPLED_ROWS, int(UNDECIDED_PART * n))
+    part = UNDECIDED_PART if n > SAMPLED_ROWS else SAMPLE_PART
     while True:
         labels: Labels = np.empty(n, np.int32)
         own: NDArray[np.float32] = np.empty(n, np.float32)
@@ -249,6 +251,7 @@ def hold_sizes(network: Network, counted: CountedRows, prices: Prices, margin: f
             distances = distances_of(network, counted, block)
             found = _native.cheapest(distances, prices, counted.threads)
             labels[block], margins[block], own[block] = found
+            margin = _least(margins[block], part) if margin is None else margin
             undecided = np.flatnonzero(margins[block] <= margin)
             places.append(first + undecided)
             costs.append(distances[undecided])
@@ -259,19 +262,19 @@ def hold_sizes(network: Network, counted: CountedRows, prices: Prices, margin: f
             None if weights is None else weights[some],
             prices,
             np.bincount(labels, weights, minlength=k).astype(np.float64),
-            margin,
+            np.inf if len(some) == n else margin,
             counted.limits.least,
             counted.limits.most,
         )
         prices = np.array(held.prices)
         if held.complete or len(some) == n:
             break
-        margin = np.inf if 2 * len(some) > n else max(FARTHER * margin, _least(margins, n_wanted))
+        margin = np.inf if 2 * len(some) > n else max(FARTHER * margin, _least(margins, part))
     labels[some] = held.labels
     own[some] = costs_of_some[np.arange(len(some)), held.labels]
     paid = own.astype(np.float64) if weights is None else own * weights
     sizes = np.bincount(labels, weights, minlength=k).astype(np.float64)
-    return Held(network, prices, labels, sizes, float(paid.sum()), _least(margins, n_wanted))
+    return Held(network, prices, labels, sizes, float(paid.sum()), _least(margins, part))
 
 
 def distances_of(
@@ -287,11 +290,10 @@ def distances_of(
     return np.ascontiguousarray(found.square_distances, dtype=np.float32)
 
 
-def _least(margins: NDArray[np.float32], n_wanted: int) -> float:
-    """Return a margin that so many rows are below of."""
-    if n_wanted >= len(margins):
-        return np.inf
-    return float(np.partition(margins, n_wanted)[n_wanted])
+def _least(margins: NDArray[np.float32], part: float) -> float:
+    """Return a margin that this part of the rows are below of."""
+    at = int(part * len(margins))
+    return float(np.partition(margins, at)[at])
 
 
 # --- memories -------------------------------------------------------------------------------------
@@ -304,7 +306,7 @@ def settle(
     *,
     rounds: int,
     prices: Prices | None = None,
-    margin: float = np.inf,
+    margin: float | None = None,
 ) -> Held:
     """Alternate prices and means, until that gains hardly anything.
 
@@ -392,7 +394,7 @@ def hold_runs(
 def _margin(held: Held, some: CountedRows) -> float:
     """Return a margin for all rows that a sample has few rows below of."""
     margins = _native.cheapest(distances_of(held.network, some), held.prices, some.threads)[1]
-    return _least(np.asarray(margins), int(UNDECIDED_PART * len(margins)))
+    return _least(np.asarray(margins), UNDECIDED_PART)
 
 
 def _all_labels(data: TrainingSet, held: Held, counted: CountedRows) -> Labels:

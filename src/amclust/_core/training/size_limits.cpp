@@ -84,8 +84,10 @@ class Exchange {
   void fill_offers() {
     for (std::int64_t i = 0; i < rows_.n; ++i) {
       const float* cost = costs(i);
-      for (int a = labels_[i], b = 0; b < k_; ++b)
-        if (a != b) offers(a, b).push_back({cost[b] - cost[a], static_cast<std::int32_t>(i)});
+      const int a = labels_[i];
+      for (int b = 0; b < k_; ++b)
+        if (a != b && cost[b] - cost[a] <= beyond(a, b))
+          offers(a, b).push_back({cost[b] - cost[a], static_cast<std::int32_t>(i)});
     }
     for (int a = 0; a < k_; ++a)
       for (int b = 0; b < k_; ++b)
@@ -115,7 +117,7 @@ class Exchange {
     leave(from, row);
     const float* cost = costs(row);
     for (int b = 0; b < k_; ++b) {
-      if (b == to) continue;
+      if (b == to || !(cost[b] - cost[to] <= beyond(to, b))) continue;
       std::vector<Offer>& heap = offers(to, b);
       heap.push_back({cost[b] - cost[to], row});
       std::push_heap(heap.begin(), heap.end());
