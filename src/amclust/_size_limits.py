@@ -43,6 +43,8 @@ MAX_PAIRS = 2**22
 SAMPLE_PART, UNDECIDED_PART, FARTHER = 0.25, 0.05, 4.0
 # Alternations on a sample and on all rows; they end where one gains less than this part.
 SAMPLE_ROUNDS, ROUNDS, TOLERANCE = 30, 5, 1e-3
+# Memories that jump: so many times their number, while these have so many pairs with rows.
+MAX_JUMPS, JUMPED_PAIRS = 4, 2**20
 # Beta is multiplied by this, so often at most, until the dynamics gives so many rows their label.
 COOLING, MAX_COOLINGS, AGREEMENT = 4.0, 8, 0.99
 # Sums of weights are known to this part.
@@ -327,6 +329,36 @@ def settle(
     return best
 
 
+def jump(data: TrainingSet, best: Held, counted: CountedRows, seed: int) -> Held:
+    """Have memories jump to rows of other clusters, as long as that is tried and where it gains.
+
+    Alternation ends at the next local optimum, and limits make many: which clusters share a crowd
+    of rows is hardly changed by it. Each try is as dear as a restart that is trained already, so
+    tables of more pairs of rows and memories have fewer.
+    """
+    n, k = len(counted.indices), len(best.prices)
+    if k == 1 or not best.network.geometry.is_native:
+        return best
+    rng = np.random.default_rng(seed)
+    for _ in range(min(MAX_JUMPS * k, JUMPED_PAIRS // (n * k))):
+        row = int(rng.integers(n))
+        memory = int(rng.integers(k - 1))
+        memory += memory >= best.labels[row]
+        memories = np.array(best.network.memories)
+        memories[memory] = _row(best.network, counted, row)
+        moved = dataclasses.replace(best.network, memories=memories)
+        # Prices of other memories hardly say what those of the one that has moved will be.
+        held = settle(data, moved, counted, rounds=SAMPLE_ROUNDS, prices=best.prices)
+        if held.cost < best.cost:
+            best = held
+    return best
+
+
+def _row(network: Network, counted: CountedRows, place: int) -> NDArray[np.float32]:
+    found = network.infer(counted.rows, Want.FILLED, indices=counted.indices[[place]])
+    return np.asarray(found.filled[0])
+
+
 def _means(data: TrainingSet, held: Held, counted: CountedRows) -> NDArray[np.float32]:
     quantum = quantum_of(data, len(counted.indices))
     found = nearest_sums(
@@ -372,7 +404,7 @@ def hold_runs(
         some = counted.some(draw_places(n, SAMPLED_ROWS, seed))
     held = [settle(data, run.network(data.geometry), some, rounds=SAMPLE_ROUNDS) for run in runs]
     chosen = int(np.argmin([one.cost for one in held]))
-    best = held[chosen]
+    best = jump(data, held[chosen], some, seed)
     if some is not counted:
         best = settle(
             data,
