@@ -139,6 +139,18 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         distances, energies and `beta` are in those of the scaled columns. Not for
         `metric="cosine"`, which takes rows as they are, nor "mahalanobis", which has its own way.
 
+    size_min, size_max : None or int, default=None
+        Every cluster has at least and at most so many rows of the fit, or so much of their
+        `sample_weight` (rows are not split). Exactly: of all partitions within the limits,
+        `labels_` has the least sum of squared distances for the memories, which move to the means
+        of their rows. Each of the trained restarts is brought within the limits, and the one with
+        the least sum is kept, whatever `selection` says. Without `size_min` a cluster has a row at
+        least. The limits are held by the weights of the memories, `weights_`; `predict` goes by
+        these too, so that it says what `labels_` has but near ties; but it decides row by row,
+        however many there are: it holds no limits. Of several `n_clusters` those are left out that
+        cannot meet them. Not with `n_memories`, an array as `weights`, metric="epanechnikov",
+        `partial_fit` and tables of Dask.
+
     init : {"auto", "k-means++", "ward", "random"} or {array-like, sparse matrix} of shape \
             (n_clusters, n_features), default="auto"
         Initial memories: k-means++ (greedy), the clusters of a Ward tree of up to 1,024 rows, or
@@ -250,11 +262,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         share; `MergeTreeDisplay` draws it.
 
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row of the training data; the same as `predict` gives. -1 for noise, with a
-        metric whose memories have a bounded reach.
+        Cluster of each row of the training data; the same as `predict` gives, or with `size_min` or
+        `size_max` the labels within these limits (rows of weight 0, which do not count, go by the
+        weights of the memories). -1 for noise, with a metric whose memories have a bounded reach.
 
     weights_ : ndarray of shape (n_memories,)
-        Weights of the memories.
+        Weights of the memories; with `size_min` or `size_max` those that hold the sizes: large
+        where a cluster would have too few rows, small where it would have too many.
 
     beta_ : float
         Inverse temperature of the chosen restart.
@@ -269,10 +283,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Silhouette of the chosen restart (NaN with a single cluster).
 
     inertia_ : float
-        Only after exact steps (``objective="reconstruction"`` with ``beta="auto"``) on complete
-        rows, not for `metric="cosine"` and not with `n_memories`: sum of the squared distances of
-        the rows to the memory of their cluster, weighted by `sample_weight`, as `transform` has
-        distances.
+        Only after exact steps (``objective="reconstruction"`` with ``beta="auto"``) or within
+        limits of size, on complete rows, not for `metric="cosine"` and not with `n_memories`: sum
+        of the squared distances of the rows to the memory of their cluster, weighted by
+        `sample_weight`, as `transform` has distances.
 
     n_iter_ : int
         Epochs of the chosen restart.
@@ -333,6 +347,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     >>> model = ClAM(n_clusters=2, n_memories="auto", random_state=0).fit(X)
     >>> len(model.memories_), bool((model.labels_ == model.labels_[0])[moon == moon[0]].all())
     (80, True)
+
+    Sizes can have limits:
+
+    >>> model = ClAM(n_clusters=8, size_min=45, size_max=55, random_state=0).fit(X)
+    >>> sizes = np.bincount(model.labels_)
+    >>> bool(sizes.min() >= 45), bool(sizes.max() <= 55)
+    (True, True)
     """
 
     _parameter_constraints: ClassVar[Constraints] = PARAMETERS
@@ -464,6 +485,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         The first call seeds the memories from its rows, and fixes the units and the temperature.
         Every call goes once through its rows. After `fit`, learning goes on from what it found.
+        Limits of size (`size_min`, `size_max`) are refused: no call sees all rows.
 
         Parameters
         ----------
@@ -542,7 +564,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         -------
         labels : ndarray of shape (n_samples,)
             Cluster of the memory each row falls to; -1 for noise, with a metric whose memories have
-            a bounded reach. For new rows as for those of the fit, whatever the shape of clusters.
+            a bounded reach. For new rows as for those of the fit, whatever the shape of clusters;
+            free of `size_min` and `size_max`, which hold for `labels_`.
         """
         X = validate_rows(self, X)
         return self.network_.labels(X, n_jobs=self.n_jobs)

@@ -73,6 +73,13 @@ class Fitting:
         """Between which limits the sizes of clusters are to be; None: sizes are free."""
         return given_limits(self.model)
 
+    def check_sizes(self, numbers: list[int]) -> None:
+        """Refuse limits of size that some number of clusters cannot meet."""
+        if self.limits is not None:
+            total = draw_rows(self.source).total_weight
+            for n_clusters in numbers:
+                possible_numbers(self.limits, [n_clusters], total)
+
     def fit(self, rng: np.random.RandomState) -> Learned:
         """Learn memories from several starts."""
         model = self.model

@@ -130,7 +130,7 @@ class GivenLimits(NamedTuple):
 
 def given_limits(model: Any) -> GivenLimits | None:
     """Return the limits of an estimator, if it has any; refuse what does not go with them."""
-    given = {name: getattr(model, name) for name in ("size_min", "size_max")}
+    given = {name: getattr(model, name) for name in GivenLimits._fields}
     for name, value in given.items():
         if isinstance(value, bool | np.bool_):
             msg = (
@@ -242,21 +242,22 @@ def hold_sizes(
     give them, unless they turn out to be needed. None: as the first rows have margins.
     """
     n, k, weights = len(counted.indices), network.n_memories, counted.weights
-    part = UNDECIDED_PART if n > SAMPLED_ROWS else SAMPLE_PART
+    part = usual = UNDECIDED_PART if n > SAMPLED_ROWS else SAMPLE_PART
     while True:
         labels: Labels = np.empty(n, np.int32)
         own: NDArray[np.float32] = np.empty(n, np.float32)
         margins: NDArray[np.float32] = np.empty(n, np.float32)
-        places, costs = [], []
+        places, costs, widest = [], [], margin
         for first in range(0, n, max(1, MAX_PAIRS // k)):
             block = slice(first, first + max(1, MAX_PAIRS // k))
             distances = distances_of(network, counted, block)
             found = _native.cheapest(distances, prices, counted.threads)
             labels[block], margins[block], own[block] = found
-            margin = _least(margins[block], part) if margin is None else margin
-            undecided = np.flatnonzero(margins[block] <= margin)
+            widest = _least(margins[block], part) if widest is None else widest
+            undecided = np.flatnonzero(margins[block] <= widest)
             places.append(first + undecided)
             costs.append(distances[undecided])
+        assert widest is not None  # there are rows
         some, costs_of_some = np.concatenate(places), np.concatenate(costs)
         held = _native.limit_sizes(
             costs_of_some,
@@ -264,19 +265,22 @@ def hold_sizes(
             None if weights is None else weights[some],
             prices,
             np.bincount(labels, weights, minlength=k).astype(np.float64),
-            np.inf if len(some) == n else margin,
+            np.inf if len(some) == n else widest,
             counted.limits.least,
             counted.limits.most,
         )
         prices = np.array(held.prices)
         if held.complete or len(some) == n:
             break
-        margin = np.inf if 2 * len(some) > n else max(FARTHER * margin, _least(margins, part))
+        part *= FARTHER
+        margin = np.inf
+        if part < 0.5 and 2 * len(some) < n:
+            margin = max(FARTHER * widest, _least(margins, part))
     labels[some] = held.labels
     own[some] = costs_of_some[np.arange(len(some)), held.labels]
     paid = own.astype(np.float64) if weights is None else own * weights
     sizes = np.bincount(labels, weights, minlength=k).astype(np.float64)
-    return Held(network, prices, labels, sizes, float(paid.sum()), _least(margins, part))
+    return Held(network, prices, labels, sizes, float(paid.sum()), _least(margins, usual))
 
 
 def distances_of(

@@ -91,7 +91,7 @@ def fit(
         runs |= dict(zip(promising, held.runs, strict=True))
         chosen = promising[held.chosen]
         every = [runs[run] for run in range(len(starts))]
-        return within_limits(data, every, chosen, starts[chosen], held)
+        return conclude_within(data, every, chosen, starts[chosen], held)
     judge_runs(data, trained)
     # What exact steps minimise is what counts.
     best = choose_run(trained, "loss" if trained[0].plan.exact else options.selection)
@@ -102,7 +102,7 @@ def fit(
     return dataclasses.replace(found, collapsed=has_collapsed(data, found, starts[chosen]))
 
 
-def within_limits(
+def conclude_within(
     data: TrainingSet,
     runs: list[TrainedRun | UntrainedRun],
     chosen: int,
