@@ -13,9 +13,6 @@ constexpr double kFar = std::numeric_limits<double>::infinity();
 constexpr int kNone = -1;
 // Weights are sums of floats: less than this part of all is nothing.
 constexpr double kNothingOf = 1e-9;
-// Within the limits, paths end after so many for each cluster that brought nothing: rows are too heavy for what is
-// left.
-constexpr int kIdlePaths = 8;
 
 // A row on offer, at what it costs to take it.
 struct Offer {
@@ -133,22 +130,21 @@ class Exchange {
 
   // False where they would need rows that are decided.
   bool follow_paths() {
-    int idle = 0;
     while (!control_.stopped() && find_path()) {
       std::vector<int> path{end_};
       while (before_[path.back()] != kNone) path.push_back(before_[path.back()]);
       std::reverse(path.begin(), path.end());
       for (std::size_t i = 0; i + 1 < path.size(); ++i)
         if (path[i] < k_ && path[i + 1] < k_ && !is_known(path[i], path[i + 1])) return false;
-      raise_prices();
       const std::vector<double> carried = amounts(path);
       if (!rows_.weights || helps(path, carried)) {
+        raise_prices();
         pass_on(path, carried);
-        idle = 0;
-        continue;
+      } else if (violation() <= least_counted_) {
+        break;  // rows are too heavy for what is left, which the limits allow
+      } else {
+        freeze_heaviest(path);
       }
-      freeze_heaviest(path);
-      if (++idle > kIdlePaths * k_ && violation() <= least_counted_) break;
     }
     return true;
   }
