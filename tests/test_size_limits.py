@@ -1,5 +1,9 @@
 """Clusters whose sizes have limits."""
 
+import os
+import signal
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -330,3 +334,52 @@ def test_limits_of_a_part_can_be_met():
     limits = SizeLimits(33, 34).of_part(0.1, 1.0)
     assert (limits.least, limits.most) == (3, 4)
     assert SizeLimits(88, 90).of_equal(2.0) == SizeLimits(44, 45)
+
+
+def test_an_interrupt_ends_the_search_for_prices():
+    rng = np.random.default_rng(0)
+    costs = (rng.random((30_000, 400)) + rng.random(400)).astype(np.float32)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.daemon = True
+    timer.start()
+    start = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            limited(costs, 75, 75)
+    finally:
+        timer.cancel()
+    assert time.monotonic() - start < 10  # "within a second", on a busy machine too
+
+
+# --- where else limits count ----------------------------------------------------------------------
+
+
+def test_limits_are_drawn():
+    pytest.importorskip("matplotlib")
+    from amclust.plotting import SizesDisplay
+
+    model = ClAM(4, size_min=44, size_max=45, **QUICK).fit(WINE)
+    display = SizesDisplay.from_estimator(model)
+    assert [line.get_ydata()[0] for line in display.limits_] == [44, 45]
+    assert SizesDisplay.from_estimator(model, WINE).limits_ == []  # new rows have none
+
+
+def test_the_report_tells_limits(tmp_path):
+    pytest.importorskip("plotly")
+    model = ClAM(4, size_min=44, size_max=45, **QUICK).fit(WINE)
+    text = model.report(WINE, tmp_path / "wine.html").read_text(encoding="utf-8")
+    assert "fitted with size_min=44 and size_max=45: its clusters had 44\nto 45 rows" in text
+
+
+def test_tables_of_dask_are_refused():
+    da = pytest.importorskip("dask.array")
+    pytest.importorskip("distributed")
+    from amclust.dask import ClAM as DaskClAM
+
+    model = DaskClAM(4, size_min=5, random_state=0)
+    rows = da.from_array(WINE, chunks=(60, 13))
+    for method in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match="size_min=5 cannot be held by"):
+            method(rows)
+    # Rows in memory are as everywhere.
+    assert sizes_of(DaskClAM(4, size_min=44, **QUICK).fit(WINE)).min() >= 44

@@ -79,14 +79,14 @@ class Exchange {
   bool is_frozen(std::int64_t row) const { return !frozen_.empty() && frozen_[row]; }
 
   void fill_offers() {
-    for (std::int64_t i = 0; i < rows_.n; ++i) {
+    for (std::int64_t i = 0; i < rows_.n && !control_.stopped(); ++i) {
       const float* cost = costs(i);
       const int a = labels_[i];
       for (int b = 0; b < k_; ++b)
         if (a != b && cost[b] - cost[a] <= beyond(a, b))
           offers(a, b).push_back({cost[b] - cost[a], static_cast<std::int32_t>(i)});
     }
-    for (int a = 0; a < k_; ++a)
+    for (int a = 0; a < k_ && !control_.stopped(); ++a)
       for (int b = 0; b < k_; ++b)
         if (a != b) {
           std::make_heap(offers(a, b).begin(), offers(a, b).end());
