@@ -5,6 +5,6 @@
 
 peer    five of the paper's tables and two made ones, three numbers of clusters, two kinds of
         limits: inertia as a part of the peer's, by the default objective and by "reconstruction"
-random  a thousand small random tables with random limits (missing values, cosine): violations
+random  hundreds of small random tables with random limits (missing values, cosine): violations
 large   1,000,000 rows, free and within limits
 """

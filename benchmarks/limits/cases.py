@@ -27,7 +27,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "amclust": {"objective": "auto"},
     "amclust-reconstruction": {"objective": "reconstruction"},
 }
-RANDOM_TABLES = 1000
+RANDOM_TABLES = 300
 LARGE = {"clouds": 1.0, "noise": 0.0}  # 1,000,000 x 10, how far apart their centres are
 
 

@@ -43,8 +43,8 @@ MAX_PAIRS = 2**22
 SAMPLE_PART, UNDECIDED_PART, FARTHER = 0.25, 0.05, 4.0
 # Alternations on a sample and on all rows; they end where one gains less than this part.
 SAMPLE_ROUNDS, ROUNDS, TOLERANCE = 30, 5, 1e-3
-# Memories that jump: so many times their number, while these have so many pairs with rows.
-MAX_JUMPS, JUMPED_PAIRS = 4, 2**20
+# Memories jump so often for each of them, and at most; less where they have many pairs with rows.
+JUMPS, MAX_JUMPS, JUMPED_PAIRS = 4, 64, 2**20
 # Beta is multiplied by this, so often at most, until the dynamics gives so many rows their label.
 COOLING, MAX_COOLINGS, AGREEMENT = 4.0, 8, 0.99
 # Sums of weights are known to this part.
@@ -344,7 +344,7 @@ def jump(data: TrainingSet, best: Held, counted: CountedRows, seed: int) -> Held
     if k == 1 or not best.network.geometry.is_native:
         return best
     rng = np.random.default_rng(seed)
-    for _ in range(min(MAX_JUMPS * k, JUMPED_PAIRS // (n * k))):
+    for _ in range(min(JUMPS * k, MAX_JUMPS, JUMPED_PAIRS // (n * k))):
         row = int(rng.integers(n))
         memory = int(rng.integers(k - 1))
         memory += memory >= best.labels[row]
