@@ -67,7 +67,7 @@ def perform(case: Case[Key], unfinished: Unfinished, options: Namespace) -> dict
     k, (least, most) = case.key.n_clusters, bounds(len(X), case.key.n_clusters, case.key.limits)
     start = time.process_time()
     if case.key.method == PEER:
-        peer = optional_module("k_means_constrained").KMeansConstrained
+        peer = optional_module("k_means_constrained", PEER).KMeansConstrained
         n_init = case.definition["restarts"]
         model = peer(k, size_min=least, size_max=most, n_init=n_init, random_state=0, n_jobs=1)
     else:
