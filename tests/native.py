@@ -35,7 +35,7 @@ PLAN = {
     "batch_size": 1024,
     "learn_weights": False,
     "reseed": False,
-    "keep_last": False,
+    "keep": _native.Keep.BEST,
     "whole_epochs": False,
 }
 

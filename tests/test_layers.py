@@ -28,7 +28,7 @@ LAYERS = [
     ["_options"],
     ["_runs", "_preparing"],
     ["_judging"],
-    ["_full_passes"],
+    ["_averaging", "_full_passes"],
     ["_size_limits"],
     ["_training"],
     ["_n_clusters", "_assemblies"],

@@ -56,7 +56,8 @@ def test_every_field_of_a_plan_comes_back():
     plan.objective.seed, plan.objective.neighbours = 2**63 + 5, 7
     plan.schedule.enough_epochs, plan.schedule.early_stopping = 3, True
     plan.learn_weights, plan.reseed, plan.measure_first = True, False, True
-    plan.starts_separated = plan.whole_epochs = plan.exact = plan.keep_last = True
+    plan.starts_separated = plan.whole_epochs = plan.exact = True
+    plan.keep = _native.Keep.LAST
     plan.pause_at = 4
     plan.energy = np.float32([1.5, 2.5])
     plan.resume(

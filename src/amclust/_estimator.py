@@ -274,7 +274,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Inverse temperature of the chosen restart.
 
     loss_ : float
-        Loss of the chosen restart's best epoch.
+        Loss of the chosen restart's best epoch. (Where rows are many batches, memories are the mean
+        over some more epochs.)
 
     loss_curve_ : ndarray of shape (`n_iter_`,)
         Mean loss of every epoch of the chosen restart.

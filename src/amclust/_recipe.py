@@ -101,6 +101,11 @@ class Recipe:
     stages : tuple of Stage
         The trainings of a restart.
 
+    averaged_batches, averaged_epochs, averaged_rate : int, int, float
+        Where the rows are so many batches (fewer are no surer than a batch is), the chosen restart
+        goes on for so many epochs, at most as many as it had, with this part of the learning rate,
+        and the mean of its memories is taken.
+
     assembled, assembled_per_cluster, rows_per_memory : int
         With `n_memories="auto"` assemblies are made of so many memories, more where clusters are
         many, fewer where rows are few.
@@ -157,6 +162,9 @@ class Recipe:
     min_drawn_rows: int = 2**14
     full_passes: int = 5
     stages: tuple[Stage, ...] = (Stage(),)
+    averaged_batches: int = 8
+    averaged_epochs: int = 8
+    averaged_rate: float = 0.3
     assembled: int = 100
     assembled_per_cluster: int = 8
     rows_per_memory: int = 5

@@ -95,6 +95,7 @@ class TrainedRun:
     n_nonempty: int = 0  # clusters that have rows
     largest_share: float = np.nan  # the part of the rows that is in the largest cluster
     recorded: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # memories by epoch
+    mean: _native.Record | None = None  # of training that went on and took the mean of memories
     moved: NDArray[np.float32] | None = None  # memories, where empty clusters were given rows
     cooled: float | None = None  # and the inverse temperature at which these keep them
     held: NDArray[np.float32] | None = None  # log-weights, where these hold sizes within limits
@@ -111,7 +112,7 @@ class TrainedRun:
 
     def network(self, geometry: Geometry) -> Network:
         """Return the network that was found."""
-        found = self.record
+        found = self.record if self.mean is None else self.mean
         log_weights = found.log_weights.astype(np.float64)
         if self.held is not None:
             log_weights = self.held.astype(np.float64)

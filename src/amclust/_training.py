@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from amclust import _native
+from amclust._averaging import averaged
 from amclust._geometry import Geometry
 from amclust._judging import choose_run, judge, judge_runs, order_runs
 from amclust._network import Network
@@ -95,6 +96,8 @@ def fit(
     judge_runs(data, trained)
     # What exact steps minimise is what counts.
     best = choose_run(trained, "loss" if trained[0].plan.exact else options.selection)
+    if objective.beta_by_gap:
+        trained[best] = averaged(data, trained[best], options, backend, recipe)
     runs |= dict(zip(promising, trained, strict=True))
     chosen = promising[best]
     found = conclude(data, [runs[run] for run in range(len(starts))], chosen, starts[chosen])
@@ -304,7 +307,7 @@ def fit_on(
     if data.geometry.spherical:
         rate *= recipe.sphere_rate(data.rows.n_features)
     plan.schedule.learning_rate = rate
-    plan.whole_epochs, plan.reseed, plan.keep_last = True, False, True
+    plan.whole_epochs, plan.reseed, plan.keep = True, False, _native.Keep.LAST
     plan.exact = plan.measure_first = False
     (run,) = train_plans(data, [plan], [seed], backend, None)
     if not np.isfinite(run.record.memories).all():

@@ -261,7 +261,7 @@ def test_the_cluster_that_a_command_starts_ends_with_it(folder, parts):
     before = (folder / "labels").stat().st_ino
     while not left_behind(folder):
         time.sleep(0.05)
-    time.sleep(8)
+    time.sleep(4)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: workers hear it, too
     _, said = running.communicate(timeout=60)
     assert running.returncode == 130

@@ -316,7 +316,8 @@ void training_can_go_on() {
   const Dataset data = rows.dataset();
   Plan run = seeded_runs(data, "reconstruction", 1)[0];
   run.schedule.early_stopping = run.reseed = false;
-  run.keep_last = run.learn_weights = true;
+  run.keep = amclust::Keep::last;
+  run.learn_weights = true;
   run.schedule.max_epochs = 12;
   run.schedule.patience = 100;  // the schedule begins anew
   const RunRecord whole = train(data, {run}, 1)[0];

@@ -31,7 +31,7 @@ OF_PLAN = {
     "learn_weights": False,
     "batch_size": 1024,
     "reseed": False,
-    "keep_last": False,
+    "keep": _native.Keep.BEST,
     "whole_epochs": False,
 }
 

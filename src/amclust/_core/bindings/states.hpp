@@ -61,9 +61,9 @@ struct Fields<Plan> {
   template <class Self>
   static auto of(Self& s) {
     auto& [network, objective, schedule, batch_size, learn_weights, reseed, measure_first, starts_separated,
-           whole_epochs, exact, keep_last, optimizer, energy, pause_at, earlier] = s;
+           whole_epochs, exact, keep, optimizer, energy, pause_at, earlier] = s;
     return std::tie(network, objective, schedule, batch_size, learn_weights, reseed, measure_first, starts_separated,
-                    whole_epochs, exact, keep_last, optimizer, energy, pause_at, earlier);
+                    whole_epochs, exact, keep, optimizer, energy, pause_at, earlier);
   }
 };
 
@@ -74,6 +74,7 @@ void set_state(Struct& value, const nb::tuple& state);
 
 inline nb::object field_state(const std::vector<float>& values) { return nb::cast(array(values)); }
 inline nb::object field_state(EnergyKind energy) { return nb::cast(energy_name(energy)); }
+inline nb::object field_state(Keep keep) { return nb::cast(static_cast<int>(keep)); }
 inline nb::object field_state(const OptimizerState& state) { return state_of(state); }
 template <class T>
 nb::object field_state(const std::optional<T>& value) {
@@ -89,6 +90,11 @@ inline void set_field(std::vector<float>& values, nb::handle state) {
   values.assign(given.data(), given.data() + given.size());
 }
 inline void set_field(EnergyKind& energy, nb::handle state) { energy = find_energy(nb::cast<std::string>(state)); }
+inline void set_field(Keep& keep, nb::handle state) {
+  const int value = nb::cast<int>(state);
+  if (value < 0 || value > static_cast<int>(Keep::mean)) throw std::invalid_argument("this is no state of a plan");
+  keep = static_cast<Keep>(value);
+}
 inline void set_field(OptimizerState& value, nb::handle state) { set_state(value, nb::cast<nb::tuple>(state)); }
 template <class T>
 void set_field(std::optional<T>& value, nb::handle state) {

@@ -226,6 +226,11 @@ void bind_training(nb::module_& m) {
       .def_rw("early_stopping", &ScheduleSettings::early_stopping);
   bind_pickle(schedule_class);
 
+  nb::enum_<Keep>(m, "Keep", "Which memories a record has.")
+      .value("BEST", Keep::best, "Those of the epoch with the least loss.")
+      .value("LAST", Keep::last)
+      .value("MEAN", Keep::mean, "The mean of those after each step.");
+
   nb::class_<Plan> plan_class(m, "Plan", "One training: what it starts from and how it goes.");
   plan_class.def(nb::init<NetworkParameters>(), "network"_a)
       .def("copy", [](const Plan& plan) { return plan; })
@@ -240,7 +245,7 @@ void bind_training(nb::module_& m) {
               "Hardly any row is near the border of two clusters at the start.")
       .def_rw("whole_epochs", &Plan::whole_epochs)
       .def_rw("exact", &Plan::exact, "Assign and average instead of gradients: reconstruction with a large beta.")
-      .def_rw("keep_last", &Plan::keep_last)
+      .def_rw("keep", &Plan::keep)
       .def_rw("pause_at", &Plan::pause_at, "Stop after this many epochs; `earlier` goes on from there.")
       .def_rw("earlier", &Plan::earlier, "The record of this very run so far.")
       .def(

@@ -43,6 +43,8 @@ void check(const Plan& plan, int features, std::int64_t rows) {
   require(plan.batch_size >= 1, "batch_size");
   require(plan.schedule.max_epochs >= 0 && plan.schedule.patience >= 1, "max_epochs and patience");
   require(plan.schedule.enough_epochs >= 0, "enough_epochs");
+  require(plan.keep != Keep::mean || (!plan.exact && !plan.earlier && plan.pause_at >= plan.schedule.max_epochs),
+          "a mean of memories over several calls");
   if (!plan.optimizer.moments.empty()) check_optimizer(plan.optimizer, k, d);
   if (!plan.earlier) return;
   const RunRecord& earlier = *plan.earlier;

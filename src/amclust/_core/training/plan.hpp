@@ -74,6 +74,10 @@ struct RunRecord {
   StreamState stream;
 };
 
+// Which memories a record has: those of the epoch with the least loss, the last ones, or the mean of those after each
+// step, which has less of the noise of batches than any of them.
+enum class Keep { best, last, mean };
+
 struct Plan {
   NetworkParameters network;  // where training starts
   ObjectiveSettings objective;
@@ -87,9 +91,9 @@ struct Plan {
   bool starts_separated = false;  // hardly any row is near the border of two clusters at the start
   bool whole_epochs = false;      // an epoch is all rows, however many
   bool exact = false;             // by exact steps (exact_steps.hpp): the reconstruction loss where beta is large
-  bool keep_last = false;         // the record has the last memories, not those of the best epoch
-  OptimizerState optimizer;       // of other training that ended in these memories
-  std::vector<float> energy;      // parameters of an energy of another backend; empty: as it has them
+  Keep keep = Keep::best;
+  OptimizerState optimizer;   // of other training that ended in these memories
+  std::vector<float> energy;  // parameters of an energy of another backend; empty: as it has them
 
   int pause_at = std::numeric_limits<int>::max();  // stop after this many epochs; `earlier` goes on from there
   std::optional<RunRecord> earlier;                // of this very run; then its memories and moments count

@@ -36,6 +36,34 @@ struct Snapshot {
   }
 };
 
+// The mean of memories as they are after each step.
+class Mean {
+ public:
+  void add(const Memories& memories) {
+    ++count_;
+    add(values_, memories.values);
+    add(log_weights_, memories.log_weights);
+  }
+  // Puts it in the memories' place; without any step they stay.
+  void put(Memories& memories) const {
+    if (count_ == 0) return;
+    put(values_, memories.values);
+    put(log_weights_, memories.log_weights);
+  }
+
+ private:
+  static void add(std::vector<double>& sums, const Buffer& values) {
+    sums.resize(values.size());
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
+  }
+  void put(const std::vector<double>& sums, Buffer& values) const {
+    for (std::size_t i = 0; i < sums.size(); ++i) values[i] = static_cast<float>(sums[i] / static_cast<double>(count_));
+  }
+
+  std::vector<double> values_, log_weights_;
+  std::int64_t count_ = 0;
+};
+
 // Drives one run on the memories it holds.
 class Trainer {
  public:
@@ -66,7 +94,11 @@ class Trainer {
     }
     OptimizerState optimizer = optimizer_.state(memories_);
     auto [last, last_log_weights] = values_of(memories_);
-    if (!run_.plan().keep_last) best_.restore(memories_);
+    if (run_.plan().keep == Keep::best) best_.restore(memories_);
+    if (run_.plan().keep == Keep::mean) {
+      mean_.put(memories_);
+      refresh();
+    }
     auto [memories, log_weights] = values_of(memories_);
     return run_.finish(std::move(memories), std::move(log_weights), std::move(last), std::move(last_log_weights),
                        std::move(optimizer));
@@ -91,6 +123,7 @@ class Trainer {
       if (run_.measures()) continue;
       optimizer_.step(memories_, gradient_, run_.learning_rate(), run_.plan().learn_weights, team_);
       refresh();
+      if (run_.plan().keep == Keep::mean) mean_.add(memories_);
     }
     loss /= batches;
     const int living = static_cast<int>(std::count_if(wins.begin(), wins.end(), [](double w) { return w > 0.0; }));
@@ -138,6 +171,7 @@ class Trainer {
   Optimizer optimizer_;
   Gradient gradient_;
   Snapshot best_, before_;
+  Mean mean_;
 };
 
 // A step that gains less than this part of the tolerance of gradients ends exact training; few memories go on for long

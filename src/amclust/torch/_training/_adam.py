@@ -9,6 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from amclust import _native
+
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 # As good as no step; the inverse of less does not fit float32.
 MIN_RATE = 1e-30
@@ -39,6 +41,7 @@ class Learned:
 
     def __init__(self, values: Tensor, best: Tensor, moments: Tensor) -> None:
         self.values, self.best, self.measured = values, best, values
+        self.sum, self.n_summed = torch.zeros_like(values, dtype=torch.float64), 0
         self.first, self.second = moments[:, 0].contiguous(), moments[:, 1].contiguous()
 
     def step(self, gradient: Tensor, rates: tuple[Tensor, Tensor]) -> None:
@@ -47,6 +50,11 @@ class Learned:
         self.first.lerp_(gradient, 1 - BETA1)
         self.second.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
         self.values.addcdiv_(self.first, torch.addcmul(floor, self.second.sqrt(), root), value=-1)
+
+    def add(self) -> None:
+        """Add the values to what their mean is made of."""
+        self.sum += self.values
+        self.n_summed += 1
 
     def replace(self, run: int, places: Tensor, values: Tensor | float) -> None:
         """Put other values in some places of a run, without a past."""
@@ -57,9 +65,13 @@ class Learned:
         """Go on with these runs only."""
         self.values, self.best = self.values[runs], self.best[runs]
         self.first, self.second = self.first[runs], self.second[runs]
+        self.sum = self.sum[runs]
 
-    def record(self, run: int, *, keep_last: bool) -> list[NDArray[np.float32]]:
+    def record(self, run: int, keep: _native.Keep) -> list[NDArray[np.float32]]:
         """Return what a run has found, its last values, and the moments of the latter."""
         last, moments = self.values[run], torch.stack([self.first[run], self.second[run]])
-        found = (last if keep_last else self.best[run], last, moments)
+        kept = self.best[run] if keep == _native.Keep.BEST else last
+        if keep == _native.Keep.MEAN and self.n_summed:
+            kept = (self.sum[run] / self.n_summed).to(last)
+        found = (kept, last, moments)
         return [np.ascontiguousarray(values.cpu().numpy().copy()) for values in found]

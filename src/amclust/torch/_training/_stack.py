@@ -119,6 +119,7 @@ def _groups(trainees: list[Trainee]) -> Iterator[list[Trainee]]:
             plan.batch_size,
             plan.learn_weights,
             plan.whole_epochs,
+            plan.keep,
             trainee.run.epoch,
         )
         groups.setdefault(key, []).append(trainee)
@@ -134,7 +135,7 @@ class Stack:
         self._rows, self._trainees, self._device = rows, trainees, rows.device
         plan = trainees[0].plan
         network = plan.network
-        self._learn_weights = plan.learn_weights
+        self._learn_weights, self._takes_mean = plan.learn_weights, plan.keep == _native.Keep.MEAN
         self._fill = torch.from_numpy(plan.objective.fill).to(self._device)
         kind = batches_of(plan.objective.name, energy, sparse=rows.are_sparse)
         self._batches = partial(kind, rows, plan)
@@ -249,6 +250,9 @@ class Stack:
             self._learned[-1].step(evaluation.by_energy[None, :, None], rates)
         if net.cosine:
             self._to_sphere()
+        if self._takes_mean:
+            for learned in self._learned:
+                learned.add()
 
     def _to_sphere(self) -> None:
         norm = self._net.memories.norm(dim=-1, keepdim=True)
@@ -308,9 +312,7 @@ class Stack:
         self._costs = Costs(*(cost[staying] for cost in self._costs))
 
     def _finish(self, at: int, trainee: Trainee) -> _native.Record:
-        memories, *others = (
-            learned.record(at, keep_last=trainee.plan.keep_last) for learned in self._learned
-        )
+        memories, *others = (learned.record(at, trainee.plan.keep) for learned in self._learned)
         log_weights, *energy = ([values[..., 0] for values in arrays] for arrays in others)
         return trainee.run.finish(
             memories[0],
