@@ -155,35 +155,39 @@ class Exchange {
     const int nodes = k_ + 1;
     distance_.assign(nodes, kFar);
     before_.assign(nodes, kNone);
-    done_.assign(nodes, 0);
     for (int a = 0; a < nodes; ++a)
       if (surplus_[a] > least_counted_) distance_[a] = 0.0;
+    open_ = distance_;
     for (;;) {
       int at = kNone;
+      double least = kFar;
       for (int a = 0; a < nodes; ++a)
-        if (!done_[a] && distance_[a] < kFar && (at == kNone || distance_[a] < distance_[at])) at = a;
+        if (open_[a] < least) {
+          least = open_[a];
+          at = a;
+        }
       if (at == kNone) return false;
-      done_[at] = 1;
+      open_[at] = kFar;
       if (surplus_[at] < -least_counted_) {
         end_ = at;
         return true;
       }
-      const double here = distance_[at] + prices_[at];
-      for (int b = 0; b < nodes; ++b) {
-        if (done_[b]) continue;
-        double cost;
-        if (at == k_)
-          cost = granted_[b] > limits_.least ? 0.0 : kFar;
-        else if (b == k_)
-          cost = granted_[at] < limits_.most ? 0.0 : kFar;
-        else
-          cost = best(at, b);
-        const double found = std::max(distance_[at], here + cost - prices_[b]);
-        if (found < distance_[b]) {
-          distance_[b] = found;
-          before_[b] = at;
-        }
+      // Those that are done are as near at least, so that nothing changes about them.
+      const double here = least + prices_[at];
+      const auto pass = [&](int b, double cost) {
+        const double found = std::max(least, here + cost - prices_[b]);
+        if (!(found < distance_[b])) return;
+        distance_[b] = open_[b] = found;
+        before_[b] = at;
+      };
+      if (at == k_) {
+        for (int b = 0; b < k_; ++b)
+          if (granted_[b] > limits_.least) pass(b, 0.0);
+        continue;
       }
+      const double* cost = best_.data() + static_cast<std::size_t>(at) * k_;
+      for (int b = 0; b < k_; ++b) pass(b, cost[b]);
+      if (granted_[at] < limits_.most) pass(k_, 0.0);
     }
   }
 
@@ -359,9 +363,8 @@ class Exchange {
   std::vector<double> best_, beyond_;       // [k][k], the cheapest offer, and what no decided row goes below
   std::vector<char> frozen_;                // rows that are too heavy to be of use
   double least_counted_;
-  std::vector<double> distance_;
+  std::vector<double> distance_, open_;  // [k + 1], of the nodes of a path; open: not yet passed
   std::vector<int> before_;
-  std::vector<char> done_;
   int end_ = kNone;
 };
 
