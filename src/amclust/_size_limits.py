@@ -408,8 +408,10 @@ def hold_runs(
         some = counted.some(draw_places(n, SAMPLED_ROWS, seed))
     held = [settle(data, run.network(data.geometry), some, rounds=SAMPLE_ROUNDS) for run in runs]
     chosen = int(np.argmin([one.cost for one in held]))
-    best = jump(data, held[chosen], some, seed)
-    if some is not counted:
+    best = held[chosen]
+    if some is counted:
+        best = jump(data, best, counted, seed)
+    else:
         best = settle(
             data,
             best.network,
