@@ -383,3 +383,13 @@ def test_tables_of_dask_are_refused():
             method(rows)
     # Rows in memory are as everywhere.
     assert sizes_of(DaskClAM(4, size_min=44, **QUICK).fit(WINE)).min() >= 44
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_energies_of_torch_have_limits_too(metric):
+    pytest.importorskip("torch")
+    model = ClAM(4, size_min=44, size_max=45, backend="torch", metric=metric, max_epochs=5, **QUICK)
+    assert sorted(sizes_of(quietly(model, WINE))) == [44, 44, 45, 45]
+    noisy = ClAM(4, size_min=44, backend="torch", metric="epanechnikov")
+    with pytest.raises(ValueError, match="rows may be noise"):
+        noisy.fit(WINE)
