@@ -41,6 +41,7 @@ from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
 from amclust._runs import Fit, OptimizerState, TrainedRun
+from amclust._size_limits import check_unlimited, given_limits
 from amclust._training import COLLAPSED_SHARE
 from amclust._validation import (
     check_numeric_columns,
@@ -138,6 +139,18 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         same units, pixels for example. Memories and completed values are in original units;
         distances, energies and `beta` are in those of the scaled columns. Not for
         `metric="cosine"`, which takes rows as they are, nor "mahalanobis", which has its own way.
+
+    size_min, size_max : None or int, default=None
+        Every cluster has at least and at most so many rows of the fit, or so much of their
+        `sample_weight` (rows are not split). Exactly: of all partitions within the limits,
+        `labels_` has the least sum of squared distances for the memories, which move to the means
+        of their rows. Each of the trained restarts is brought within the limits, and the one with
+        the least sum is kept, whatever `selection` says. Without `size_min` a cluster has a row at
+        least. The limits are held by the weights of the memories, `weights_`; `predict` goes by
+        these too, so that it says what `labels_` has but near ties; but it decides row by row,
+        however many there are: it holds no limits. Of several `n_clusters` those are left out that
+        cannot meet them. Not with `n_memories`, an array as `weights`, metric="epanechnikov",
+        `partial_fit` and tables of Dask.
 
     init : {"auto", "k-means++", "ward", "random"} or {array-like, sparse matrix} of shape \
             (n_clusters, n_features), default="auto"
@@ -250,11 +263,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         share; `MergeTreeDisplay` draws it.
 
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row of the training data; the same as `predict` gives. -1 for noise, with a
-        metric whose memories have a bounded reach.
+        Cluster of each row of the training data; the same as `predict` gives, or with `size_min` or
+        `size_max` the labels within these limits (rows of weight 0, which do not count, go by the
+        weights of the memories). -1 for noise, with a metric whose memories have a bounded reach.
 
     weights_ : ndarray of shape (n_memories,)
-        Weights of the memories.
+        Weights of the memories; with `size_min` or `size_max` those that hold the sizes: large
+        where a cluster would have too few rows, small where it would have too many.
 
     beta_ : float
         Inverse temperature of the chosen restart.
@@ -270,10 +285,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Silhouette of the chosen restart (NaN with a single cluster).
 
     inertia_ : float
-        Only after exact steps (``objective="reconstruction"`` with ``beta="auto"``) on complete
-        rows, not for `metric="cosine"` and not with `n_memories`: sum of the squared distances of
-        the rows to the memory of their cluster, weighted by `sample_weight`, as `transform` has
-        distances.
+        Only after exact steps (``objective="reconstruction"`` with ``beta="auto"``) or within
+        limits of size, on complete rows, not for `metric="cosine"` and not with `n_memories`: sum
+        of the squared distances of the rows to the memory of their cluster, weighted by
+        `sample_weight`, as `transform` has distances.
 
     n_iter_ : int
         Epochs of the chosen restart.
@@ -334,6 +349,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     >>> model = ClAM(n_clusters=2, n_memories="auto", random_state=0).fit(X)
     >>> len(model.memories_), bool((model.labels_ == model.labels_[0])[moon == moon[0]].all())
     (80, True)
+
+    Sizes can have limits:
+
+    >>> model = ClAM(n_clusters=8, size_min=45, size_max=55, random_state=0).fit(X)
+    >>> sizes = np.bincount(model.labels_)
+    >>> bool(sizes.min() >= 45), bool(sizes.max() <= 55)
+    (True, True)
     """
 
     _parameter_constraints: ClassVar[Constraints] = PARAMETERS
@@ -370,6 +392,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         weights: Any = None,
         metric: Any = "euclidean",
         scale: str | None = "standard",
+        size_min: int | None = None,
+        size_max: int | None = None,
         init: Any = "auto",
         n_init: int = 10,
         batch_size: int | str = "auto",
@@ -399,6 +423,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.weights = weights
         self.metric = metric
         self.scale = scale
+        self.size_min = size_min
+        self.size_max = size_max
         self.init = init
         self.n_init = n_init
         self.batch_size = batch_size
@@ -461,6 +487,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         The first call seeds the memories from its rows, and fixes the units and the temperature.
         Every call goes once through its rows. After `fit`, learning goes on from what it found.
+        Limits of size (`size_min`, `size_max`) are refused: no call sees all rows.
 
         Parameters
         ----------
@@ -475,6 +502,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self : ClAM
             The fitted estimator.
         """
+        check_unlimited(self, "partial_fit")
         with restored_on_failure(self):
             first = not hasattr(self, "network_")
             fitting = self._fitting(X, sample_weight, reset=first)
@@ -538,7 +566,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         -------
         labels : ndarray of shape (n_samples,)
             Cluster of the memory each row falls to; -1 for noise, with a metric whose memories have
-            a bounded reach. For new rows as for those of the fit, whatever the shape of clusters.
+            a bounded reach. For new rows as for those of the fit, whatever the shape of clusters;
+            free of `size_min` and `size_max`, which hold for `labels_`.
         """
         X = validate_rows(self, X)
         return self.network_.labels(X, n_jobs=self.n_jobs)
@@ -1038,7 +1067,11 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 "objective='reconstruction', or another metric or scale.",
                 ConvergenceWarning,
             )
-        elif self._chose_freely() and best.n_nonempty == self.n_clusters_ > 1:
+        elif (
+            given_limits(self) is None
+            and self._chose_freely()
+            and best.n_nonempty == self.n_clusters_ > 1
+        ):
             self._tell_outliers(found)
         noise = np.count_nonzero(found.labels < 0)
         if 2 * noise > len(found.labels):

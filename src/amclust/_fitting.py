@@ -28,6 +28,7 @@ from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import DrawnRows, RowSource, TableSize
 from amclust._runs import Fit, OptimizerState
+from amclust._size_limits import GivenLimits, given_limits, possible_numbers
 from amclust._training import MAX_SEED, draw_seeds, fit, fit_on
 from amclust._validation import DistinctRowsError
 from amclust._warnings import warn
@@ -68,6 +69,18 @@ class Fitting:
         recipe: Recipe = self.model.recipe
         return recipe
 
+    @property
+    def limits(self) -> GivenLimits | None:
+        """Between which limits the sizes of clusters are to be; None: sizes are free."""
+        return given_limits(self.model)
+
+    def check_sizes(self, numbers: list[int]) -> None:
+        """Refuse limits of size that some number of clusters cannot meet."""
+        if self.limits is not None:
+            total = draw_rows(self.source).total_weight
+            for n_clusters in numbers:
+                possible_numbers(self.limits, [n_clusters], total)
+
     def fit(self, rng: np.random.RandomState) -> Learned:
         """Learn memories from several starts."""
         model = self.model
@@ -79,6 +92,10 @@ class Fitting:
             return n_drawn(size, options.batch_size, self.recipe, most)
 
         drawn = draw_rows(self.source, sample_seed, count)
+        if self.limits is not None:
+            numbers = self._numbers(candidates)
+            possible = possible_numbers(self.limits, numbers, drawn.total_weight)
+            candidates = None if candidates is None else possible
         data = self._prepare(drawn, options, candidates)
         if model.n_memories is not None:
             learned = self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
@@ -86,6 +103,8 @@ class Fitting:
             return dataclasses.replace(learned, found=found)
         n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
         found = self._fit(data, options, n_clusters, seeds, sample_seed)
+        if self.limits is not None:  # memories are the means of all rows already
+            return Learned(found, evidence)
         few = self.recipe.is_few(data.n_rows, n_clusters)
         if drawn.is_sample and (found.best.plan.exact or few):
             found = take_full_passes(
@@ -199,6 +218,7 @@ class Fitting:
             backend=self.backend,
             recipe=self.recipe,
             verbose=self.model.verbose,
+            limits=self.limits,
         )
 
     def _fit_on(

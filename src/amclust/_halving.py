@@ -22,10 +22,12 @@ from amclust._objectives import choose_objective
 from amclust._options import Options
 from amclust._preparing import draw_rows, n_drawn, prepare
 from amclust._runs import RUN_DTYPE, Start, TrainedRun
+from amclust._size_limits import given_limits, hold_runs
 from amclust._space import Config, parameters_of
 from amclust._training import (
     MAX_SEED,
     conclude,
+    conclude_within,
     draw_seeds,
     make_plan,
     seed_runs,
@@ -265,9 +267,17 @@ class Search:
             float(best["silhouette"]),
             int(best["living_clusters"]),
         )
-        found = conclude(task.data, [run], 0, task.start)
+        limits = given_limits(model)
         options = Options.of(model, int(best["n_clusters"]))
-        found = without_empty(task.data, found, options)
+        if limits is None:
+            found = conclude(task.data, [run], 0, task.start)
+            found = without_empty(task.data, found, options)
+        else:
+            free_beta = isinstance(model.beta, str) or "beta_factor" in config
+            held = hold_runs(
+                task.data, [run], limits, seed=self.state.sample_seed, free_beta=free_beta
+            )
+            found = conclude_within(task.data, list(held.runs), 0, task.start, held)
         # As its rows were read: that is for the estimator to say.
         options = dataclasses.replace(options, objective=self.model.objective)
         model._keep(with_completion(task.data, options, found))

@@ -47,6 +47,8 @@ PARAMETERS: Constraints = {
     ],
     "weights": [None, StrOptions({"learn"}), "array-like"],
     "metric": [str, HasMethods(["attraction", "pull"])],  # see `check_metric`
+    "size_min": [None, Interval(Integral, 0, MAX_INT, closed="both")],
+    "size_max": [None, Interval(Integral, 1, MAX_INT, closed="both")],
     "scale": [StrOptions(set(SCALES)), None],
     "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like", "sparse matrix"],
     "n_init": [Interval(Integral, 1, MAX_INT, closed="both")],

@@ -160,6 +160,7 @@ def prepare(
         total_weight=total,
         ranges=(everything.min, everything.max),
         others_missing=everything.missing > stats.missing,
+        sample_weight=sample_weight,
         missing_share=1.0 - float(stats.weight.mean() / max(total, 1e-30)),
     )
 

@@ -230,6 +230,13 @@ class DrawnRows:
         counted = np.flatnonzero(weights)
         return counted, np.ascontiguousarray(weights[counted])
 
+    @property
+    def total_weight(self) -> float:
+        """The weight of these rows: their number, where they have none."""
+        if self.sample_weight is None:
+            return float(self.rows.n_rows)
+        return float(self.sample_weight.sum(dtype=np.float64))
+
 
 class TableSize(NamedTuple):
     """How much there is of a table: what decides how many of its rows a fit looks at."""

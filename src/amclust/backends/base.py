@@ -47,6 +47,7 @@ class TrainingSet:
     ranges: tuple[NDArray[np.float64], NDArray[np.float64]]
     others_missing: bool = False  # values are missing in rows that are not trained on
     missing_share: float = 0.0  # the part of all values that rows lack
+    sample_weight: Weights | None = None  # of all rows of the table, as given; None: all 1
 
     @property
     def labelled_rows(self) -> _native.Rows:

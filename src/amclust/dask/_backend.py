@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from amclust import _native
 from amclust._completion import Completion
-from amclust._full_passes import AddNearest, NearestSums
+from amclust._full_passes import AddNearest
 from amclust._geometry import Geometry, Whitening
 from amclust._network import Network
 from amclust._recipe import Recipe
@@ -31,6 +31,7 @@ from amclust.backends.base import (
     TrainingSet,
     read_to_train,
 )
+from amclust.backends.native import NearestSums
 from amclust.dask._engine import Engine
 
 
