@@ -301,6 +301,7 @@ def test_the_number_of_clusters_is_held_against_the_complete_table():
     def number(name, mechanism, method, seed, found):
         rate = 0 if method == COMPLETE else 20
         results = {"found": found, "warned": False}
+        results |= {"halves": [2, 4]} if method == COMPLETE else {}
         return make_record(name, method, seed, mechanism, rate, NUMBER, **results)
 
     records = [number("iris", COMPLETE, COMPLETE, seed, 3) for seed in range(2)]
@@ -311,6 +312,8 @@ def test_the_number_of_clusters_is_held_against_the_complete_table():
     assert isinstance(line, Line)
     assert (line.ours, line.peer, line.reached) == (3.0, 1.0, False)
     assert line.note.startswith("wine; within one on 1 of 2 sets")
+    assert "as halves of the complete rows on 1;" in line.note
+    assert [row[1] for row in summary.numbers_grid(records).rows] == ["3.0 (2 to 4)"] * 2
 
 
 def test_time_and_memory_are_held_against_the_complete_fit():

@@ -19,7 +19,9 @@ from sklearn.metrics import adjusted_rand_score
 
 import amclust
 import amclust.dask
-from amclust import ClAM
+from amclust import ClAM, _native, _preparing
+from amclust._preparing import prepare
+from amclust.backends import base
 
 # These models stop early on purpose.
 pytestmark = [
@@ -236,11 +238,11 @@ def test_polars_frames_come_back_as_frames():
     assert_array_equal(std.to_numpy() > 0, np.isnan(X))
 
 
-@pytest.mark.parametrize("rows", ["complete", "incomplete"])
+@pytest.mark.parametrize("rows", ["sparse", "objective"])
 def test_who_does_not_know_how_sure_it_is_says_so(rows):
     X = holed(blobs())
-    if rows == "complete":
-        model = quick().fit(blobs())
+    if rows == "sparse":
+        model = quick().fit(sparse.csr_array(blobs()))
     else:
         model = quick(objective="completion").fit(X)
     with pytest.raises(ValueError, match="return_std"):
@@ -248,6 +250,47 @@ def test_who_does_not_know_how_sure_it_is_says_so(rows):
     with pytest.raises(ValueError, match="return_std"):
         model.network_.complete(X, return_std=True)
     assert np.isfinite(model.complete(X)).all()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_the_papers_way_stays_inside_too(metric):
+    X = holed(np.abs(blobs()) + 1)
+    model = quick(objective="completion", metric=metric).fit(X)
+    columns_inside(X, model.complete(X))
+    far = np.where(np.isnan(X), np.nan, 100 * X)
+    completed = model.complete(far)
+    assert (completed[np.isnan(far)] <= np.nanmax(X)).all()
+
+
+def few_rows(n, seed):
+    """Correlated columns, a fifth of the values hidden."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5)) @ rng.normal(size=(5, 5))
+    hidden = rng.random(X.shape) < 0.2
+    hidden[np.arange(n), rng.integers(5, size=n)] = False
+    for j in range(5):
+        hidden[rng.permutation(n)[:2], j] = False
+    return X, hidden
+
+
+def few_known(n, seed):
+    """A column of which so many values are known."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 4)) @ rng.normal(size=(4, 4))
+    hidden = np.zeros(X.shape, bool)
+    hidden[rng.permutation(80)[n:], 0] = True
+    return X, hidden
+
+
+@pytest.mark.parametrize(("make_table", "n"), [(few_rows, 10), (few_rows, 25), (few_known, 4)])
+def test_deviations_of_little_knowledge_are_wide_enough(make_table, n):
+    inside = []
+    for seed in range(12):
+        X, hidden = make_table(n, seed)
+        model = make(2, n_init=1, max_epochs=2).fit(np.where(hidden, np.nan, X))
+        completed, std = model.complete(np.where(hidden, np.nan, X), return_std=True)
+        inside.append((np.abs(completed - X) <= 1.96 * std)[hidden])
+    assert np.concatenate(inside).mean() > 0.9
 
 
 def test_rows_that_lack_nothing_are_sure():
@@ -292,11 +335,10 @@ def test_dask_computes_nothing_before_it_is_asked():
     assert completed.shape == std.shape == X.shape
     with pytest.raises(AssertionError):
         std.compute()
-    complete = amclust.dask.ClAM(3, n_init=1, max_epochs=3).fit(
-        da.from_array(blobs(), chunks=(80, 4))
-    )
+    paper = amclust.dask.ClAM(3, n_init=1, max_epochs=3, objective="completion")
+    paper.fit(da.from_array(X, chunks=(100, 4)))
     with pytest.raises(ValueError, match="return_std"):
-        complete.complete(late, return_std=True)
+        paper.complete(late, return_std=True)
 
 
 # --- labels ---------------------------------------------------------------------------------------
@@ -657,3 +699,36 @@ def test_whitened_rows_are_refused_where_nothing_is_known_of_what_they_lack():
     assert_array_equal(unknowing.labels(X), network.labels(X))
     with pytest.raises(ValueError, match="Fit it anew"):
         unknowing.labels(holed(X))
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_few_rows_are_trained_on_at_their_means_and_many_drawn(monkeypatch, many):
+    X = holed(load_wine().data, 0.2)
+    monkeypatch.setattr(base, "MIN_DRAWN_ROWS", len(X) + (not many))
+    seen = []
+
+    def prepared(*arguments, **keywords):
+        seen.append(prepare(*arguments, **keywords))
+        return seen[-1]
+
+    monkeypatch.setattr(_preparing, "prepare", prepared)
+    model = ClAM(3, random_state=0).fit(X)
+    (data,) = seen
+    trained = _native.load_rows(data.rows, None)
+    likeliest = _native.load_rows(data.labelled_rows, None)
+    scattered = _native.load_rows(data.drawn_rows(), None)
+    assert not np.isnan(trained).any()
+    assert (trained == likeliest).all() is np.bool_(not many)
+    assert_array_equal(trained, scattered if many else likeliest)
+    lost = np.isnan(X)
+    assert_array_equal(scattered[~lost], likeliest[~lost])
+    assert scattered[lost].var() > 1.1 * likeliest[lost].var()
+    assert_array_equal(model.labels_, model.predict(X))
+
+
+@pytest.mark.filterwarnings("ignore:.*values are missing")
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_that_lack_the_same_columns_are_no_clusters(seed):
+    # At the means of what they lack there are eleven.
+    X = holed(np.random.default_rng(seed).normal(size=(1500, 5)), 0.5, seed)
+    assert quick("auto", random_state=seed).fit(X).n_clusters_ == 1

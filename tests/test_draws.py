@@ -10,16 +10,15 @@ from amclust._rows import TableRows
 N = 40_000
 
 
-def drawn(memories, row, seed=0, threads=1):
+def drawn(memories, row, seed=0, threads=1, inside=(-np.inf, np.inf)):
     """Draw what a row lacks many times."""
     Z = np.tile(row, (N, 1))
     units = _native.dense_rows(Z).in_units("euclidean", np.zeros(4), np.ones(4, np.float32), True)
-    rng = np.random.default_rng(seed)
     n_missing = np.isnan(row).sum()
     starts = np.arange(N + 1, dtype=np.int64) * n_missing
-    chances, normals = rng.random(N), rng.standard_normal(N * n_missing)
-    factors = rng.standard_normal((N, memories.rank))
-    found = _native.draw_rows(units, memories, None, chances, starts, normals, factors, threads)
+    found = np.empty(starts[-1], np.float32)
+    low, high = np.full(4, inside[0]), np.full(4, inside[1])
+    _native.draw_rows(units, memories, None, seed, low, high, starts, found, threads)
     told = _native.complete_rows(units, memories, np.array([0]), 1)
     return found.reshape(N, n_missing), told
 
@@ -75,6 +74,40 @@ def test_draws_do_not_depend_on_threads():
     memories = two_memories(True)[1]
     row = np.array([np.nan, 1.0, np.nan, np.nan])
     assert_array_equal(drawn(memories, row, threads=1)[0], drawn(memories, row, threads=4)[0])
+
+
+def test_draws_hang_on_the_seed_and_stay_inside():
+    memories, row = two_memories(True)[1], np.array([np.nan, 1.0, np.nan, np.nan])
+    found, told = drawn(memories, row)
+    assert (found != drawn(memories, row, seed=1)[0]).all()
+    kept, _ = drawn(memories, row, inside=(-0.5, 0.5))
+    assert_array_equal(kept, np.clip(found, -0.5, 0.5))
+    assert len(np.unique(found)) > 0.99 * found.size
+    assert np.isfinite(told.means).all()
+
+
+def test_means_are_filled_in_as_they_are_told():
+    rng = np.random.default_rng(0)
+    several = [two_memories(own)[1] for own in (False, True)]
+    Z = rng.standard_normal((101, 4))
+    Z[rng.random(Z.shape) < 0.4] = np.nan
+    units = _native.dense_rows(Z).in_units("euclidean", np.zeros(4), np.ones(4, np.float32), True)
+    starts = np.concatenate([[0], np.cumsum(np.isnan(Z).sum(axis=1))])
+    told = [_native.complete_rows(units, one, None, 1).means for one in several]
+    some = np.array([77, 3, 50])
+    wide = np.full(4, 1e9)
+    for rows in (None, some):
+        found = np.full(starts[-1], 7.0, np.float32)
+        _native.fill_rows(units, several, rows, -wide, wide, starts, found, 2)
+        asked = np.isin(
+            np.repeat(np.arange(101), np.diff(starts)), np.arange(101) if rows is None else rows
+        )
+        assert_allclose(found[asked], np.mean(told, axis=0)[asked], rtol=1e-6)
+        assert (found[~asked] == 7.0).all()
+    with pytest.raises(ValueError, match="place"):
+        _native.fill_rows(
+            units, several, None, -wide, wide, starts // 2 * 2, found[: starts[-1] // 2 * 2], 1
+        )
 
 
 def test_training_rows_are_drawn_by_their_order_and_all_others_are_means():

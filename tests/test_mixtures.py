@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from amclust import _mixtures, _native
-from amclust._mixtures import OWN, RIDGE, SHARED, SHRINKAGE, Learner, Mixture, in_units
+from amclust._mixtures import (
+    EARLY_ROWS,
+    OWN,
+    RIDGE,
+    SHARED,
+    SHRINKAGE,
+    Learner,
+    Mixture,
+    in_units,
+)
 
 
 def correlated(n=300, d=5, seed=0):
@@ -192,12 +201,30 @@ def test_a_row_of_weight_two_is_two_rows(d):
     assert_allclose(once.shared, twice.shared, atol=1e-7)
 
 
-def test_only_columns_that_meet_have_several_memories():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_beginning_on_some_rows_ends_as_likely(monkeypatch, weighted):
+    n = 2 * EARLY_ROWS
+    # Sorted by cluster: some of the rows are of all of them.
+    Z = holed(clusters(n))[np.argsort(np.arange(n) % 3, kind="stable")]
+    weights = np.random.default_rng(1).integers(1, 4, n).astype(np.float32) if weighted else None
+    one = learner(Z, weights)
+    assert len(one.some.Z) == EARLY_ROWS
+    found = one.likelihood(one.several(one.filled(one.all_in_one()), 3, False, 0))
+    monkeypatch.setattr(_mixtures, "EARLY_ROWS", n)
+    assert found > one.likelihood(one.several(one.filled(one.all_in_one()), 3, False, 0)) - 0.01
+
+
+def test_only_columns_that_are_tied_have_several_memories():
     Z = clusters(200, 6)
     Z[:100, :3] = np.nan
     Z[100:, 3:] = np.nan
-    assert len(learner(Z).mixtures()) == 1
-    assert len(learner(holed(clusters(200, 6))).mixtures()) == 1 + len(SHARED) + len(OWN)
+    assert [len(one.parts) for one in learner(Z).mixtures()] == [1]
+    several = [*SHARED, *OWN]
+    assert [len(one.parts) for one in learner(holed(clusters(200, 6))).mixtures()] == several
+    # A column that all rows have ties the others, and one that hardly any row has does not count.
+    tied = np.column_stack([Z, clusters(200, 6)[:, 0], np.full(200, np.nan)])
+    tied[0, -1] = 1.0
+    assert [len(one.parts) for one in learner(tied).mixtures()] == several
 
 
 def test_memories_are_no_more_than_rows_allow():

@@ -426,7 +426,7 @@ def test_a_rebuilt_file_loads(content, scratch):
 @pytest.mark.parametrize(
     ("change", "arrays", "reason"),
     [
-        ({"format_version": 2}, {}, "format 2"),
+        ({"format_version": 3}, {}, "format 3"),
         ({"parameters": {"dream": 1}}, {}, "dream"),
         ({}, {"parameter.dream": np.zeros(3)}, "dream"),
     ],
@@ -500,6 +500,7 @@ def changed_in(content, name, change):
 def at_first(value):
     def change(array):
         array.flat[0] = value
+        return array
 
     return change
 
@@ -515,7 +516,7 @@ def negative_inside(precisions):
 @pytest.mark.parametrize(
     "name",
     [
-        *("mean", "spread", "low", "high", "parts", "means", "mixture", "n_covariances"),
+        *("mean", "spread", "known", "parts", "means", "mixture", "n_covariances"),
         *("precisions", "loadings", "noise"),
     ],
 )
@@ -541,9 +542,9 @@ def test_completions_of_other_shapes_are_refused(completes, scratch, name, chang
     ("name", "change"),
     [
         *(("spread", at_first(value)) for value in (-1.0, 0.0, np.nan, np.inf)),
-        *((name, at_first(np.nan)) for name in ("mean", "low", "high", "parts", "means")),
-        *((name, at_first(np.inf)) for name in ("low", "means")),
-        ("low", at_first(1e6)),
+        *((name, at_first(np.nan)) for name in ("mean", "known", "parts", "means")),
+        *((name, at_first(np.inf)) for name in ("known", "means")),
+        ("known", at_first(-1.0)),
         ("parts", at_first(-0.5)),
         ("parts", lambda array: 0 * array),
         ("mixture", lambda array: array[::-1].copy()),
@@ -575,6 +576,19 @@ def test_covariances_that_are_none_are_refused(tmp_path, model, name, change):
     fitted(model).save(tmp_path / "model.amc")
     changed = changed_in((tmp_path / "model.amc").read_bytes(), name, change)
     refused(tmp_path / "model.amc", changed, "damaged")
+
+
+@pytest.mark.parametrize("name", ["low", "high"])
+@pytest.mark.parametrize("change", [at_first(np.nan), lambda array: array[:-1], None])
+def test_ranges_that_are_none_are_refused(completes, scratch, name, change):
+    name = f"network.geometry.{name}"
+    array = None if change is None else change(opened(completes)[1][name].copy())
+    refused(scratch, rebuilt(completes, arrays={name: array}), "damaged")
+
+
+def test_empty_ranges_are_refused(completes, scratch):
+    high = opened(completes)[1]["network.geometry.high"]
+    refused(scratch, rebuilt(completes, arrays={"network.geometry.low": high + 1}), "damaged")
 
 
 @pytest.mark.parametrize("caution", [0.0, -1.0, float("nan"), float("inf"), "1", None])

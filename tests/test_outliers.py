@@ -1,5 +1,7 @@
 """`contamination`: rows that belong nowhere, which are marked and do not pull memories."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -222,3 +224,22 @@ def test_as_near_to_the_share_of_weight_as_may_be(share):
     assert_array_equal(found.outside, heights > found.threshold)
     gap = abs(weights[found.outside].sum() - share * weights.sum())
     assert gap <= weights.max() / 2
+
+
+def test_sizes_have_limits_without_the_outliers():
+    X, y = noisy_blobs()
+    model = make(size_min=85, size_max=95).fit(X)
+    assert np.count_nonzero(model.labels_ == -1) == 40
+    sizes = np.bincount(model.labels_[model.labels_ >= 0], minlength=K)
+    assert 85 <= sizes.min() <= sizes.max() <= 95
+    assert found_well(y, model.labels_)
+    assert np.mean(model.predict(X) == model.labels_) > 0.95
+
+
+def test_limits_of_size_need_all_rows_to_be_looked_at():
+    class Few(ClAM):
+        recipe = dataclasses.replace(Recipe(), max_drawn_rows=50, min_drawn_rows=50)
+
+    X, _ = noisy_blobs()
+    with pytest.raises(ValueError, match=r"contamination=0.1 goes with size_max=300 where a fit"):
+        Few(K, contamination=0.1, size_max=300, batch_size=10).fit(X)

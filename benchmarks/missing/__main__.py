@@ -14,7 +14,17 @@ from benchmarks.framework.lines import COLUMNS, Entry, Skipped, print_entries
 from benchmarks.framework.pages import Grid, render, say, versions
 from benchmarks.framework.store import Store
 from benchmarks.missing import mechanisms
-from benchmarks.missing.cases import ALL_RATES, COST, PARTS, SEEDS, SETS, Key, cases, perform
+from benchmarks.missing.cases import (
+    ALL_RATES,
+    COST,
+    HALVES,
+    PARTS,
+    SEEDS,
+    SETS,
+    Key,
+    cases,
+    perform,
+)
 from benchmarks.missing.methods import METHODS, RESTARTS, STEPMIX
 from benchmarks.missing.summary import (
     ari_grids,
@@ -28,6 +38,7 @@ from benchmarks.missing.summary import (
     results_of,
     rmse_grids,
     seconds_grid,
+    seeds_of,
     target_entries,
 )
 
@@ -79,7 +90,9 @@ def write_page(path: Path, store: Store[Key]) -> None:
         targets=target_grid(target_entries(records)).as_markdown() if records else "",
         limits=[(one.title, f"{one.max_work:,.0f}") for one in METHODS.values() if one.is_limited],
         left_out=left_out(records),
+        seeds=seeds_of(records),
         restarts=RESTARTS,
+        halves=HALVES,
         reg_covar=METHODS[STEPMIX].parameters["reg_covar"],
         mechanisms=mechanisms,
         environments=store.environments().values(),

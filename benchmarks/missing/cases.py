@@ -39,6 +39,8 @@ PARTS = (TABLES, NUMBER, CENTERS, COST)
 
 # In the place of mechanism and method: the number of clusters of the complete table.
 COMPLETE = "complete"
+# Halves of its rows, drawn at random, that say how far that number hangs on the rows.
+HALVES = 8
 # Whose number of clusters is compared: of the rows as they are, and after this imputer.
 NUMBERED = (OURS, KNN)
 CENTERED = (OURS, K_POD)
@@ -109,7 +111,9 @@ def _definition(key: Key) -> dict[str, Any]:
     chosen: dict[str, Any] = {}
     if key.method in METHODS and (key.part == TABLES or key.method == KNN):
         chosen |= METHODS[key.method].definition()
-    if key.mechanism != COMPLETE:
+    if key.mechanism == COMPLETE:
+        chosen["halves"] = HALVES
+    else:
         chosen |= mechanisms.definition(key.mechanism)
     return chosen
 
@@ -131,7 +135,7 @@ def _perform(key: Key, options: Namespace) -> dict[str, Any]:
         return {"error": round(made.centers_error(found, clusters), _DIGITS)}
     table = load_set(key.set, options.data_dir)
     if key.mechanism == COMPLETE:
-        return _count_clusters(table.features, key)
+        return _count_clusters(table.features, key) | {"halves": _count_in_halves(table, key)}
     hidden = draw_hidden(table.features, key.mechanism, key.rate / 100.0, key.seed)
     features = np.where(hidden, np.nan, table.features)
     if key.part == NUMBER:
@@ -152,6 +156,14 @@ def _count_clusters(features: FloatArray, key: Key) -> dict[str, Any]:
         model = ClAM("auto", n_jobs=1, random_state=key.seed).fit(features)
     said = [str(one.message) for one in caught]
     return {"found": model.n_clusters_, "warned": any("missing" in message for message in said)}
+
+
+def _count_in_halves(table: Table, key: Key) -> list[int]:
+    """Ask the same of halves of the complete rows."""
+    generator, n_samples = np.random.default_rng(key.seed), len(table.features)
+    halves = (generator.permutation(n_samples)[: n_samples // 2] for _ in range(HALVES))
+    found = (_count_clusters(table.features[np.sort(half)], key)["found"] for half in halves)
+    return [int(one) for one in found]
 
 
 def _score_imputer(

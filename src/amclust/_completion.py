@@ -1,9 +1,10 @@
-"""What missing values are likely to be, learned from rows that lack some.
+"""What missing values are likely to be.
 
 Where memories have covariances, the energy of a row has its minimum at the conditional means of its
 missing values: a regression on the observed ones, inside each memory. Several mixtures of such
-memories are learned (`_mixtures.py`), and their answers averaged: together they are better than the
-best of them.
+memories are learned (`_mixtures.py`, or read off the clusters of complete rows:
+`_cluster_mixtures.py`), and their answers averaged: together they are better than the best of them.
+More rows are added to the sums that they are made of (`_more_rows.py`).
 """
 
 from __future__ import annotations
@@ -15,10 +16,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from scipy.special import stdtrit
 
 from amclust import _native
-from amclust._mixtures import TINY, Learner, column_spread, in_units, rows_to_learn
+from amclust._cluster_mixtures import (
+    ENOUGH_ERRORS,
+    MAX_COLUMNS,
+    errors_between_halves,
+    mixtures_of_clusters,
+)
+from amclust._config import single_threaded_blas
+from amclust._mixtures import (
+    TINY,
+    Learner,
+    Mixture,
+    column_spread,
+    in_units,
+    places_to_learn,
+    rows_to_learn,
+)
+from amclust._more_rows import in_new_units, with_more_rows
 from amclust._rows import Indices, Rows, Weights, draw_places
 
 Floats = NDArray[np.float64]
@@ -26,9 +43,12 @@ Floats = NDArray[np.float64]
 # No columns beyond this: the memories' own values fill such rows.
 MAX_FEATURES = 10_000
 # Part of the observed values that is hidden to see how sure completions are, and on how many rows.
-HIDDEN_PART, SURE_ROWS = 0.1, 512
+HIDDEN_PART, SURE_ROWS = 0.2, 512
 # ... so often that so many were; of fewer nothing is said.
-MAX_HIDINGS, ENOUGH_HIDDEN, MIN_HIDDEN, MIN_CAUTION = 5, 500, 40, 0.2
+MAX_HIDINGS, MIN_HIDDEN, MIN_CAUTION = 2, 40, 0.2
+# With so few known values of a column, regression does not tell how sure it is; with so many it
+# does alone, and in between more and more.
+FEW_KNOWN, MANY_KNOWN = 10, 40
 # So many standard deviations to each side hold this part of what is hidden.
 DEVIATIONS, HELD = 1.959964, 0.95
 # Of the values that stand for missing ones while training: the same for every restart.
@@ -49,8 +69,11 @@ class Completion:
     mean, spread : ndarray of shape (n_features,)
         What is subtracted from columns, and what they are divided by then.
 
-    low, high : ndarray of shape (n_features,)
-        The range of the observed values, which completed ones do not leave.
+    known : ndarray of shape (n_features,)
+        How many values of each column this was learned from.
+
+    n_rows : float
+        How many rows.
 
     caution : float
         What standard deviations are multiplied with, so that they are right for values that were
@@ -84,8 +107,8 @@ class Completion:
 
     mean: Floats
     spread: Floats
-    low: Floats
-    high: Floats
+    known: Floats
+    n_rows: float
     caution: float
     likeliest: int
     parts: Floats
@@ -113,10 +136,42 @@ class Completion:
         if not sound:
             msg = "The memories of a completion do not fit its covariances."
             raise ValueError(msg)
-        inside = np.isfinite(self.spread) & (self.spread > 0) & (self.low <= self.high)
-        if not (inside.all() and np.isfinite(self.caution) and self.caution > 0):
-            msg = "A completion must have positive spreads, ranges and a positive caution."
+        positive = np.isfinite(self.spread) & (self.spread > 0) & (self.known >= 0)
+        numbers = np.array([self.caution, self.n_rows])
+        if not (positive.all() and np.isfinite(numbers).all() and (numbers > 0).all()):
+            msg = "A completion must have positive spreads, rows and a positive caution."
             raise ValueError(msg)
+
+    @classmethod
+    def of(
+        cls, mixtures: Sequence[Mixture], units: _Units, caution: float, likeliest: int
+    ) -> Completion:
+        """Return the completion by mixtures in units of the columns."""
+        d = len(units.mean)
+        full = [one.precisions for one in mixtures if one.loadings is None]
+        wide = [
+            (one.loadings, one.noise)
+            for one in mixtures
+            if one.loadings is not None and one.noise is not None
+        ]
+        rank = max((loadings.shape[1] for loadings, _ in wide), default=0)
+        loadings = [np.pad(one, ((0, 0), (0, rank - one.shape[1]))) for one, _ in wide]
+        sizes = [len(one.parts) for one in mixtures]
+        return cls(
+            mean=units.mean,
+            spread=units.spread,
+            known=units.known,
+            n_rows=units.n_rows,
+            caution=caution,
+            likeliest=likeliest,
+            parts=np.concatenate([one.parts for one in mixtures]),
+            means=np.concatenate([one.means for one in mixtures]),
+            mixture=np.repeat(np.arange(len(mixtures), dtype=np.int32), sizes),
+            precisions=np.concatenate(full or [np.zeros((0, d, d))]),
+            n_covariances=np.array([len(one.covariances) for one in mixtures], np.int32),
+            loadings=np.stack(loadings) if wide else np.zeros((0, d, 0)),
+            noise=np.stack([noise for _, noise in wide]) if wide else np.zeros((0, d)),
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         # What the core made of it stays here.
@@ -149,49 +204,46 @@ class Completion:
         return found
 
     @property
+    def mixtures(self) -> list[Mixture]:
+        """The mixtures as they were learned."""
+        found, covariance, factor, d = [], 0, 0, self.n_features
+        for number, count in enumerate(self.n_covariances):
+            own = self.mixture == number
+            parts, means = self.parts[own], self.means[own]
+            if count:
+                inverse = np.linalg.inv(self.precisions[covariance : covariance + count])
+                found.append(Mixture(parts, means, (inverse + inverse.transpose(0, 2, 1)) / 2))
+                covariance += int(count)
+            else:
+                loadings, noise = self.loadings[factor], self.noise[factor]
+                found.append(Mixture(parts, means, np.zeros((0, d, d)), loadings, noise))
+                factor += 1
+        return found
+
+    @property
+    def least_deviations(self) -> Floats:
+        """What standard deviations are at least, in units of the columns.
+
+        Those of a column of which few values are known: the spread of these, by Student's
+        distribution, where a regression would believe to know better.
+        """
+        known = np.maximum(self.known, 2.0)
+        trust = np.clip((self.known - FEW_KNOWN) / (MANY_KNOWN - FEW_KNOWN), 0.0, 1.0)
+        # Half of what lies outside of the deviations lies beyond each of them.
+        student = stdtrit(known - 1, (1 + HELD) / 2) / DEVIATIONS
+        wider = np.sqrt((1 + 1 / known) * known / (known - 1))
+        found: Floats = np.sqrt(1.0 - trust) * student * wider
+        return found
+
+    @property
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.mean)
 
-    def likely(self, rows: _native.Rows, indices: Indices | None, threads: int) -> Likely:
-        """Return what the missing values of rows are likely to be, in units of the columns.
-
-        Parameters
-        ----------
-        rows : _native.Rows
-            Rows in original units.
-
-        indices : ndarray of int or None
-            The rows that are meant; None: all.
-
-        threads : int
-            Number of threads.
-
-        Returns
-        -------
-        likely : Likely
-            Means and standard deviations.
-        """
-        units = in_units(rows, self.mean, self.spread)
-        found = _average(
-            [_native.complete_rows(units, one, indices, threads) for one in self.memories]
-        )
-        columns = _native.missing_columns(rows, indices)
-        means = self._inside(found.means, columns)
-        return Likely(found.starts, columns, means, self.caution * found.deviations)
-
-    def _likeliest(self, rows: _native.Rows, indices: Indices, threads: int) -> Floats:
-        """Return the means that `likely` has, at a smaller cost."""
-        units = in_units(rows, self.mean, self.spread)
-        found = [
-            _native.complete_rows(units, one, indices, threads, False).means
-            for one in self.memories
-        ]
-        return self._inside(_mean(found), _native.missing_columns(rows, indices))
-
     def fills(
         self,
-        rows: _native.Rows,
+        rows: Rows,
+        inside: Range,
         threads: int,
         *,
         order: Indices | None = None,
@@ -201,8 +253,11 @@ class Completion:
 
         Parameters
         ----------
-        rows : _native.Rows
+        rows : Rows
             Rows in original units.
+
+        inside : Range
+            What completed values do not leave.
 
         threads : int
             Number of threads.
@@ -220,48 +275,29 @@ class Completion:
         fills : Fills
             Values, row by row.
         """
-        starts = np.zeros(rows.n_rows + 1, np.int64)
-        np.cumsum(_native.count_missing(rows, threads), out=starts[1:])
+        starts = rows.gaps(threads)
         values = np.empty(starts[-1], np.float32)
-        lots = None
+        units, others = in_units(rows.read(), self.mean, self.spread), None
+        low, high = self._in_units(inside)
         if seed is not None:
-            lots = _Lots(np.diff(starts), order, seed, self.memories[self.likeliest].rank)
-        for first in range(0, rows.n_rows, CHUNK_ROWS):
-            chunk = np.arange(first, min(first + CHUNK_ROWS, rows.n_rows))
-            if lots is not None:
-                self._draw(rows, chunk[lots.drawn[chunk]], lots, starts, values, threads)
-                chunk = chunk[~lots.drawn[chunk]]
-            if len(chunk):
-                values[_places(starts, chunk)] = self._likeliest(rows, chunk, threads)
+            drawn_by = self.memories[self.likeliest]
+            _native.draw_rows(units, drawn_by, order, seed, low, high, starts, values, threads)
+            if order is not None:
+                others = np.delete(np.arange(rows.n_rows), order)
+        if seed is None or others is not None:
+            _native.fill_rows(units, self.memories, others, low, high, starts, values, threads)
         return Fills(starts, values)
 
-    def _draw(
-        self,
-        rows: _native.Rows,
-        drawn: Indices,
-        lots: _Lots,
-        starts: NDArray[np.int64],
-        values: NDArray[np.float32],
-        threads: int,
-    ) -> None:
-        """Put draws of the missing values of some rows where they belong."""
-        if not len(drawn):
-            return
-        units, memories = in_units(rows, self.mean, self.spread), self.memories[self.likeliest]
-        ends = np.concatenate([[0], np.cumsum(starts[drawn + 1] - starts[drawn])])
-        chances, normals = lots.chances[drawn], lots.normals[lots.places(drawn)]
-        factors = lots.factors[drawn]
-        found = _native.draw_rows(units, memories, drawn, chances, ends, normals, factors, threads)
-        columns = _native.missing_columns(rows, drawn)
-        values[_places(starts, drawn)] = self._inside(found, columns)
-
-    def complete(self, rows: Rows, threads: int) -> tuple[Floats, Floats]:
+    def complete(self, rows: Rows, inside: Range, threads: int) -> tuple[Floats, Floats]:
         """Return the likeliest missing values of rows and their deviations, in original units.
 
         Parameters
         ----------
         rows : Rows
             Rows in original units.
+
+        inside : Range
+            What completed values do not leave.
 
         threads : int
             Number of threads.
@@ -272,14 +308,17 @@ class Completion:
             One row after the other.
         """
         read, values, deviations = rows.read(), [np.zeros(0)], [np.zeros(0)]
+        units, least = in_units(read, self.mean, self.spread), self.least_deviations
         for first in range(0, rows.n_rows, CHUNK_ROWS):
             chunk = np.arange(first, min(first + CHUNK_ROWS, rows.n_rows))
-            found = self.likely(read, chunk, threads)
-            columns = found.columns
-            # Not beyond the range by rounding, either.
+            found = _average(
+                [_native.complete_rows(units, one, chunk, threads) for one in self.memories]
+            )
+            columns = _native.missing_columns(read, chunk)
             original = found.means * self.spread[columns] + self.mean[columns]
-            values.append(np.clip(original, self.low[columns], self.high[columns]))
-            deviations.append(found.deviations * self.spread[columns])
+            values.append(np.clip(original, inside.low[columns], inside.high[columns]))
+            sure = np.maximum(self.caution * found.deviations, least[columns])
+            deviations.append(sure * self.spread[columns])
         return np.concatenate(values), np.concatenate(deviations)
 
     def filled(self, X: NDArray[Any], fills: Fills) -> NDArray[Any]:
@@ -303,10 +342,112 @@ class Completion:
         X[missing] = fills.values * self.spread[columns] + self.mean[columns]
         return X
 
-    def _inside(self, values: Floats, columns: NDArray[np.int32]) -> Floats:
-        """Bring values into the observed range of their columns."""
-        low, high = (self.low - self.mean) / self.spread, (self.high - self.mean) / self.spread
-        return np.clip(values, low[columns], high[columns])
+    def with_more(
+        self,
+        rows: Rows,
+        stats: _native.Statistics,
+        *,
+        indices: Indices | None,
+        weights: Weights | None,
+        threads: int,
+    ) -> Completion:
+        """Return what was learned from the rows before and from these.
+
+        Parameters
+        ----------
+        rows : Rows
+            More rows, in original units.
+
+        stats : _native.Statistics
+            Their statistics.
+
+        indices : ndarray of int or None
+            The rows to learn from; None: all.
+
+        weights : ndarray or None
+            Their weights; None: all 1.
+
+        threads : int
+            Number of threads; what is learned does not depend on it.
+
+        Returns
+        -------
+        completion : Completion
+            As many mixtures as before, in units of the columns of all these rows.
+        """
+        new = _Units.of(rows, stats, indices, weights)
+        units = _Units.of_both(_Units(self.mean, self.spread, self.known, self.n_rows), new)
+        Z, weights = rows_to_learn(rows, indices, weights)
+        learner = Learner(np.ascontiguousarray(units.apply(Z)), weights, threads)
+        shift, factor = (units.mean - self.mean) / self.spread, self.spread / units.spread
+        with single_threaded_blas():
+            mixtures = [
+                with_more_rows(
+                    in_new_units(one, shift, factor),
+                    learner.rows,
+                    weights,
+                    n_before=self.n_rows,
+                    known_before=self.known,
+                    n_rows=new.n_rows,
+                    threads=threads,
+                )
+                for one in self.mixtures
+            ]
+            return self.of(mixtures, units, self.caution, self.likeliest)
+
+    def _in_units(self, inside: Range) -> tuple[Floats, Floats]:
+        """Return a range in units of the columns."""
+        return (inside.low - self.mean) / self.spread, (inside.high - self.mean) / self.spread
+
+
+class Range(NamedTuple):
+    """The least and the largest observed value of each column, in original units."""
+
+    low: Floats
+    high: Floats
+
+
+class _Units(NamedTuple):
+    """What columns of the rows are like that something is learned from."""
+
+    mean: Floats
+    spread: Floats
+    known: Floats  # how many values
+    n_rows: float
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        stats: _native.Statistics,
+        indices: Indices | None,
+        weights: Weights | None,
+    ) -> _Units:
+        """Return those of some rows, by their statistics."""
+        n = rows.n_rows if indices is None else len(indices)
+        total = max(float(stats.weight.max()), TINY)
+        if weights is not None:
+            total = max(float(weights.sum(dtype=np.float64)), TINY)
+        spread = column_spread(stats.mean, stats.variance, rows.dtype)
+        # How sure one can be hangs on rows, not on what they weigh; among others that counts.
+        known = stats.weight * (n / total)
+        return cls(np.asarray(stats.mean), spread, known, max(total, float(n)))
+
+    @classmethod
+    def of_both(cls, before: _Units, new: _Units) -> _Units:
+        """Return those of rows of which some came before."""
+        known = before.known + new.known
+        share = new.known / np.maximum(known, TINY)
+        apart = np.where(new.known > 0, new.mean - before.mean, 0.0)
+        mean = before.mean + share * apart
+        square = (1 - share) * before.spread**2 + share * new.spread**2
+        spread = np.sqrt(square + share * (1 - share) * apart**2)
+        return cls(mean, spread, known, before.n_rows + new.n_rows)
+
+    def apply(self, X: NDArray[Any]) -> Floats:
+        """Bring rows into units of the columns."""
+        found: Floats = (X - self.mean) / self.spread
+        return found
 
 
 class Fills(NamedTuple):
@@ -314,57 +455,6 @@ class Fills(NamedTuple):
 
     starts: NDArray[np.int64]  # of each row, and the end of the last one
     values: NDArray[np.float32]
-
-
-class Likely(NamedTuple):
-    """What missing values are likely to be, one row after the other, in units of the columns."""
-
-    starts: NDArray[np.int64]  # of each row, and the end of the last one
-    columns: NDArray[np.int32]
-    means: Floats
-    deviations: Floats
-
-
-class _Lots:
-    """What decides the draws of rows: numbers that belong to them, whatever is asked when."""
-
-    def __init__(
-        self,
-        counts: NDArray[np.int64],
-        order: Indices | None,
-        seed: int,
-        n_factors: int,
-    ) -> None:
-        n = len(counts)
-        order = np.arange(n) if order is None else order
-        rng = np.random.default_rng(seed)
-        self.drawn = np.zeros(n, bool)
-        self.drawn[order] = counts[order] > 0
-        self.chances = np.zeros(n)
-        self.chances[order] = rng.random(len(order))
-        self.starts = np.zeros(n + 1, np.int64)
-        ends = np.cumsum(counts[order])
-        self.starts[order] = ends - counts[order]
-        self.counts = counts
-        self.normals = rng.standard_normal(int(ends[-1]) if len(ends) else 0)
-        self.factors = np.zeros((n, n_factors))
-        self.factors[order] = rng.standard_normal((len(order), n_factors))
-
-    def places(self, rows: Indices) -> NDArray[np.int64]:
-        """Return where the normal numbers of rows are, one row after the other."""
-        return _stretches(self.starts[rows], self.counts[rows])
-
-
-def _places(starts: NDArray[np.int64], rows: Indices) -> NDArray[np.int64]:
-    """Return where the values of rows are, one row after the other."""
-    return _stretches(starts[rows], starts[rows + 1] - starts[rows])
-
-
-def _stretches(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the whole numbers from each start, so many."""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - counts), counts) + np.arange(total)
 
 
 class _Average(NamedTuple):
@@ -423,45 +513,72 @@ def learn_completion(
     completion : Completion or None
         What was learned.
     """
-    d = rows.n_features
-    if d > MAX_FEATURES:
+    if rows.n_features > MAX_FEATURES:
         return None
-    mean, spread = np.asarray(stats.mean), column_spread(stats, rows.dtype)
+    units = _Units.of(rows, stats, indices, weights)
     Z, weights = rows_to_learn(rows, indices, weights)
-    Z = np.ascontiguousarray((Z - mean) / spread)
-    with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
+    Z = np.ascontiguousarray(units.apply(Z))
+    with single_threaded_blas():
         learner = Learner(Z, weights, threads)
         mixtures = learner.mixtures()
         likeliest = int(np.argmax([learner.evidence(one) for one in mixtures]))
-        low, high = (stats.min - mean) / spread, (stats.max - mean) / spread
+        low, high = units.apply(stats.min), units.apply(stats.max)
         caution = _caution(Z, weights, low, high, threads)
-        precisions = [one.precisions for one in mixtures if one.loadings is None]
-    wide = [one for one in mixtures if one.loadings is not None]
-    rank = max((one.loadings.shape[1] for one in wide if one.loadings is not None), default=0)
-    loadings = [
-        np.pad(one.loadings, ((0, 0), (0, rank - one.loadings.shape[1])))
-        for one in wide
-        if one.loadings is not None
-    ]
-    return Completion(
-        mean=mean,
-        spread=spread,
-        low=np.asarray(stats.min),
-        high=np.asarray(stats.max),
-        caution=caution,
-        likeliest=likeliest,
-        parts=np.concatenate([one.parts for one in mixtures]),
-        means=np.concatenate([one.means for one in mixtures]),
-        mixture=np.repeat(
-            np.arange(len(mixtures), dtype=np.int32), [len(one.parts) for one in mixtures]
-        ),
-        precisions=np.concatenate(precisions or [np.zeros((0, d, d))]),
-        n_covariances=np.array([len(one.covariances) for one in mixtures], np.int32),
-        loadings=np.stack(loadings) if wide else np.zeros((0, d, 0)),
-        noise=np.stack([one.noise for one in wide if one.noise is not None])
-        if wide
-        else np.zeros((0, d)),
-    )
+        return Completion.of(mixtures, units, caution, likeliest)
+
+
+def completion_of_clusters(
+    rows: Rows,
+    labels: NDArray[np.int32],
+    *,
+    indices: Indices | None,
+    weights: Weights | None,
+) -> Completion | None:
+    """Return what values are likely to be that complete rows of known clusters would lack.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows in original units. None of those that are meant lacks a value.
+
+    labels : ndarray of shape (n_rows,)
+        The clusters of all rows; -1 for noise.
+
+    indices : ndarray of int or None
+        The rows that are meant; None: all.
+
+    weights : ndarray or None
+        Their weights; None: all 1.
+
+    Returns
+    -------
+    completion : Completion or None
+        What was learned; None: nothing, as from sparse rows and from very wide ones.
+    """
+    if rows.is_sparse or rows.n_features > MAX_COLUMNS:
+        return None
+    places = np.arange(rows.n_rows) if indices is None else indices
+    total = float(len(places) if weights is None else weights.sum(dtype=np.float64))
+    inside = np.flatnonzero(labels[places] >= 0)
+    some = places_to_learn(rows.n_features, len(inside))
+    inside = inside if some is None else inside[some]
+    if not len(inside):
+        return None
+    Z = np.asarray(rows.take(places[inside]), dtype=np.float64)
+    shares = np.ones(len(Z)) if weights is None else weights[inside].astype(np.float64)
+    shares /= shares.sum()
+    _, clusters = np.unique(labels[places[inside]], return_inverse=True)
+    with single_threaded_blas():
+        mean = shares @ Z
+        spread = column_spread(mean, shares @ (Z - mean) ** 2, rows.dtype)
+        n_rows = len(places)
+        units = _Units(mean, spread, np.full(len(mean), float(n_rows)), max(total, float(n_rows)))
+        Z = units.apply(Z)
+        mixtures = mixtures_of_clusters(Z, shares, clusters)
+        tried = np.arange(len(Z)) if len(Z) <= SURE_ROWS else draw_places(len(Z), SURE_ROWS, 1)
+        errors = errors_between_halves(Z[tried], shares[tried], clusters[tried])
+        caution = 1.0 if len(errors) < MIN_HIDDEN else _multiple(errors)
+        return Completion.of(mixtures, units, caution, len(mixtures) - 1)
 
 
 def _caution(Z: Floats, weights: Weights | None, low: Floats, high: Floats, threads: int) -> float:
@@ -472,12 +589,19 @@ def _caution(Z: Floats, weights: Weights | None, low: Floats, high: Floats, thre
     errors: list[Floats] = []
     for seed in range(MAX_HIDINGS):
         errors.append(_errors(Z, weights, low, high, seed, threads))
-        if sum(map(len, errors)) >= ENOUGH_HIDDEN:
+        if sum(map(len, errors)) >= ENOUGH_ERRORS:
             break
     found = np.concatenate(errors)
-    if len(found) < MIN_HIDDEN:
-        return 1.0
-    return float(max(np.quantile(found, HELD) / DEVIATIONS, MIN_CAUTION))
+    return 1.0 if len(found) < MIN_HIDDEN else _multiple(found)
+
+
+def _multiple(errors: Floats) -> float:
+    """Return what deviations are multiplied with to hold as much as they say, by errors in them.
+
+    Of few errors the quantile is one that holds a new one as often as it says.
+    """
+    level = min(np.ceil((len(errors) + 1) * HELD) / len(errors), 1.0)
+    return float(max(np.quantile(errors, level) / DEVIATIONS, MIN_CAUTION))
 
 
 def _errors(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from contextlib import AbstractContextManager
 from numbers import Integral
+
+from threadpoolctl import ThreadpoolController
 
 from amclust import _native
 from amclust._version import __version__
@@ -27,6 +31,20 @@ def n_threads(n_jobs: int | None) -> int:
     wanted = int(cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
     # More threads than this only stand in each other's way.
     return max(1, min(wanted, max(8, 2 * cores)))
+
+
+def single_threaded_blas() -> AbstractContextManager[object]:
+    """Let BLAS take one thread: the same bits for any number of them.
+
+    To look for the libraries takes milliseconds, which a small fit has not: it is done once.
+    """
+    limits: AbstractContextManager[object] = _blas().limit(limits=1)
+    return limits
+
+
+@functools.cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
 
 
 def show_config() -> dict[str, str | int]:

@@ -41,6 +41,7 @@ from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
 from amclust._runs import Fit, OptimizerState, TrainedRun
+from amclust._size_limits import check_unlimited, given_limits
 from amclust._training import COLLAPSED_SHARE
 from amclust._validation import (
     check_numeric_columns,
@@ -93,8 +94,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         codebooks. (`batch_size`, `learning_rate` and `patience` say nothing about these steps; they
         end where one gains less than a hundredth of `tol`, of few clusters and rows less than a
         ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette" (with a
-        single cluster, "reconstruction"). But for "completion", missing values are completed first:
-        drawn from where they are likely to be for training, at their means for labels.
+        single cluster, "reconstruction"). But for "completion", missing values are completed first,
+        at the means of what they are likely to be; of 4,096 rows or more, for training only, by
+        draws of it.
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
@@ -153,6 +155,18 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         do not count in training, nor in silhouettes. `predict` marks new rows of no less energy.
         None: all rows belong to a cluster. `partial_fit` marks the rows of each call by the
         energies of the rows so far.
+
+    size_min, size_max : None or int, default=None
+        Every cluster has at least and at most so many rows of the fit, or so much of their
+        `sample_weight` (rows are not split). Exactly: of all partitions within the limits,
+        `labels_` has the least sum of squared distances for the memories, which move to the means
+        of their rows. Each of the trained restarts is brought within the limits, and the one with
+        the least sum is kept, whatever `selection` says. Without `size_min` a cluster has a row at
+        least. The limits are held by the weights of the memories, `weights_`; `predict` goes by
+        these too, so that it says what `labels_` has but near ties; but it decides row by row,
+        however many there are: it holds no limits. Of several `n_clusters` those are left out that
+        cannot meet them. Not with `n_memories`, an array as `weights`, metric="epanechnikov",
+        `partial_fit` and tables of Dask.
 
     init : {"auto", "k-means++", "ward", "random"} or {array-like, sparse matrix} of shape \
             (n_clusters, n_features), default="auto"
@@ -265,11 +279,14 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         share; `MergeTreeDisplay` draws it.
 
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row of the training data; the same as `predict` gives. -1 for rows that
-        belong nowhere: with `contamination`, or a metric whose memories have a bounded reach.
+        Cluster of each row of the training data; the same as `predict` gives, or with `size_min` or
+        `size_max` the labels within these limits (rows of weight 0, which do not count, go by the
+        weights of the memories). -1 for rows that belong nowhere: with `contamination`, or a metric
+        whose memories have a bounded reach.
 
     weights_ : ndarray of shape (n_memories,)
-        Weights of the memories.
+        Weights of the memories; with `size_min` or `size_max` those that hold the sizes: large
+        where a cluster would have too few rows, small where it would have too many.
 
     beta_ : float
         Inverse temperature of the chosen restart.
@@ -285,10 +302,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Silhouette of the chosen restart (NaN with a single cluster).
 
     inertia_ : float
-        Only after exact steps (``objective="reconstruction"`` with ``beta="auto"``) on complete
-        rows, not for `metric="cosine"` and not with `n_memories`: sum of the squared distances of
-        the rows to the memory of their cluster, weighted by `sample_weight`, as `transform` has
-        distances.
+        Only after exact steps (``objective="reconstruction"`` with ``beta="auto"``) or within
+        limits of size, on complete rows, not for `metric="cosine"` and not with `n_memories`: sum
+        of the squared distances of the rows to the memory of their cluster, weighted by
+        `sample_weight`, as `transform` has distances.
 
     n_iter_ : int
         Epochs of the chosen restart.
@@ -349,6 +366,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     >>> model = ClAM(n_clusters=2, n_memories="auto", random_state=0).fit(X)
     >>> len(model.memories_), bool((model.labels_ == model.labels_[0])[moon == moon[0]].all())
     (80, True)
+
+    Sizes can have limits:
+
+    >>> model = ClAM(n_clusters=8, size_min=45, size_max=55, random_state=0).fit(X)
+    >>> sizes = np.bincount(model.labels_)
+    >>> bool(sizes.min() >= 45), bool(sizes.max() <= 55)
+    (True, True)
     """
 
     _parameter_constraints: ClassVar[Constraints] = PARAMETERS
@@ -387,6 +411,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         scale: str | None = "standard",
         feature_weights: Any = None,
         contamination: float | None = None,
+        size_min: int | None = None,
+        size_max: int | None = None,
         init: Any = "auto",
         n_init: int = 10,
         batch_size: int | str = "auto",
@@ -418,6 +444,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.scale = scale
         self.feature_weights = feature_weights
         self.contamination = contamination
+        self.size_min = size_min
+        self.size_max = size_max
         self.init = init
         self.n_init = n_init
         self.batch_size = batch_size
@@ -480,6 +508,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         The first call seeds the memories from its rows, and fixes the units and the temperature.
         Every call goes once through its rows. After `fit`, learning goes on from what it found.
+        Limits of size (`size_min`, `size_max`) are refused: no call sees all rows.
 
         Parameters
         ----------
@@ -494,6 +523,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self : ClAM
             The fitted estimator.
         """
+        check_unlimited(self, "partial_fit")
         with restored_on_failure(self):
             first = not hasattr(self, "network_")
             fitting = self._fitting(X, sample_weight, reset=first)
@@ -558,7 +588,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         labels : ndarray of shape (n_samples,)
             Cluster of the memory each row falls to; -1 for rows that belong nowhere: of more energy
             than those of the fit, with `contamination`, or with a metric whose memories have a
-            bounded reach. For new rows as for those of the fit, whatever the shape of clusters.
+            bounded reach. For new rows as for those of the fit, whatever the shape of clusters;
+            free of `size_min` and `size_max`, which hold for `labels_`.
         """
         X = validate_rows(self, X)
         return self.network_.labels(X, n_jobs=self.n_jobs)
@@ -652,9 +683,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def complete(self, X: Any, *, return_std: bool = False) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
 
-        After a fit to rows with missing values, these are completed by regression on the observed
-        values of their row, inside the range of their column. (With objective="completion", after
-        a fit to complete rows and of more than 10,000 columns, by the values of the memories.)
+        They are completed by regression on the observed values of their row, inside the range that
+        their column was seen to have. (With objective="completion", and of more than 10,000
+        columns, by the values of the memories; after a fit to complete rows also of sparse ones and
+        of more than 2,000 columns.)
 
         Parameters
         ----------
@@ -662,8 +694,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             Rows with NaN where a value is missing.
 
         return_std : bool, default=False
-            Also return how sure each completed value is. Needs a fit to rows with missing values,
-            and not objective="completion".
+            Also return how sure each completed value is. Values that memories complete have none.
 
         Returns
         -------
@@ -1058,7 +1089,11 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 "objective='reconstruction', or another metric or scale.",
                 ConvergenceWarning,
             )
-        elif self._chose_freely() and best.n_nonempty == self.n_clusters_ > 1:
+        elif (
+            given_limits(self) is None
+            and self._chose_freely()
+            and best.n_nonempty == self.n_clusters_ > 1
+        ):
             self._tell_outliers(found)
         noise = np.count_nonzero(found.labels < 0)
         if 2 * noise > len(found.labels):

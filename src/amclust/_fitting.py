@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust._assemblies import MemoryGraph, Shape, choose_shape, learn_memories
+from amclust._completion import completion_of_clusters
 from amclust._config import n_threads
 from amclust._distant import is_outside, place_weights, seen_places, without
 from amclust._full_passes import take_full_passes
@@ -28,6 +29,7 @@ from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import DrawnRows, RowSource, TableSize
 from amclust._runs import Fit, OptimizerState
+from amclust._size_limits import GivenLimits, given_limits, possible_numbers
 from amclust._training import MAX_SEED, draw_seeds, fit, fit_on, with_ignored_means
 from amclust._trimming import (
     find_farther,
@@ -76,6 +78,18 @@ class Fitting:
         recipe: Recipe = self.model.recipe
         return recipe
 
+    @property
+    def limits(self) -> GivenLimits | None:
+        """Between which limits the sizes of clusters are to be; None: sizes are free."""
+        return given_limits(self.model)
+
+    def check_sizes(self, numbers: list[int]) -> None:
+        """Refuse limits of size that some number of clusters cannot meet."""
+        if self.limits is not None:
+            total = draw_rows(self.source).total_weight
+            for n_clusters in numbers:
+                possible_numbers(self.limits, [n_clusters], total)
+
     def fit(self, rng: np.random.RandomState) -> Learned:
         """Learn memories from several starts."""
         model = self.model
@@ -88,15 +102,24 @@ class Fitting:
 
         drawn = draw_rows(self.source, sample_seed, count)
         trimmed, data = self._prepare(drawn, options, candidates)
+        if self.limits is not None:
+            self._check_whole(drawn)
+            numbers = self._numbers(candidates)
+            possible = possible_numbers(self.limits, numbers, trimmed.total_weight)
+            candidates = None if candidates is None else possible
         if model.n_memories is not None:
             learned = self._fit_shape(data, options, candidates, seeds, sample_seed, rng)
-            return self._with_outliers(learned, drawn, trimmed, data, options)
+            return self._completed(learned, drawn, trimmed, data, options)
         n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
-        found = self._fit(data, options, n_clusters, seeds, sample_seed)
+        if self.limits is None or options.contamination:
+            found = self._fit(data, options, n_clusters, seeds, sample_seed)
         if options.contamination:
             found, trimmed, data = self._concentrate(
                 found, drawn, trimmed, data, options, sample_seed
             )
+        if self.limits is not None:  # memories are the means of all rows then
+            found = self._fit(data, options, n_clusters, seeds, sample_seed, self.limits)
+            return self._completed(Learned(found, evidence), drawn, trimmed, data, options)
         few = self.recipe.is_few(data.n_rows, n_clusters)
         if drawn.is_sample and (found.best.plan.exact or few):
             found = take_full_passes(
@@ -106,7 +129,7 @@ class Fitting:
                 max_passes=self.recipe.full_passes,
                 tol=EXACT_TOLERANCE * model.tol,
             )
-        return self._with_outliers(Learned(found, evidence), drawn, trimmed, data, options)
+        return self._completed(Learned(found, evidence), drawn, trimmed, data, options)
 
     def max_full_passes(self, size: TableSize | None) -> int:
         """Return how many passes over all rows may follow training; of a table of unknown size too.
@@ -139,7 +162,7 @@ class Fitting:
         else:
             n_clusters, evidence = self._decide_n_clusters(data, candidates, rng)
             learned = Learned(self._fit_on(data, options, n_clusters, seed, None), evidence)
-        return self._with_outliers(learned, drawn, trimmed, data, options)
+        return self._completed(learned, drawn, trimmed, data, options)
 
     def go_on(self, network: Network, state: OptimizerState) -> Learned:
         """Go once through more rows, from where earlier ones left the memories."""
@@ -147,16 +170,17 @@ class Fitting:
         n_clusters = self._unchanged_n_clusters(network, candidates)
         options = Options.of(self.model, n_clusters if candidates is None else max(candidates))
         drawn = trimmed = draw_rows(self.source)
-        data = self._prepare_in(network.geometry, drawn, options, [n_clusters])
+        geometry = network.geometry
+        data = self._prepare_in(geometry, drawn, options, [n_clusters], more_rows=True)
         if options.contamination:
             places = seen_places(drawn)
             outside = find_farther(
                 network, data, places, place_weights(drawn, places), options.contamination
             )
             trimmed = without(drawn, places[outside])
-            data = self._prepare_in(network.geometry, trimmed, options, [n_clusters])
+            data = self._prepare_in(geometry, trimmed, options, [n_clusters], more_rows=True)
         learned = Learned(self._fit_on(data, options, n_clusters, 0, (network, state)))
-        return self._with_outliers(learned, drawn, trimmed, data, options, network)
+        return self._completed(learned, drawn, trimmed, data, options, network)
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -188,10 +212,13 @@ class Fitting:
         drawn: DrawnRows,
         options: Options,
         candidates: list[int] | None,
+        *,
+        more_rows: bool = False,
     ) -> TrainingSet:
-        """Return rows in units that are known."""
+        """Return rows in units that are known, of others than these where there are more."""
         settings = self._settings(candidates)
-        return prepare(drawn, self._sized(options), geometry=geometry, **settings)
+        sized = self._sized(options)
+        return prepare(drawn, sized, geometry=geometry, more_rows=more_rows, **settings)
 
     def _sized(self, options: Options) -> Options:
         if self.model.n_memories is None:
@@ -211,6 +238,17 @@ class Fitting:
             # Between the arms of a shape, completed rows would join them.
             "reads_completed": self.model.n_memories is None,
         }
+
+    def _check_whole(self, drawn: DrawnRows) -> None:
+        """Refuse to leave rows out within limits of size where not all rows are looked at."""
+        if drawn.is_sample and self.model.contamination:
+            msg = (
+                f"contamination={self.model.contamination} goes with {self.limits} where a fit "
+                f"looks at all rows: X has {self.source.n_rows:,}, of which it looks at "
+                f"{drawn.rows.n_rows if drawn.trained is None else len(drawn.trained):,}. Leave "
+                "the outliers out first, by a fit without limits."
+            )
+            raise ValueError(msg)
 
     # --- rows that belong nowhere -----------------------------------------------------------------
 
@@ -242,7 +280,7 @@ class Fitting:
         network = with_threshold(found.network, scales, high.threshold)
         return dataclasses.replace(found, network=network), trimmed, data
 
-    def _with_outliers(
+    def _completed(
         self,
         learned: Learned,
         drawn: DrawnRows,
@@ -251,11 +289,18 @@ class Fitting:
         options: Options,
         earlier: Network | None = None,
     ) -> Learned:
-        """Return what was learned with labels of -1 for rows that belong nowhere."""
+        """Return what was learned with all that a network knows besides its memories.
+
+        What columns of weight 0 are in each cluster, what missing values are likely to be, and
+        which rows belong nowhere.
+        """
         found = with_ignored_means(data, learned.found, earlier)
+        if earlier is None:
+            found = with_completion(data, options, found)
         if options.contamination:
+            share, known = options.contamination, self.limits is not None
             found = mark_outliers(
-                self.source, found, drawn, trimmed, data, options.contamination, earlier
+                self.source, found, drawn, trimmed, data, share, earlier, known=known
             )
         return dataclasses.replace(learned, found=found)
 
@@ -268,6 +313,7 @@ class Fitting:
         n_clusters: int,
         seeds: NDArray[np.int64],
         sample_seed: int,
+        limits: GivenLimits | None = None,
     ) -> Fit:
         return fit(
             data,
@@ -278,6 +324,7 @@ class Fitting:
             backend=self.backend,
             recipe=self.recipe,
             verbose=self.model.verbose,
+            limits=limits,
         )
 
     def _fit_on(
@@ -406,6 +453,23 @@ class Fitting:
             )
             raise ValueError(msg)
         return n_clusters
+
+
+def with_completion(data: TrainingSet, options: Options, found: Fit) -> Fit:
+    """Return a fit that knows what missing values are likely to be, also where no row has any."""
+    known = data.geometry.completion is not None
+    if known or data.has_missing or data.others_missing or not options.completes:
+        return found
+    limits = data.geometry.limits
+    completion = completion_of_clusters(
+        data.table if limits is None else limits.within(data.table),
+        found.labels,
+        indices=data.indices,
+        weights=data.counts,
+    )
+    geometry = dataclasses.replace(found.network.geometry, completion=completion)
+    network = dataclasses.replace(found.network, geometry=geometry)
+    return dataclasses.replace(found, network=network)
 
 
 # --- parameters that have to suit each other ------------------------------------------------------

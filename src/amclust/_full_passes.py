@@ -19,24 +19,12 @@ from amclust._network import Network
 from amclust._rows import Indices, RowSource, TableRows, Weights
 from amclust._runs import Fit
 from amclust.backends import TrainingSet
-from amclust.backends.native import nearest_sums
+from amclust.backends.native import NearestSums, nearest_sums
 
 # In these the core counts weights and squared distances.
 SIZE_QUANTUM, LOSS_QUANTUM = 2.0**-20, 2.0**-40
 # Sums of all rows stay below this many quanta.
 MAX_QUANTA = 2.0**62
-
-
-@dataclass(frozen=True, eq=False)
-class NearestSums:
-    """Sums over the rows that are nearest to each memory, in whole numbers."""
-
-    sums: NDArray[np.int64]  # (n_memories, n_features), in the quantum of each column
-    sizes: NDArray[np.int64]  # (n_memories,)
-    loss: int  # sum of squared distances
-
-    def __add__(self, other: NearestSums) -> NearestSums:
-        return NearestSums(self.sums + other.sums, self.sizes + other.sizes, self.loss + other.loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +50,7 @@ class AddNearest:
             inside = np.flatnonzero(labels >= 0)
             indices = inside if indices is None else indices[inside]
             weights = None if weights is None else np.ascontiguousarray(weights[inside])
-        found = nearest_sums(self.network, core, indices, weights, self.quantum, threads)
-        return NearestSums(*found)
+        return nearest_sums(self.network, core, indices, weights, self.quantum, threads)
 
 
 def take_full_passes(
@@ -78,7 +65,7 @@ def take_full_passes(
     geometry, network = data.geometry, found.network
     if geometry.whitening is not None or not geometry.is_native or not max_passes:
         return found  # of whitened rows no sums can be had
-    quantum = _quantum(data, source.n_counted)
+    quantum = quantum_of(data, source.n_counted)
     mean_weight = data.total_weight / source.n_counted
     best: tuple[Network, int] | None = None
     for _ in range(max_passes):
@@ -90,7 +77,7 @@ def take_full_passes(
             best = network, seen.loss
         if gained <= tol * seen.loss:
             break
-        network = dataclasses.replace(network, memories=_means(network, seen, quantum, data.rows))
+        network = dataclasses.replace(network, memories=means_of(network, seen, quantum, data.rows))
     assert best is not None
     network, loss = best
     run = dataclasses.replace(found.best, moved=network.memories)
@@ -106,7 +93,7 @@ def take_full_passes(
     )
 
 
-def _means(
+def means_of(
     network: Network, seen: NearestSums, quantum: NDArray[np.float64], rows: _native.Rows
 ) -> NDArray[np.float32]:
     """Return the mean of each memory's rows; a memory without rows stays where it is."""
@@ -119,11 +106,15 @@ def _means(
     return np.where(sizes[:, None] > 0, means, network.memories).astype(np.float32)
 
 
-def _quantum(data: TrainingSet, n_rows: int) -> NDArray[np.float64]:
+def quantum_of(data: TrainingSet, n_rows: int) -> NDArray[np.float64]:
     """Return in which units the columns of so many rows can be summed: powers of 2."""
     largest = np.ones(data.geometry.n_features)
     if not data.geometry.spherical:
         geometry, (low, high) = data.geometry, data.ranges
+        if geometry.whitening is not None:
+            mean, forward = geometry.whitening.mean, np.abs(geometry.whitening.forward)
+            reach = np.maximum(np.abs(low - mean), np.abs(high - mean)) @ forward
+            low, high = -reach, reach
         size = np.maximum(np.abs(low - geometry.offset), np.abs(high - geometry.offset))
         largest = np.maximum(size * geometry.scale, 1e-30)
     bits = np.ceil(np.log2(largest * n_rows))

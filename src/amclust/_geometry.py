@@ -9,18 +9,18 @@ the core, and Mahalanobis distances are Euclidean after whitening.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from amclust import _native
-from amclust._completion import DRAW_SEED, Completion
-from amclust._config import n_threads
+from amclust._completion import Completion, Range
+from amclust._config import n_threads, single_threaded_blas
 from amclust._metrics import METRICS, find_metric
 from amclust._mixtures import Learner, column_spread, rows_to_learn
 from amclust._rows import Indices, Rows, TableRows, Weights
@@ -78,10 +78,10 @@ class Whitening:
         Values may be missing. A row of weight 2 counts like two rows; the units of the columns do
         not matter.
         """
-        mean, spread = stats.mean, column_spread(stats, rows.dtype)
+        mean, spread = stats.mean, column_spread(stats.mean, stats.variance, rows.dtype)
         Z, weights = rows_to_learn(rows, indices, weights)
         learner = Learner(np.ascontiguousarray((Z - mean) / spread), weights, threads)
-        with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
+        with single_threaded_blas():
             covariance = learner.shared_covariance(n_memories)
             constant = stats.variance == 0
             covariance[constant], covariance[:, constant] = 0.0, 0.0
@@ -100,6 +100,13 @@ class Whitening:
     def undo(self, values: FloatArray) -> FloatArray:
         """Bring whitened points back."""
         return _times(values, self.backward) + self.mean
+
+
+class Whitened(NamedTuple):
+    """All rows of a table, completed and whitened, and how."""
+
+    whitening: Whitening
+    rows: Rows
 
 
 def _times(rows: FloatArray, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -144,6 +151,9 @@ class Geometry:
     scaling : {"standard", "robust"} or None
         What columns were divided by; None: nothing, as for directions and whitened rows.
 
+    low, high : ndarray of shape (n_features,) or None
+        The range of the observed values, which completed ones do not leave. None: it is not known.
+
     completion : Completion or None
         What missing values are likely to be. None: they are left to the memories.
 
@@ -176,13 +186,22 @@ class Geometry:
     whitening: Whitening | None = None
     feature_names: tuple[str, ...] | None = None
     scaling: str | None = None
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
     completion: Completion | None = None
     reads_completed: bool = True
     limits: Limits | None = None
 
     def __post_init__(self) -> None:
-        for name in ("offset", "scale", "fill"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
+        if (self.low is None) != (self.high is None):
+            msg = "A range has a low and a high end."
+            raise ValueError(msg)
+        if self.low is not None and self.high is not None and not (self.low <= self.high).all():
+            msg = "A range must not be empty."
+            raise ValueError(msg)
+        for name in ("offset", "scale", "fill", "low", "high"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @classmethod
     def fit(
@@ -198,7 +217,7 @@ class Geometry:
         threads: int,
         feature_names: tuple[str, ...] | None = None,
         completion: Completion | None = None,
-        n_memories: Sequence[int] = (1,),
+        whitened: Whitened | None = None,
         quartiles: Quartiles | None = None,
         feature_weights: NDArray[np.float64] | None = None,
     ) -> Geometry:
@@ -236,9 +255,8 @@ class Geometry:
         completion : Completion, default=None
             What missing values are likely to be.
 
-        n_memories : sequence of int, default=(1,)
-            How many memories share the covariance by which "mahalanobis" whitens; several numbers
-            to choose from.
+        whitened : Whitened, default=None
+            All rows as "mahalanobis" whitens them.
 
         quartiles : Quartiles, default=None
             Of the columns, for ``scale="robust"``; `rows` are within their limits then.
@@ -251,14 +269,10 @@ class Geometry:
         geometry : Geometry
             These units.
         """
+        low, high = np.asarray(stats.min), np.asarray(stats.max)
         whitening = None
-        if find_metric(metric).whitens:
-            whitening = Whitening.fit(rows, stats, indices, weights, n_memories, threads)
-            X = rows.take(None)
-            if completion is not None:
-                fills = completion.fills(rows.read(), threads, order=indices, seed=DRAW_SEED)
-                X = completion.filled(X, fills)
-            rows = TableRows(whitening.apply(X))
+        if whitened is not None:
+            whitening, rows = whitened.whitening, whitened.rows
             stats = rows.statistics(indices, weights, threads)
         mean, variance, dtype = stats.mean, stats.variance, rows.dtype.name
         masks = _mask_values(mask_value, stats)
@@ -278,6 +292,8 @@ class Geometry:
                 1.0,
                 None,
                 feature_names,
+                low=low,
+                high=high,
                 completion=completion,
             )
         scaling = scale if whitening is None else None
@@ -303,6 +319,8 @@ class Geometry:
             whitening,
             feature_names,
             scaling,
+            low,
+            high,
             completion,
             limits=None if quartiles is None else quartiles.limits,
         )
@@ -311,6 +329,13 @@ class Geometry:
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.offset)
+
+    @property
+    def range(self) -> Range:
+        """The range that completed values do not leave; without end where it is not known."""
+        if self.low is None or self.high is None:
+            return Range(np.full(self.n_features, -np.inf), np.full(self.n_features, np.inf))
+        return Range(self.low, self.high)
 
     @property
     def energy(self) -> str:
@@ -459,12 +484,12 @@ class Geometry:
         rows : _native.Rows
             The same memory, read in other units; of whitened rows a copy.
         """
-        read, completion = rows.read(), self.completion
         if self.limits is not None:
-            read = self.limits.read(rows)
+            rows = self.limits.within(rows)
+        read, completion = rows.read(), self.completion
         if has_missing and completion is not None and self.reads_completed:
             threads = n_threads(None) if threads is None else threads
-            fills = completion.fills(read, threads, order=order, seed=seed)
+            fills = completion.fills(rows, self.range, threads, order=order, seed=seed)
             if self.whitening is not None:
                 rows = TableRows(completion.filled(rows.take(None), fills))
             else:
@@ -474,8 +499,70 @@ class Geometry:
             msg = "This network does not know what missing values are likely to be. Fit it anew."
             raise ValueError(msg)
         if self.whitening is not None:
-            read = TableRows(self.whitening.apply(rows.take(None))).read()
+            return self.read_whitened(TableRows(self.whitening.apply(rows.take(None))))
         return read.in_units(self.energy, self.offset, self.scale, has_missing)
+
+    def read_whitened(self, rows: Rows) -> _native.Rows:
+        """Return complete rows that are whitened already as the core reads them.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows after `whitening`.
+
+        Returns
+        -------
+        rows : _native.Rows
+            The same memory, read in other units.
+        """
+        return rows.read().in_units(self.energy, self.offset, self.scale, False)
+
+    def with_more(
+        self,
+        rows: Rows,
+        stats: _native.Statistics,
+        *,
+        indices: Indices | None,
+        weights: Weights | None,
+        threads: int,
+    ) -> Geometry:
+        """Return the same units, with what more rows tell of their range and of missing values.
+
+        Parameters
+        ----------
+        rows : Rows
+            More rows, in original units.
+
+        stats : _native.Statistics
+            Their statistics.
+
+        indices : ndarray of int or None
+            The rows that are meant; None: all.
+
+        weights : ndarray or None
+            Their weights; None: all 1.
+
+        threads : int
+            Number of threads.
+
+        Returns
+        -------
+        geometry : Geometry
+            Core units stay as they are: memories are in them.
+        """
+        completion = self.completion
+        if self.limits is not None:
+            rows = self.limits.within(rows)
+            stats = rows.statistics(indices, weights, threads)
+        if completion is not None:
+            completion = completion.with_more(
+                rows, stats, indices=indices, weights=weights, threads=threads
+            )
+        if self.low is None or self.high is None:
+            return dataclasses.replace(self, completion=completion)
+        # Of a column without a value there is no range.
+        low, high = np.fmin(self.low, stats.min), np.fmax(self.high, stats.max)
+        return dataclasses.replace(self, low=low, high=high, completion=completion)
 
     def incomplete(
         self, rows: _native.Rows, indices: Indices | None, threads: int
@@ -529,7 +616,7 @@ class Geometry:
         lacking : bool ndarray of shape (n_rows,)
             True for each of these rows.
         """
-        read = rows.read() if self.limits is None else self.limits.read(rows)
+        read = (rows if self.limits is None else self.limits.within(rows)).read()
         return _native.count_missing(read, threads) > 0
 
     def measured(self, X: Any) -> NDArray[np.float32]:
@@ -550,7 +637,7 @@ class Geometry:
             X = np.ascontiguousarray(X, dtype=X.dtype if X.dtype.kind == "f" else np.float64)
         rows = TableRows(X)
         if self.limits is not None:  # values that are not believed are where they seem to be
-            read = self.limits.read(rows).as_observed()
+            read = self.limits.within(rows).read().as_observed()
             return _native.load_rows(
                 read.in_units(self.energy, self.offset, self.scale, True), None
             )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from amclust import _native
 from amclust._config import n_threads
 from amclust._estimator import ClAM
-from amclust._fitting import Fitting
+from amclust._fitting import Fitting, with_completion
 from amclust._judging import judge_runs, order_runs
 from amclust._metrics import find_metric
 from amclust._objectives import choose_objective
@@ -23,10 +23,12 @@ from amclust._options import Options
 from amclust._preparing import draw_rows, n_drawn, prepare_trimmed
 from amclust._rows import DrawnRows
 from amclust._runs import RUN_DTYPE, Start, TrainedRun
+from amclust._size_limits import given_limits, hold_runs
 from amclust._space import Config, parameters_of
 from amclust._training import (
     MAX_SEED,
     conclude,
+    conclude_within,
     draw_seeds,
     make_plan,
     seed_runs,
@@ -270,13 +272,27 @@ class Search:
             float(best["silhouette"]),
             int(best["living_clusters"]),
         )
-        found = conclude(task.data, [run], 0, task.start)
+        limits = given_limits(model)
         options = Options.of(model, int(best["n_clusters"]))
-        found = with_ignored_means(task.data, without_empty(task.data, found, options))
+        if limits is None:
+            found = conclude(task.data, [run], 0, task.start)
+            found = without_empty(task.data, found, options)
+        else:
+            free_beta = isinstance(model.beta, str) or "beta_factor" in config
+            held = hold_runs(
+                task.data, [run], limits, seed=self.state.sample_seed, free_beta=free_beta
+            )
+            found = conclude_within(task.data, list(held.runs), 0, task.start, held)
+        found = with_ignored_means(task.data, found)
+        # As its rows were read: that is for the estimator to say.
+        read = dataclasses.replace(options, objective=self.model.objective)
+        found = with_completion(task.data, read, found)
         if options.contamination:
             (key,) = (key for key, data in self._data.items() if data is task.data)
-            share = options.contamination
-            found = mark_outliers(self.source, found, *self._drawn[key], task.data, share)
+            share, known = options.contamination, limits is not None
+            found = mark_outliers(
+                self.source, found, *self._drawn[key], task.data, share, known=known
+            )
         model._keep(found)
         runs = self.state.runs.copy()
         runs[best["run"]] = best

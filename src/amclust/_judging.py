@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from amclust._network import Network, Want
 from amclust._runs import TrainedRun
-from amclust._silhouettes import silhouettes
+from amclust._silhouettes import Judged, silhouettes
 from amclust.backends import TrainingSet
 
 
@@ -23,16 +23,18 @@ class Judgement(NamedTuple):
     beta: float  # of the network, in core units
 
 
-def judge(data: TrainingSet, networks: Iterable[Network]) -> list[Judgement]:
-    """Judge the partitions that networks make of the rows to judge by."""
-    rows = data.labelled_rows
-    counts, partitions, others, n_clusters = data.judged.counts, [], [], 1
+def judge(
+    data: TrainingSet, networks: Iterable[Network], judged: Judged | None = None
+) -> list[Judgement]:
+    """Judge the partitions that networks make of the rows to judge by, or of other ones."""
+    rows, judged = data.labelled_rows, judged or data.judged
+    counts, partitions, others, n_clusters = judged.counts, [], [], 1
     for network in networks:
-        labels = network.core_labels(rows, indices=data.judged.indices, n_jobs=data.threads)
+        labels = network.core_labels(rows, indices=judged.indices, n_jobs=data.threads)
         inside = labels >= 0  # the others are noise
         of_clusters = np.bincount(labels[inside], counts[inside], minlength=1)
         n_nonempty = len(np.unique(labels[inside]))
-        if n_nonempty < network.n_clusters and data.judged.is_sample:
+        if n_nonempty < network.n_clusters and judged.is_sample:
             # The others may have rows outside of the sample.
             found = network.infer(rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads)
             n_nonempty = len(np.unique(network.assembly[np.flatnonzero(found.counts)]))
@@ -42,7 +44,7 @@ def judge(data: TrainingSet, networks: Iterable[Network]) -> list[Judgement]:
         n_clusters = max(n_clusters, network.n_clusters)
     scores = np.full(len(partitions), np.nan)
     if n_clusters > 1:
-        scores = silhouettes(rows, data.judged, np.stack(partitions), data.threads)
+        scores = silhouettes(rows, judged, np.stack(partitions), data.threads)
     return [Judgement(float(score), *rest) for score, rest in zip(scores, others, strict=True)]
 
 

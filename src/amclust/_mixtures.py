@@ -22,11 +22,11 @@ from amclust._rows import Indices, Rows, Weights, draw_places
 Floats = NDArray[np.float64]
 
 # Mixtures of this many memories, with one covariance for all and with one for each.
-SHARED, OWN = (4,), (4, 8)
+SHARED, OWN = (4,), (2, 4)
 # A mixture has so many rows for each memory at least.
 ROWS_PER_MEMORY = 5
-# Mixtures of several memories need pairs of columns to be seen together in this part of the rows:
-# elsewhere nothing says how their clusters go together.
+# Columns that are seen together in this part of the rows are tied, and so are those that are both
+# tied to a third one. Elsewhere nothing says how clusters of the one go with those of the other.
 MIN_SEEN_TOGETHER = 0.02
 # Columns that are compared with all others at a time.
 MEETING_COLUMNS = 256
@@ -42,6 +42,8 @@ FACTOR_NOISE = 0.01
 FACTOR_PRIOR = 20.0
 # Steps of expectation and maximisation, and the least gain in a value's log-likelihood for another.
 MAX_STEPS, MIN_GAIN = 10, 1e-4
+# Where there are twice as many rows as these, so many of the steps are made on these.
+EARLY_STEPS, EARLY_ROWS = 6, 1024
 # Steps of the k-means that mixtures start from, and starts of one that is wanted for itself.
 START_STEPS, N_STARTS = 10, 4
 # Columns that scatter less have one value.
@@ -90,6 +92,18 @@ class Mixture(NamedTuple):
         return np.ascontiguousarray((inverse + inverse.transpose(0, 2, 1)) / 2)
 
 
+class Sums(NamedTuple):
+    """What `_native.GaussianSums` has, of rows that are no longer there."""
+
+    sizes: Floats
+    sums: Floats
+    squares: Floats
+    factor_squares: Floats
+    factor_values: Floats
+    value_squares: Floats
+    column_weights: Floats
+
+
 @dataclass(frozen=True)
 class Learner:
     """Rows to learn mixtures from, in units of their columns; NaN where values are missing."""
@@ -117,10 +131,23 @@ class Learner:
         filled[np.isnan(filled)] = found.means
         return filled
 
+    @cached_property
+    def some(self) -> Learner:
+        """Some of the rows, to begin with."""
+        places = draw_places(len(self.Z), EARLY_ROWS, 0)
+        weights = None if self.weights is None else np.ascontiguousarray(self.weights[places])
+        return Learner(np.ascontiguousarray(self.Z[places]), weights, self.threads)
+
     def learn(self, mixture: Mixture) -> Mixture:
-        """Go on by expectation and maximisation."""
+        """Go on by expectation and maximisation, at first on some of many rows."""
+        if len(self.Z) < 2 * EARLY_ROWS:
+            return self._stepped(mixture, MAX_STEPS)
+        return self._stepped(self.some._stepped(mixture, EARLY_STEPS), MAX_STEPS - EARLY_STEPS)
+
+    def _stepped(self, mixture: Mixture, most: int) -> Mixture:
+        """Take so many steps at most."""
         rows, last, d = self.rows, -np.inf, self.Z.shape[1]
-        for _ in range(MAX_STEPS):
+        for _ in range(most):
             sums = _native.gaussian_sums(rows, mixture.memories, None, self.weights, self.threads)
             likelihood = sums.likelihood / sums.weight
             if likelihood - last < MIN_GAIN * d:
@@ -175,20 +202,25 @@ class Learner:
         return self.learn(start)
 
     def mixtures(self) -> list[Mixture]:
-        """Return the mixtures whose answers are averaged."""
+        """Return the mixtures whose answers are averaged.
+
+        A single memory is one of them where there are factors, or no mixture of several: among
+        these it is the worst by far where clusters differ.
+        """
         n, d = self.Z.shape
         alone = self.all_in_one()
-        found, filled = [alone], self.filled(alone)
-        most = n // ROWS_PER_MEMORY if self._columns_meet() else 0
+        filled = self.filled(alone)
+        most = n // ROWS_PER_MEMORY if self._columns_are_tied() else 0
         if d <= MAX_FULL:
-            for seed, (count, shared) in enumerate(
-                [(one, True) for one in SHARED] + [(one, False) for one in OWN]
-            ):
-                if count <= most:
-                    found.append(self.several(filled, count, shared, seed))
-            return found
+            kinds = [(one, True) for one in SHARED] + [(one, False) for one in OWN]
+            found = [
+                self.several(filled, count, shared, seed)
+                for seed, (count, shared) in enumerate(kinds)
+                if count <= most
+            ]
+            return found or [alone]
         labels = np.zeros(n, np.int64)
-        found += [self.by_factors(filled, labels, n_factors) for n_factors in FACTORS[1:]]
+        found = [alone, *(self.by_factors(filled, labels, count) for count in FACTORS[1:])]
         if most >= FACTOR_MEMORIES:
             labels = _clusters(filled, self.weights, FACTOR_MEMORIES, 0)
             found.append(self.by_factors(filled, labels, FACTORS[0]))
@@ -224,14 +256,19 @@ class Learner:
         sums = _native.gaussian_sums(self.rows, mixture.memories, None, self.weights, self.threads)
         return float(sums.likelihood / sums.weight)
 
-    def _columns_meet(self) -> bool:
-        """Whether every pair of columns is seen together in some rows."""
+    def _columns_are_tied(self) -> bool:
+        """Whether every two columns are, but for those that are hardly ever seen."""
         seen = (~np.isnan(self.Z)).astype(np.float32)
         shares = np.ascontiguousarray((seen * self.shares[:, None].astype(np.float32)).T)
-        for first in range(0, len(shares), MEETING_COLUMNS):
-            if (shares[first : first + MEETING_COLUMNS] @ seen).min() < MIN_SEEN_TOGETHER:
-                return False
-        return True
+        left = shares.sum(axis=1) >= MIN_SEEN_TOGETHER
+        waiting = np.flatnonzero(left)[:1]
+        left[waiting] = False
+        while len(waiting):
+            now, waiting = waiting[:MEETING_COLUMNS], waiting[MEETING_COLUMNS:]
+            met = left & (shares[now] @ seen >= MIN_SEEN_TOGETHER).any(axis=0)
+            left &= ~met
+            waiting = np.concatenate([waiting, np.flatnonzero(met)])
+        return not left.any()
 
 
 def _clusters(filled: Floats, weights: Weights | None, count: int, seed: int) -> NDArray[np.int64]:
@@ -289,7 +326,7 @@ def _pooled(covariance: Floats) -> Floats:
     return found + RIDGE * np.eye(len(covariance))
 
 
-def _maximised(mixture: Mixture, sums: _native.GaussianSums) -> Mixture:
+def _maximised(mixture: Mixture, sums: _native.GaussianSums | Sums) -> Mixture:
     """Return the likeliest mixture, given how rows belong to the memories of another."""
     sizes = np.maximum(sums.sizes, TINY)
     means = sums.sums / sizes[:, None]
@@ -323,10 +360,10 @@ def in_units(rows: _native.Rows, mean: Floats, spread: Floats) -> _native.Rows:
     return rows.in_units("euclidean", mean, (1.0 / spread).astype(np.float32), True)
 
 
-def column_spread(stats: _native.Statistics, dtype: np.dtype[Any]) -> Floats:
+def column_spread(mean: Floats, variance: Floats, dtype: np.dtype[Any]) -> Floats:
     """Return the standard deviations of columns; 1 for those of one value, up to rounding."""
-    spread = np.sqrt(stats.variance)
-    noise = 10 * np.finfo(dtype).eps * np.abs(stats.mean)
+    spread = np.sqrt(variance)
+    noise = 10 * np.finfo(dtype).eps * np.abs(mean)
     found: Floats = np.where(spread > np.maximum(noise, MIN_SPREAD), spread, 1.0)
     return found
 
@@ -335,10 +372,9 @@ def rows_to_learn(
     rows: Rows, indices: Indices | None, weights: Weights | None
 ) -> tuple[Floats, Weights | None]:
     """Return rows to learn from, dense, and their weights."""
-    count = min(MAX_ROWS, max(MIN_ROWS, MAX_VALUES // rows.n_features))
     places = np.arange(rows.n_rows) if indices is None else indices
-    if len(places) > count:
-        some = draw_places(len(places), count, 0)
+    some = places_to_learn(rows.n_features, len(places))
+    if some is not None:
         places, weights = places[some], None if weights is None else weights[some]
     if weights is not None:  # only ratios matter: covariances have some rows before they have any
         mean = max(float(weights.mean(dtype=np.float64)), TINY)
@@ -346,3 +382,9 @@ def rows_to_learn(
     taken = rows.take(places)
     taken = taken.toarray() if sparse.issparse(taken) else taken
     return np.asarray(taken, dtype=np.float64), weights
+
+
+def places_to_learn(n_features: int, n_rows: int) -> Indices | None:
+    """Return which of some rows are learned from; None: all of them."""
+    count = min(MAX_ROWS, max(MIN_ROWS, MAX_VALUES // n_features))
+    return draw_places(n_rows, count, 0) if n_rows > count else None

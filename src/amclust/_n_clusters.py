@@ -24,6 +24,9 @@ from amclust.backends import TrainingSet
 AUTO = range(1, 21)
 # What the estimate sees of a large table: some rows, of wide ones fewer, and their main directions.
 SAMPLE_ROWS, SAMPLE_VALUES, SAMPLE_DIRECTIONS = 2_000, 2**25, 64
+# Where rows lack a larger part of their values, those that lack the same columns are alike at the
+# means of these, and look like clusters: there it sees draws, which blur fine clusters.
+MAX_MEANS_SHARE = 0.25
 
 EVIDENCE_DTYPE = np.dtype(
     [
@@ -107,6 +110,8 @@ def _sample(
     Copies of a row are no further evidence: a table of small whole numbers has many.
     """
     rows = np.arange(data.n_rows) if data.indices is None else data.indices
+    at_means = data.has_missing and data.missing_share <= MAX_MEANS_SHARE
+    read = data.labelled_rows if at_means else data.drawn_rows()
     n_features = data.rows.n_features
     limit = max(200, min(SAMPLE_ROWS, SAMPLE_VALUES // n_features))
     counts = np.ones(len(rows)) if data.counts is None else data.counts
@@ -115,11 +120,11 @@ def _sample(
         rows, counts = rows[pick], counts[pick]
     rows = np.ascontiguousarray(rows, dtype=np.int64)
     memories, beta = np.zeros((1, n_features), np.float32), 1.0
-    if data.rows.has_missing:  # filled from memories that are as many as there may be clusters
+    if read.has_missing:  # filled from memories that are as many as there may be clusters
         seed = int(rng.integers(np.iinfo(np.int32).max))
         k = min(max_clusters, len(rows))
         (found,) = _native.seed(
-            data.rows, rows, None, k, ["k-means++"], [seed], seed, data.geometry.fill, data.threads
+            read, rows, None, k, ["k-means++"], [seed], seed, data.geometry.fill, data.threads
         )
         memories = found.memories
         beta = recipe.inverse_temperature(False, found.mean_square, found.median_gap)
@@ -127,7 +132,7 @@ def _sample(
     network = Network(
         memories, np.zeros(k, np.float32), beta, 1.0, 1, data.geometry, np.arange(k, dtype=np.int32)
     )
-    filled = network.infer(data.rows, Want.FILLED, indices=rows, n_jobs=data.threads).filled
+    filled = network.infer(read, Want.FILLED, indices=rows, n_jobs=data.threads).filled
     distinct = np.unique(filled, axis=0)
     return distinct, bool(counts.sum() >= 2 * len(distinct))
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._cluster_mixtures import MAX_COLUMNS
 from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
@@ -477,7 +478,7 @@ class Network:
 
         std : ndarray of shape (n_samples, n_features)
             Standard deviations of the values that were missing, 0 for all others. Only with
-            ``return_std=True``, and of a network that was fitted to rows with missing values.
+            ``return_std=True``.
         """
         completion, threads = self.geometry.completion, n_threads(n_jobs)
         if return_std:
@@ -494,7 +495,7 @@ class Network:
             completed = X.copy()
         elif completion is not None:
             seen = dense if self.geometry.limits is None else self.geometry.limits.apply(dense)
-            found = completion.complete(TableRows(seen), threads)
+            found = completion.complete(TableRows(seen), self.geometry.range, threads)
             asked = missing[np.isnan(seen)]  # what is only not believed stays
             completed[missing] = found[0][asked]
             if std is not None:
@@ -526,8 +527,8 @@ class Network:
         if self.geometry.completion is None:
             msg = (
                 "return_std=True needs a network that has learned what missing values are likely "
-                "to be: one that was fitted to rows with missing values, and not with "
-                "objective='completion'."
+                "to be: not one with objective='completion', nor of complete rows that are sparse "
+                f"or have more than {MAX_COLUMNS:,} columns."
             )
             raise ValueError(msg)
 
@@ -542,11 +543,12 @@ class Network:
             filled = filled * found.row_scale[:, None]
         taken = table.take(incomplete)
         dense = taken.toarray() if sparse.issparse(taken) else taken
-        values = self.geometry.from_core(filled).astype(dense.dtype)
+        values = self.geometry.from_core(filled)
         if self.ignored_means is not None:
             memories = self.infer(rows, Want.LABELS, indices=incomplete, n_jobs=n_jobs).labels
             values[:, self.geometry.ignored] = self.ignored_means[memories]
-        return np.where(missing[incomplete], values, dense)
+        values = np.clip(values, *self.geometry.range)
+        return np.where(missing[incomplete], values.astype(dense.dtype), dense)
 
     def answers(
         self, X: Any, *, n_jobs: int | None = None

@@ -48,6 +48,8 @@ PARAMETERS: Constraints = {
     ],
     "weights": [None, StrOptions({"learn"}), "array-like"],
     "metric": [str, HasMethods(["attraction", "pull"])],  # see `check_metric`
+    "size_min": [None, Interval(Integral, 0, MAX_INT, closed="both")],
+    "size_max": [None, Interval(Integral, 1, MAX_INT, closed="both")],
     "scale": [StrOptions(set(SCALES)), None],
     "feature_weights": [None, "array-like", Mapping],
     "contamination": [None, Interval(Real, 0, 0.5, closed="left")],

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from amclust._completion import learn_completion
+from amclust import _native
+from amclust._completion import DRAW_SEED, Completion, Range, learn_completion
 from amclust._distant import find_distant, place_weights, seen_places, without
-from amclust._geometry import Geometry
+from amclust._geometry import Geometry, Whitened, Whitening
 from amclust._metrics import find_metric
 from amclust._options import Options
 from amclust._recipe import Recipe
 from amclust._rows import (
     DrawnRows,
+    Indices,
     Places,
     Rows,
     RowSource,
@@ -87,15 +89,17 @@ def prepare(
     threads: int,
     feature_names: tuple[str, ...] | None,
     geometry: Geometry | None = None,
+    more_rows: bool = False,
     n_memories: Sequence[int] | None = None,
     reads_completed: bool = True,
 ) -> TrainingSet:
     """Check rows and bring them into core units, which are chosen here if not given.
 
     Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
-    order nor how copies are given matters. `n_memories` are those that may share the covariance of
-    "mahalanobis"; None: as many as there are clusters. Without `reads_completed`, what rows lack is
-    left to the memories.
+    order nor how copies are given matters. `more_rows` are others than those that a given geometry
+    was taken from, and add to what it knows of missing values. `n_memories` are those that may
+    share the covariance of "mahalanobis"; None: as many as there are clusters. Without
+    `reads_completed`, what rows lack is left to the memories.
     """
     rows, sample_weight = drawn.rows, drawn.sample_weight
     indices, counts = drawn.trained, sample_weight
@@ -113,28 +117,39 @@ def prepare(
     else:
         # Rows of weight 0 are not trained on, but they get labels.
         everything = stats = check_rows(rows, options.metric, feature_names, threads)
-        if geometry is None and (whole or sample_weight is not None):
+        if (geometry is None or more_rows) and (whole or sample_weight is not None):
             counted, weights = (indices, counts) if whole else drawn.counted
             stats = rows.statistics(counted, weights, threads)
-    if geometry is None:
+    incomplete, whitens = everything.missing > 0, find_metric(options.metric).whitens
+    whitened = None
+    if geometry is not None:
+        if more_rows:
+            geometry = geometry.with_more(
+                rows, stats, indices=indices, weights=counts, threads=threads
+            )
+    else:
         check_columns(stats, feature_names, options.metric)
-        names, metric = feature_names, options.metric
         weighted_columns = check_feature_weights(
-            options.feature_weights, rows.n_features, names, metric
+            options.feature_weights, rows.n_features, feature_names, options.metric
         )
         seen: Rows = rows
         seen_indices, seen_stats, quartiles = indices, stats, None
-        if options.scale == "robust" and find_metric(metric).scales:
+        if options.scale == "robust" and find_metric(options.metric).scales:
             quartiles = Quartiles.of(rows, indices, counts)
             seen, seen_indices = TableRows(quartiles.limits.apply(rows.take(indices))), None
             seen_stats = seen.statistics(None, counts, threads)
-            check_columns(seen_stats, feature_names, metric)
+            check_columns(seen_stats, feature_names, options.metric)
+            incomplete = incomplete or seen_stats.missing > 0
         completion = None
-        # Rows that are whitened have no values of their own, so that new ones must be completed.
-        whitens = find_metric(options.metric).whitens
-        if whitens or (seen_stats.missing > 0 and options.completes):
+        if incomplete and (whitens or options.completes):
             completion = learn_completion(
                 seen, seen_stats, indices=seen_indices, weights=counts, threads=threads
+            )
+        if whitens:
+            sharing = [n_clusters] if n_memories is None else n_memories
+            whitening = Whitening.fit(rows, stats, indices, counts, sharing, threads)
+            whitened = Whitened(
+                whitening, _drawn_and_whitened(rows, whitening, completion, stats, indices, threads)
             )
         geometry = Geometry.fit(
             seen,
@@ -147,7 +162,7 @@ def prepare(
             threads=threads,
             feature_names=feature_names,
             completion=completion,
-            n_memories=[n_clusters] if n_memories is None else n_memories,
+            whitened=whitened,
             quartiles=quartiles,
             feature_weights=weighted_columns,
         )
@@ -157,6 +172,10 @@ def prepare(
         lacking = geometry.lacks_values(rows, threads)
         missing = bool((lacking if indices is None else lacking[indices]).any())
         others_missing = bool(lacking.any()) and not missing
+    if whitened is None or missing:  # judged by what is likely, not by draws
+        core = read_to_train(geometry, rows, indices, missing, threads)
+    else:
+        core = geometry.read_whitened(whitened.rows)
     weights = counts
     if counts is not None:  # only ratios matter to the loss
         weights = np.ascontiguousarray(counts / counts.mean(dtype=np.float64), dtype=np.float32)
@@ -168,7 +187,7 @@ def prepare(
         total = float(rows.n_rows if indices is None else len(indices))
     return TrainingSet(
         table=rows,
-        rows=read_to_train(geometry, rows, indices, missing, threads),
+        rows=core,
         geometry=geometry,
         indices=indices,
         weights=weights,
@@ -180,5 +199,23 @@ def prepare(
         total_weight=total,
         ranges=(everything.min, everything.max),
         others_missing=others_missing,
+        sample_weight=sample_weight,
         missing_share=1.0 - float(stats.weight.mean() / max(total, 1e-30)),
     )
+
+
+def _drawn_and_whitened(
+    rows: Rows,
+    whitening: Whitening,
+    completion: Completion | None,
+    stats: _native.Statistics,
+    indices: Indices | None,
+    threads: int,
+) -> Rows:
+    """Return all rows whitened, what they lack drawn as for training."""
+    X = rows.take(None)
+    if completion is not None:
+        inside = Range(np.asarray(stats.min), np.asarray(stats.max))
+        fills = completion.fills(rows, inside, threads, order=indices, seed=DRAW_SEED)
+        X = completion.filled(X, fills)
+    return TableRows(whitening.apply(X))

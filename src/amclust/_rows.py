@@ -60,6 +60,9 @@ class Rows(Protocol):
     def read(self) -> _native.Rows:
         """Return the rows as the core reads them, in original units."""
 
+    def gaps(self, threads: int) -> Indices:
+        """Return where the missing values of each row begin if all are listed, and their number."""
+
 
 @dataclass(frozen=True)
 class TableRows:
@@ -127,6 +130,15 @@ class TableRows:
             X.eliminate_zeros()
         values, indices, indptr = map(np.ascontiguousarray, (X.data, X.indices, X.indptr))
         return _native.csr_rows(values, indices, indptr, X.shape[1])
+
+    def gaps(self, threads: int) -> Indices:
+        """Return where the missing values of each row begin if all are listed, and their number."""
+        if "_gaps" not in self.__dict__:
+            starts = np.zeros(self.n_rows + 1, np.int64)
+            np.cumsum(_native.count_missing(self.read(), threads), out=starts[1:])
+            self.__dict__["_gaps"] = starts
+        found: Indices = self.__dict__["_gaps"]
+        return found
 
     @cached_property
     def _by_column(self) -> Any:
@@ -217,6 +229,13 @@ class DrawnRows:
             return None, weights
         counted = np.flatnonzero(weights)
         return counted, np.ascontiguousarray(weights[counted])
+
+    @property
+    def total_weight(self) -> float:
+        """The weight of these rows: their number, where they have none."""
+        if self.sample_weight is None:
+            return float(self.rows.n_rows)
+        return float(self.sample_weight.sum(dtype=np.float64))
 
 
 class TableSize(NamedTuple):

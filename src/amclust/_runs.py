@@ -98,6 +98,7 @@ class TrainedRun:
     mean: _native.Record | None = None  # of training that went on and took the mean of memories
     moved: NDArray[np.float32] | None = None  # memories, where empty clusters were given rows
     cooled: float | None = None  # and the inverse temperature at which these keep them
+    held: NDArray[np.float32] | None = None  # log-weights, where these hold sizes within limits
 
     @property
     def beta(self) -> float:
@@ -113,7 +114,9 @@ class TrainedRun:
         """Return the network that was found."""
         found = self.record if self.mean is None else self.mean
         log_weights = found.log_weights.astype(np.float64)
-        if self.plan.learn_weights:  # only ratios matter: make the mean weight 1
+        if self.held is not None:
+            log_weights = self.held.astype(np.float64)
+        elif self.plan.learn_weights:  # only ratios matter: make the mean weight 1
             log_weights -= np.log(np.mean(np.exp(log_weights)))
         network = network_at_start(self.plan, geometry)
         return dataclasses.replace(
@@ -188,7 +191,7 @@ class Fit:
     labels: NDArray[np.int32]
     total_weight: float | None = None  # of all rows; None: values are missing, or rows were drawn
     collapsed: bool = False  # most rows are in one cluster, which was not so before training
-    # Sum over all rows of a table, in core units, where some were trained on.
+    # Sum over all rows of a table, in core units, where some were trained on, or sizes have limits.
     square_distances: float | None = None
 
     @property
@@ -200,12 +203,13 @@ class Fit:
 
     @property
     def inertia(self) -> float | None:
-        """Sum of squared distances to the memories, where exact steps have minimised it."""
+        """Sum of squared distances to the memories, where that was minimised."""
         run, geometry = self.best, self.network.geometry
         found = self.square_distances
         if found is None and self.total_weight is not None:
             found = run.record.loss * geometry.n_features * self.total_weight
-        if found is None or not run.plan.exact or geometry.spherical:
+        minimised = run.plan.exact or run.held is not None
+        if found is None or not minimised or geometry.spherical:
             return None
         return float(found * geometry.distance_unit)
 

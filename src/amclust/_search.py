@@ -86,7 +86,8 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
     estimator : ClAM, default=None
         Holds the parameters that are not searched (`metric`, for example). Its `n_clusters`,
         `n_init`, `max_epochs`, `selection`, `record_epochs`, `n_jobs`, `random_state` and `verbose`
-        do not count.
+        do not count. Runs are compared without its limits of size; the best is then brought within
+        them.
 
     n_init : int, default=10
         Seeds of each configuration. Runs with the same seed begin with the same memories.
@@ -125,7 +126,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         as the beta it came to.
 
     best_score_ : float
-        Its silhouette.
+        Its silhouette (before limits of size; ``best_estimator_.silhouette_`` is that within them).
 
     best_index_ : int
         Its row in `results_`.
@@ -263,6 +264,7 @@ class ClAMSearch(TransformerMixin, ClusterMixin, BaseEstimator):
         fitting = model._fitting(X, sample_weight, reset=True, draws_once=False)
         source = fitting.source
         self._check_objectives(n_clusters, source.n_features, space)
+        fitting.check_sizes(n_clusters)
         rungs = self._rungs(space, model.n_init, len(n_clusters))
         n_configs = rungs[0].n_runs // model.n_init
         fingerprint = self._fingerprint(n_clusters, space, fitting)

@@ -29,6 +29,7 @@ from amclust._runs import (
     learned_values,
     network_at_start,
 )
+from amclust._size_limits import GivenLimits, LimitedRuns, hold_runs
 from amclust._validation import (
     check_distinct,
     check_epochs,
@@ -64,8 +65,9 @@ def fit(
     backend: Backend,
     recipe: Recipe,
     verbose: int = 0,
+    limits: GivenLimits | None = None,
 ) -> Fit:
-    """Train restarts from new memories and choose the best."""
+    """Train restarts from new memories and choose the best; with limits, the cheapest in them."""
     epochs = check_epochs(options.record_epochs, options.max_epochs)
     objective = _objective(data, options, n_clusters)
     starts = seed_runs(data, options, n_clusters, seeds, sample_seed, backend, recipe)
@@ -82,17 +84,45 @@ def fit(
         progress,
         epochs,
     )
+    runs: dict[int, TrainedRun | UntrainedRun] = {**judged}
+    if limits is not None:
+        held = hold_runs(
+            data, trained, limits, seed=sample_seed, free_beta=isinstance(options.beta, str)
+        )
+        runs |= dict(zip(promising, held.runs, strict=True))
+        chosen = promising[held.chosen]
+        every = [runs[run] for run in range(len(starts))]
+        return conclude_within(data, every, chosen, starts[chosen], held)
     judge_runs(data, trained)
     # What exact steps minimise is what counts.
     best = choose_run(trained, "loss" if trained[0].plan.exact else options.selection)
     if objective.beta_by_gap:
         trained[best] = averaged(data, trained[best], options, backend, recipe)
-    runs: dict[int, TrainedRun | UntrainedRun] = {**judged}
     runs |= dict(zip(promising, trained, strict=True))
     chosen = promising[best]
     found = conclude(data, [runs[run] for run in range(len(starts))], chosen, starts[chosen])
     found = without_empty(data, found, options)
     return dataclasses.replace(found, collapsed=has_collapsed(data, found, starts[chosen]))
+
+
+def conclude_within(
+    data: TrainingSet,
+    runs: list[TrainedRun | UntrainedRun],
+    chosen: int,
+    start: Scatter,
+    held: LimitedRuns,
+) -> Fit:
+    """Make a fit of runs that are within limits."""
+    best = runs[chosen]
+    assert isinstance(best, TrainedRun)
+    return Fit(
+        best.network(data.geometry),
+        best.optimizer(start),
+        runs,
+        chosen,
+        held.labels,
+        square_distances=None if data.has_missing else held.cost,
+    )
 
 
 def has_collapsed(data: TrainingSet, found: Fit, start: Start) -> bool:
@@ -139,7 +169,7 @@ def rank_starts(
             )
             yield network_at_start(plan, data.geometry)
 
-    found = judge(dataclasses.replace(data, judged=data.judged.some()), networks())
+    found = judge(data, networks(), data.judged.some())
     if any(np.isnan(one.silhouette) for one in found):  # the sample had rows of a single cluster
         found = judge(data, networks())
     judged = {

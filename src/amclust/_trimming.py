@@ -97,11 +97,14 @@ def mark_outliers(
     data: TrainingSet,
     share: float,
     earlier: Network | None = None,
+    *,
+    known: bool = False,
 ) -> Fit:
     """Return a fit whose network marks rows that belong nowhere, and labels that do.
 
     Its labels mark a share of the rows, exactly where all of them are in memory. Thresholds of
-    earlier rows are moved part of the way.
+    earlier rows are moved part of the way. Where it is `known` which rows belong nowhere, they are
+    those that were trimmed, and the others keep their labels.
     """
     places = seen_places(drawn)
     weights = place_weights(drawn, places)
@@ -120,7 +123,10 @@ def mark_outliers(
     network = dataclasses.replace(found.network, max_energy=highest)
     rows = data.labelled_rows
     labels = network.core_labels(rows, n_jobs=data.threads)
-    if earlier is None and not drawn.is_sample:
+    if known:
+        labels = found.labels.copy()
+        labels[places[is_outside(trimmed, places)]] = -1
+    elif earlier is None and not drawn.is_sample:
         every = dataclasses.replace(network, max_energy=None)
         labels[places] = every.core_labels(rows, indices=places, n_jobs=data.threads)
         labels[places[high.outside]] = -1

@@ -57,16 +57,19 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool = False, trains: bool =
 
 def tell_empty_rows(n_empty: int, n_rows: int, *, trained: bool = False) -> None:
     """Warn of rows without any value; `trained`: they were given to be trained on."""
-    if not n_empty:
-        return
+    if n_empty:
+        warn(empty_rows_message(n_empty, n_rows, trained=trained), EmptyRowsWarning)
+
+
+def empty_rows_message(n_empty: int, n_rows: int, *, trained: bool = False) -> str:
+    """Return what is told of rows without any value."""
     one = n_empty == 1
-    answer = f"{'it gets' if one else 'they get'} what recall from nothing gives."
+    answer = f"{'it gets' if one else 'they get'} the answer for an unknown row."
     if trained:
         answer = f"{'it does' if one else 'they do'} not count in training; in answers, {answer}"
-    warn(
+    return (
         f"{n_empty:,} of {n_rows:,} rows {'has' if one else 'have'} no value at all (all NaN): "
-        f"{answer}",
-        EmptyRowsWarning,
+        f"{answer}"
     )
 
 

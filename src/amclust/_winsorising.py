@@ -8,6 +8,7 @@ read (`Dataset` in the core).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
-from amclust._rows import Indices, Rows, Weights
+from amclust._rows import Indices, Rows, TableRows, Weights
 
 Floats = NDArray[np.float64]
 
@@ -73,9 +74,33 @@ class Limits:
         inside = np.clip(values, self.low[columns], self.high[columns]).astype(values.dtype)
         return np.where(self._believed(values, columns) | believe_all, inside, np.nan)
 
-    def read(self, rows: Rows) -> _native.Rows:
-        """Return rows as the core reads them, within the limits."""
-        return rows.read().with_limits(self.low, self.high, self.believed_low, self.believed_high)
+    def within(self, rows: Rows) -> LimitedRows:
+        """Return rows that are read within the limits."""
+        return LimitedRows(rows.take(None), rows.read(), self)
+
+
+@dataclass(frozen=True, eq=False)
+class LimitedRows(TableRows):
+    """Rows that are read within limits; nothing is copied for that."""
+
+    unlimited: _native.Rows
+    limits: Limits
+
+    @cached_property
+    def _read(self) -> _native.Rows:
+        limits = self.limits
+        ends = limits.low, limits.high, limits.believed_low, limits.believed_high
+        return self.unlimited.with_limits(*ends)
+
+    def take(self, indices: Indices | None) -> Any:
+        """Return rows as an array or a CSR matrix, within the limits."""
+        return self.limits.apply(super().take(indices))
+
+    def statistics(
+        self, indices: Indices | None, weights: Weights | None, threads: int
+    ) -> _native.Statistics:
+        """Return statistics of the columns, within the limits."""
+        return TableRows(self.take(indices)).statistics(None, weights, threads)
 
 
 class Quartiles(NamedTuple):

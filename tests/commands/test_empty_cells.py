@@ -26,8 +26,8 @@ def warnings_of(done):
 
 
 TOLD = "amclust: warning: 12 of 60 rows have no value in the columns used: they "
-TRAINED = f"{TOLD}do not count in training; in answers, they get what recall from nothing gives"
-ASKED = f"{TOLD}get what recall from nothing gives"
+TRAINED = f"{TOLD}do not count in training; in answers, they get the answer for an unknown row"
+ASKED = f"{TOLD}get the answer for an unknown row"
 
 
 @pytest.mark.parametrize("stream", [False, True])

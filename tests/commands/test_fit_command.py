@@ -76,6 +76,24 @@ def test_all_options_reach_the_estimator(amclust, table):
     assert found == expected
 
 
+def test_sizes_within_limits(amclust, table):
+    limits = ("--size-min", 13, "--size-max", 14)
+    done = amclust("fit", table, "-k", 3, *COLUMNS, *FAST, *limits, "-o", "m.amc")
+    assert done.code == 0, done.err
+    model = package.load("m.amc")
+    assert (model.size_min, model.size_max) == (13, 14)
+    assert set(np.bincount(model.labels_)) <= {13, 14}
+    impossible = amclust("fit", table, "-k", 3, *COLUMNS, *FAST, "--size-min", 20)
+    assert impossible.code == 1
+    assert "size_min=20 cannot be met: n_clusters=3" in impossible.err
+    crossed = amclust("fit", table, "-k", 3, *COLUMNS, "--size-min", 9, "--size-max", 8)
+    assert crossed.code == 2
+    assert "size_min=9 must not be larger than size_max=8" in crossed.err
+    stream = amclust("fit", table, "-k", 3, *COLUMNS, "--stream", "--size-max", 20)
+    assert stream.code == 2
+    assert "--size-max: needs all rows" in stream.err
+
+
 @pytest.mark.parametrize(("given", "expected"), [("3", 3), ("2:4", range(2, 5)), ("2,4", [2, 4])])
 def test_numbers_of_clusters(amclust, table, given, expected):
     done = amclust("fit", table, "-k", given, *COLUMNS, *FAST, "-o", "m.amc")

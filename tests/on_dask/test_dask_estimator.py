@@ -8,6 +8,7 @@ import dask
 import numpy as np
 import pandas as pd
 import pytest
+from dask.sizeof import sizeof
 from dask_rows import (
     FEW,
     MANY,
@@ -291,3 +292,25 @@ def test_nothing_is_left_running():
     before = threading.active_count()
     on_dask().fit(as_array(blobs(FEW), LENGTHS))
     assert threading.active_count() <= before + dask.system.CPU_COUNT
+
+
+@pytest.mark.filterwarnings("ignore:.*no value at all")
+def test_a_stream_may_begin_with_blocks_of_nothing():
+    X = blobs(FEW)
+    X[:50] = np.nan
+    model = on_dask().partial_fit(as_array(X, LENGTHS))
+    expected = local().partial_fit(X[50:90]).partial_fit(X[90:])
+    assert_array_equal(model.network_.memories, expected.network_.memories)
+    with pytest.raises(ValueError, match="No row of X has an observed value"):
+        on_dask().partial_fit(as_array(np.full((120, X.shape[1]), np.nan), LENGTHS))
+
+
+def test_sizes_count_what_is_known_of_missing_values():
+    X = blobs()
+    complete = local().fit(X).network_
+    X[0, 0] = np.nan
+    network = local().fit(X).network_
+    known = network.geometry.completion
+    assert sizeof(network) > known.precisions.nbytes + known.means.nbytes
+    assert sizeof(network) > network.memories.nbytes + sizeof(known)
+    assert sizeof(network.geometry) >= sizeof(known) > sizeof(complete.geometry.completion)

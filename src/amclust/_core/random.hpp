@@ -18,7 +18,15 @@ inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
   return counter;
 }
 
-enum class Purpose : std::uint32_t { seeding = 1, order = 2, mask = 3, reseed = 4, sample = 5, reference = 6 };
+enum class Purpose : std::uint32_t {
+  seeding = 1,
+  order = 2,
+  mask = 3,
+  reseed = 4,
+  sample = 5,
+  reference = 6,
+  draw = 7
+};
 
 // A stream of draws for one purpose; `a` and `b` tell its uses apart (epoch and row, say). Philox makes the stream's
 // key, the draws are SplitMix64 of key and counter: a tenth of Philox's price where a row needs hundreds of them.

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int, float], None]
 
+# So many rows are trained on draws of what they lack: the noise of draws falls with the number of
+# rows, what means of missing values do to the memories does not.
+MIN_DRAWN_ROWS = 4096
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
@@ -43,19 +47,25 @@ class TrainingSet:
     ranges: tuple[NDArray[np.float64], NDArray[np.float64]]
     others_missing: bool = False  # values are missing in rows that are not trained on
     missing_share: float = 0.0  # the part of all values that rows lack
+    sample_weight: Weights | None = None  # of all rows of the table, as given; None: all 1
 
     @property
     def labelled_rows(self) -> _native.Rows:
         """All rows in core units, as labels are told of them: of those not trained on, too."""
-        # Draws are what only training sees.
-        drawn = self.has_missing and self.geometry.completion is not None
-        if drawn or (self.others_missing and not self.rows.has_missing):
+        drawn = self.has_missing and _is_drawn(self.n_rows)
+        if drawn or (self.others_missing and not self.has_missing):
             return self._completed
         return self.rows
 
     @cached_property
     def _completed(self) -> _native.Rows:
         return self.geometry.read(self.table, has_missing=True, threads=self.threads)
+
+    def drawn_rows(self) -> _native.Rows:
+        """Return rows that scatter as if nothing were missing, also where few are trained on."""
+        if not self.has_missing or _is_drawn(self.n_rows):
+            return self.rows
+        return _read_drawn(self.geometry, self.table, self.indices, self.threads)
 
     @property
     def n_rows(self) -> int:
@@ -77,13 +87,22 @@ class TrainingSet:
 def read_to_train(
     geometry: Geometry, table: Rows, indices: Indices | None, has_missing: bool, threads: int
 ) -> _native.Rows:
-    """Return rows in core units, as they are trained on: what they lack is drawn where it is known.
+    """Return rows in core units, as they are trained on: completed where that is known."""
+    if has_missing and _is_drawn(table.n_rows if indices is None else len(indices)):
+        return _read_drawn(geometry, table, indices, threads)
+    return geometry.read(table, has_missing=has_missing, threads=threads)
 
-    With their means, rows that lack the same columns would look alike.
-    """
-    return geometry.read(
-        table, has_missing=has_missing, order=indices, seed=DRAW_SEED, threads=threads
-    )
+
+def _read_drawn(
+    geometry: Geometry, table: Rows, indices: Indices | None, threads: int
+) -> _native.Rows:
+    """Return rows in core units; what they lack is drawn from where it is likely to be."""
+    return geometry.read(table, has_missing=True, order=indices, seed=DRAW_SEED, threads=threads)
+
+
+def _is_drawn(n_rows: int) -> bool:
+    """Whether so many rows are trained on draws of what they lack."""
+    return n_rows >= MIN_DRAWN_ROWS
 
 
 @dataclass(frozen=True, eq=False)

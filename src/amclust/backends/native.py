@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -39,6 +40,18 @@ def _prepared(network: Network) -> _native.PreparedNetwork:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class NearestSums:
+    """Sums over the rows that are nearest to each memory, or labelled so, in whole numbers."""
+
+    sums: NDArray[np.int64]  # (n_memories, n_features), in the quantum of each column
+    sizes: NDArray[np.int64]  # (n_memories,), of weights, in 2^-20
+    loss: int  # sum of squared distances, in 2^-40
+
+    def __add__(self, other: NearestSums) -> NearestSums:
+        return NearestSums(self.sums + other.sums, self.sizes + other.sizes, self.loss + other.loss)
+
+
 def nearest_sums(
     network: Network,
     rows: _native.Rows,
@@ -46,13 +59,15 @@ def nearest_sums(
     weights: Weights | None,
     quantum: NDArray[np.float64],
     threads: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return the sums of the rows that are nearest to each memory, their weights and the loss.
-
-    They are whole numbers: of the quantum of each column, of 2^-20 and of 2^-40.
-    """
+    labels: NDArray[np.int32] | None = None,
+) -> NearestSums:
+    """Return the sums of the rows that are nearest to each memory, or have its number as label."""
     fill = network.geometry.fill
-    return _native.nearest_sums(_prepared(network), rows, fill, indices, weights, quantum, threads)
+    return NearestSums(
+        *_native.nearest_sums(
+            _prepared(network), rows, fill, indices, weights, quantum, threads, labels
+        )
+    )
 
 
 class NativeBackend:

@@ -9,6 +9,7 @@ from typing import Any
 
 import dask.array as da
 import dask.dataframe as dd
+import distributed
 import numpy as np
 import pandas as pd
 from dask.base import tokenize
@@ -17,6 +18,9 @@ from scipy import sparse
 
 from amclust._frames import fill_frame
 from amclust._network import Network
+from amclust._rows import empty_rows
+from amclust._validation import empty_rows_message
+from amclust._warnings import EmptyRowsWarning
 from amclust.dask._blocks import as_matrix, named, whole_rows
 
 
@@ -133,6 +137,11 @@ def label(
     if number is None:  # of no rows, to see what an answer is like
         return question.answer(block, network, names)
     with named(number):
+        matrix = as_matrix(block, names, network.n_features)
+        if n_empty := len(empty_rows(matrix)):
+            # Workers have no line of the user's code to point at, but tell the client.
+            message = empty_rows_message(n_empty, matrix.shape[0])
+            distributed.warn(f"Block {number} of X: {message}", EmptyRowsWarning)
         return question.answer(block, network, names)
 
 

@@ -16,7 +16,9 @@ from distributed import get_worker
 from numpy.typing import NDArray
 
 from amclust import _native
-from amclust._full_passes import AddNearest, NearestSums
+from amclust._completion import Completion
+from amclust._full_passes import AddNearest
+from amclust._geometry import Geometry, Whitening
 from amclust._network import Network
 from amclust._recipe import Recipe
 from amclust._rows import Indices, TableRows, Weights
@@ -29,6 +31,7 @@ from amclust.backends.base import (
     TrainingSet,
     read_to_train,
 )
+from amclust.backends.native import NearestSums
 from amclust.dask._engine import Engine
 
 
@@ -57,13 +60,28 @@ def training_set(
 @sizeof.register(TrainingSet)
 def size_of_training_set(data: TrainingSet) -> int:
     """Return what it takes to send rows to another worker, which Dask cannot see."""
-    return int(sizeof(data.table.X)) if isinstance(data.table, TableRows) else 0
+    rows = int(sizeof(data.table.X)) if isinstance(data.table, TableRows) else 0
+    return rows + size_of_arrays(data.geometry)
+
+
+@sizeof.register(Geometry)
+@sizeof.register(Whitening)
+@sizeof.register(Completion)
+def size_of_arrays(value: Geometry | Whitening | Completion | None) -> int:
+    """Return the bytes of arrays, those inside of parts too."""
+    size = 0
+    for part in () if value is None else vars(value).values():
+        if isinstance(part, np.ndarray):
+            size += part.nbytes
+        elif isinstance(part, Geometry | Whitening | Completion):
+            size += size_of_arrays(part)
+    return size
 
 
 @sizeof.register(Network)
 def size_of_network(network: Network) -> int:
-    """Return the bytes of the memories."""
-    return int(network.memories.nbytes)
+    """Return the bytes of the memories, and of what is known of missing values."""
+    return int(network.memories.nbytes) + size_of_arrays(network.geometry)
 
 
 @sizeof.register(NearestSums)

@@ -22,6 +22,7 @@ from amclust._fitting import Fitting, Learned
 from amclust._parameters import Constraints
 from amclust._rows import empty_rows
 from amclust._silhouettes import judged_places
+from amclust._size_limits import check_unlimited
 from amclust._training import MAX_SEED
 from amclust._validation import check_some_observed, tell_empty_rows
 from amclust.backends import find_backend
@@ -178,6 +179,7 @@ class ClAM(amclust.ClAM):
         if not is_distributed(X):
             super().partial_fit(X, sample_weight=sample_weight)
             return self
+        check_unlimited(self, "partial_fit")
         blocks, engine = Blocks.of(X), self._engine()
         model: Any = self.to_local() if hasattr(self, "network_") else self._local()
         if not isinstance(model.random_state, Integral):  # a task that is run again draws the same
@@ -186,6 +188,9 @@ class ClAM(amclust.ClAM):
         for at, (block, values) in enumerate(zip(blocks.blocks, weights, strict=True)):
             model = engine.task("clam-partial-fit", at, go_on, model, block, values, at)
         (model,) = engine.run([model], "blocks")
+        if not hasattr(model, "network_"):
+            msg = "No row of X has an observed value: at least one needs one, to begin with."
+            raise ValueError(msg)
         self._keep_fitted(model)
         self._forget_table()
         self.labels_ = self.predict(X)
@@ -219,6 +224,7 @@ class ClAM(amclust.ClAM):
         self._forget_table()
         if not is_distributed(X):
             return super()._fitting(X, sample_weight, reset=reset, draws_once=draws_once)
+        check_unlimited(self, "a fit to a table of Dask")
         engine = self._engine()
 
         def look(seen: DaskSource) -> None:
@@ -609,7 +615,7 @@ def go_on(model: amclust.ClAM, block: Any, weights: Any, number: int) -> amclust
     model = copy.copy(model)  # results of tasks are not changed
     with named(number):
         matrix = as_matrix(block, None, None)
-        if hasattr(model, "network_") and len(empty_rows(matrix)) == matrix.shape[0]:
+        if len(empty_rows(matrix)) == matrix.shape[0]:
             return model  # there is nothing to learn from
         return model.partial_fit(block, sample_weight=weights)
 

@@ -28,7 +28,8 @@ Array = NDArray[Any]
 Header = dict[str, Any]  # JSON, whose values are checked where they are used
 StrPath = str | os.PathLike[str]
 
-FORMAT_VERSION = 1
+# 2: what is known of missing values.
+FORMAT_VERSION = 2
 # Objects made of JSON take many times its bytes.
 MAX_HEADER = 16 * 2**20
 

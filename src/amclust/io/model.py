@@ -76,8 +76,7 @@ COMPLETION: dict[str, tuple[Any, str]] = {
     for name, kind, letters in [
         ("mean", np.float64, "d"),
         ("spread", np.float64, "d"),
-        ("low", np.float64, "d"),
-        ("high", np.float64, "d"),
+        ("known", np.float64, "d"),
         ("parts", np.float64, "g"),
         ("means", np.float64, "gd"),
         ("mixture", np.int32, "g"),
@@ -95,6 +94,8 @@ OPTIONAL: dict[str, tuple[Any, str]] = {
     "network.sizes": (np.float64, "k"),
     "network.max_energy": (np.float64, "k"),
     "network.ignored_means": (np.float64, "ku"),
+    "network.geometry.low": (np.float64, "d"),
+    "network.geometry.high": (np.float64, "d"),
     **{
         f"network.geometry.limits.{name}": (np.float64, "d")
         for name in ("low", "high", "believed_low", "believed_high")
@@ -102,10 +103,12 @@ OPTIONAL: dict[str, tuple[Any, str]] = {
     "shape_evidence.table": (SHAPE_DTYPE, "s"),
     "shape_evidence.eigenvalues": (np.float64, "v"),
 }
-# What fields are in files of versions that do not have them.
+# What fields are in files of format 1, which does not have them.
 NEW = {
     "sizes": None,
     "reads_completed": True,
+    "low": None,
+    "high": None,
     "limits": None,
     "max_energy": None,
     "ignored_means": None,
@@ -299,7 +302,7 @@ def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
     if METRICS[values["metric"]].whitens:
         whitening = _join(Whitening, "network.geometry.whitening", values["whitening"], arrays)
     completion = None
-    if values.get("completion") is not None:  # not in files of versions before it
+    if values.get("completion") is not None:  # not in files of format 1
         completion = _join(Completion, "network.geometry.completion", values["completion"], arrays)
         require(len(completion.memories) > 0, "there is nothing to complete by")
     limits = None

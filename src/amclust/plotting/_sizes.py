@@ -41,6 +41,9 @@ class SizesDisplay(Display):
     noise : int, default=0
         Number of rows in no cluster.
 
+    size_min, size_max : int, default=None
+        Limits that the sizes were held to.
+
     Attributes
     ----------
     {ax_}
@@ -50,6 +53,9 @@ class SizesDisplay(Display):
 
     counts_ : list of matplotlib Text
         The sizes above the bars; none where there is no room.
+
+    limits_ : list of matplotlib Line2D
+        A dashed line for each limit.
 
     Examples
     --------
@@ -69,6 +75,8 @@ class SizesDisplay(Display):
     sizes: NDArray[Any]
     names: Sequence[str] | None = None
     noise: int = 0
+    size_min: int | None = None
+    size_max: int | None = None
 
     @classmethod
     def from_estimator(
@@ -96,7 +104,11 @@ class SizesDisplay(Display):
             raise TypeError(msg)
         labels = as_labels(estimator.labels_ if X is None else estimator.predict(X))
         n_clusters = len(getattr(estimator, "cluster_centers_", ()))
-        return cls._of(labels, n_clusters).plot(ax=ax, **kwargs)
+        display = cls._of(labels, n_clusters)
+        if X is None:  # new rows have no limits
+            display.size_min = getattr(estimator, "size_min", None)
+            display.size_max = getattr(estimator, "size_max", None)
+        return display.plot(ax=ax, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -171,6 +183,11 @@ class SizesDisplay(Display):
             size = 8 if k > 15 else 9
             self.counts_ = self.ax_.bar_label(self.bars_, padding=2, fontsize=size)
             self.ax_.margins(y=0.08)
+        self.limits_ = [
+            self.ax_.axhline(limit, color=self._ink, linestyle="--", linewidth=1)
+            for limit in (self.size_min, self.size_max)
+            if limit
+        ]
         self._name_bars(names)
         # A few bars are no wider than many.
         room = max(0.6, (4 - k) / 2)

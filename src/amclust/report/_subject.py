@@ -15,6 +15,7 @@ from amclust._features import check_feature_names
 from amclust._fitted import column_names
 from amclust._network import Network
 from amclust._rows import TableRows
+from amclust._size_limits import GivenLimits, given_limits
 from amclust._validation import validate_rows
 from amclust.report._numbers import ColumnFormat, column_formats
 
@@ -104,6 +105,16 @@ class Subject:
     def sizes(self) -> NDArray[np.int64]:
         """Number of rows in each cluster."""
         return np.bincount(self.labels[self.clustered], minlength=self.n_clusters)
+
+    @property
+    def limits(self) -> GivenLimits | None:
+        """Limits of size that the model was fitted with."""
+        return given_limits(self.model)
+
+    @cached_property
+    def fitted_sizes(self) -> NDArray[np.int64]:
+        """Number of rows of the fit in each cluster."""
+        return np.bincount(self.model.labels_, minlength=self.n_clusters)
 
     @cached_property
     def columns(self) -> Columns:

@@ -20,6 +20,7 @@ void bind_inference(nb::module_& m);
 void bind_silhouette(nb::module_& m);
 void bind_n_clusters(nb::module_& m);
 void bind_gaussians(nb::module_& m);
+void bind_size_limits(nb::module_& m);
 
 // Rows, and the arrays that they are read from.
 struct HeldRows {

@@ -1,8 +1,9 @@
 // Memories with covariances, by which missing values are completed.
-#include "bindings/bind.hpp"
 #include "inference/gaussians.hpp"
+#include "bindings/bind.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include <stdexcept>
 
@@ -59,8 +60,11 @@ BoundSums sum_rows(const HeldRows& held, const GaussianMemories& memories, const
                    const Weights& weights, int threads) {
   check_rows(held, memories);
   const TrainingRows which = some_rows(held.data, indices, weights);
-  BoundSums out{{}, static_cast<std::size_t>(memories.m), static_cast<std::size_t>(memories.d),
-                static_cast<std::size_t>(memories.n_covariances), static_cast<std::size_t>(memories.rank)};
+  BoundSums out{{},
+                static_cast<std::size_t>(memories.m),
+                static_cast<std::size_t>(memories.d),
+                static_cast<std::size_t>(memories.n_covariances),
+                static_cast<std::size_t>(memories.rank)};
   supervised([&](Control& control) {
     Team team(team_size(threads, which.size * operations(memories)));
     out.found = gaussian_sums(held.data, which, memories, team, control);
@@ -80,27 +84,50 @@ Completions complete_rows(const HeldRows& held, const GaussianMemories& memories
   return out;
 }
 
-Out<double, 1> draw_rows(const HeldRows& held, const GaussianMemories& memories, const Indices& indices,
-                         const In<double, 1>& chances, const In<std::int64_t, 1>& starts, const In<double, 1>& normals,
-                         const In<double, 2>& factors, int threads) {
+using Writable = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Where missing values of rows go; the core looks whether there is a place for each of a row.
+Gaps gaps_of(const HeldRows& held, const In<std::int64_t, 1>& starts, const Writable& values, const In<double, 1>& low,
+             const In<double, 1>& high) {
+  const std::size_t n = static_cast<std::size_t>(held.data.rows), d = static_cast<std::size_t>(held.data.features);
+  if (low.size() != d || high.size() != d) throw std::invalid_argument("one range per feature");
+  for (std::size_t j = 0; j < d; ++j)
+    if (!(low.data()[j] <= high.data()[j])) throw std::invalid_argument("ranges must not be empty");
+  const auto size = static_cast<std::int64_t>(values.size());
+  if (starts.size() != n + 1 || starts.data()[0] != 0 || starts.data()[n] != size)
+    throw std::invalid_argument("places must start at 0 and end with their values");
+  for (std::size_t i = 0; i < n; ++i)
+    if (starts.data()[i + 1] < starts.data()[i]) throw std::invalid_argument("places must not go back");
+  return {starts.data(), values.data(), low.data(), high.data()};
+}
+
+void fill_rows(const HeldRows& held, const std::vector<const GaussianMemories*>& mixtures, const Indices& indices,
+               const In<double, 1>& low, const In<double, 1>& high, const In<std::int64_t, 1>& starts,
+               const Writable& values, int threads) {
+  if (mixtures.empty()) throw std::invalid_argument("there is nothing to fill by");
+  std::int64_t work = 0;
+  for (const GaussianMemories* memories : mixtures) {
+    check_rows(held, *memories);
+    work += operations(*memories);
+  }
+  const TrainingRows which = some_rows(held.data, indices, std::nullopt);
+  const Gaps gaps = gaps_of(held, starts, values, low, high);
+  supervised([&](Control& control) {
+    Team team(team_size(threads, which.size * work));
+    fill(held.data, which.rows, which.size, mixtures, gaps, team, control);
+  });
+}
+
+void draw_rows(const HeldRows& held, const GaussianMemories& memories, const Indices& indices, std::uint64_t seed,
+               const In<double, 1>& low, const In<double, 1>& high, const In<std::int64_t, 1>& starts,
+               const Writable& values, int threads) {
   check_rows(held, memories);
   const TrainingRows which = some_rows(held.data, indices, std::nullopt);
-  const std::size_t n = static_cast<std::size_t>(which.size);
-  if (chances.size() != n || starts.size() != n + 1 || starts.data()[n] != static_cast<std::int64_t>(normals.size()))
-    throw std::invalid_argument("there must be a chance for each row and a number for each missing value");
-  if (factors.shape(0) != n || factors.shape(1) != static_cast<std::size_t>(memories.rank))
-    throw std::invalid_argument("there must be a number for each row and factor");
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto here = starts.data()[i], next = starts.data()[i + 1];
-    if (starts.data()[0] != 0 || next < here) throw std::invalid_argument("the numbers must not go back");
-  }
-  std::vector<double> drawn(normals.data(), normals.data() + normals.size());
+  const Gaps gaps = gaps_of(held, starts, values, low, high);
   supervised([&](Control& control) {
     Team team(team_size(threads, which.size * operations(memories)));
-    draw(held.data, which.rows, which.size, memories, chances.data(), starts.data(), drawn.data(), factors.data(), team,
-         control);
+    draw(held.data, which.rows, which.size, memories, seed, gaps, team, control);
   });
-  return array(std::move(drawn));
 }
 
 }  // namespace
@@ -118,7 +145,8 @@ void bind_gaussians(nb::module_& m) {
       .def_prop_ro("weight", [](const BoundSums& s) { return s.found.weight; })
       .def_prop_ro("likelihood", [](const BoundSums& s) { return s.found.likelihood; })
       .def_prop_ro("sizes", numbers(&GaussianSums::sizes), kOwned)
-      .def_prop_ro("sums", [](const BoundSums& s) { return array(s.found.sums, s.m, s.d); }, kOwned)
+      .def_prop_ro(
+          "sums", [](const BoundSums& s) { return array(s.found.sums, s.m, s.d); }, kOwned)
       .def_prop_ro(
           "squares", [](const BoundSums& s) { return array(s.found.squares, s.n_covariances, s.d, s.d); },
           "About zero, with the conditional covariances of what is missing; not with factors.", kOwned)
@@ -132,15 +160,19 @@ void bind_gaussians(nb::module_& m) {
   m.def("gaussian_sums", &sum_rows, "rows"_a, "memories"_a, "indices"_a.none(), "weights"_a.none(), "threads"_a);
 
   nb::class_<Completions>(m, "Completions", "The missing values of rows, one row after the other.")
-      .def_prop_ro("starts", [](const Completions& c) { return array(c.starts); }, kOwned)
-      .def_prop_ro("means", [](const Completions& c) { return array(c.means); }, kOwned)
+      .def_prop_ro(
+          "starts", [](const Completions& c) { return array(c.starts); }, kOwned)
+      .def_prop_ro(
+          "means", [](const Completions& c) { return array(c.means); }, kOwned)
       .def_prop_ro("variances", [](const Completions& c) { return array(c.variances); }, kOwned);
-  m.def("complete_rows", &complete_rows, "rows"_a, "memories"_a, "indices"_a.none(), "threads"_a,
-        "variances"_a = true, "Return the conditional means and variances of what is missing.");
-  m.def("draw_rows", &draw_rows, "rows"_a, "memories"_a, "indices"_a.none(), "chances"_a, "starts"_a, "normals"_a,
-        "factors"_a, "threads"_a,
-        "Return draws of what is missing: of a memory by how much a row belongs to it, and then by its conditional "
-        "distribution.");
+  m.def("complete_rows", &complete_rows, "rows"_a, "memories"_a, "indices"_a.none(), "threads"_a, "variances"_a = true,
+        "Return the conditional means and variances of what is missing.");
+  m.def("fill_rows", &fill_rows, "rows"_a, "mixtures"_a, "indices"_a.none(), "low"_a, "high"_a, "starts"_a, "values"_a,
+        "threads"_a, "Put the conditional means of what is missing, averaged over mixtures, into `values`.");
+  m.def("draw_rows", &draw_rows, "rows"_a, "memories"_a, "indices"_a.none(), "seed"_a, "low"_a, "high"_a, "starts"_a,
+        "values"_a, "threads"_a,
+        "Put draws of what is missing into `values`: of a memory by how much a row belongs to it, and then by its "
+        "conditional distribution.");
 }
 
 }  // namespace amclust::bindings

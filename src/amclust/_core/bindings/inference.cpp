@@ -114,7 +114,8 @@ Answers infer_rows(const PreparedNetwork& prepared, const HeldRows& held, const 
 using FixedSums = std::tuple<Out<std::int64_t, 2>, Out<std::int64_t, 1>, nb::int_>;
 
 FixedSums sum_nearest(const PreparedNetwork& prepared, const HeldRows& held, const In<float, 1>& fill,
-                      const Indices& indices, const Weights& weights, const In<double, 1>& quantum, int threads) {
+                      const Indices& indices, const Weights& weights, const In<double, 1>& quantum, int threads,
+                      const std::optional<In<std::int32_t, 1>>& labels) {
   const NetworkParameters& network = prepared.network();
   const TrainingRows which = some_rows(held.data, indices, weights);
   const std::size_t d = network.d;
@@ -122,12 +123,17 @@ FixedSums sum_nearest(const PreparedNetwork& prepared, const HeldRows& held, con
     throw std::invalid_argument("the network does not fit the rows");
   for (std::size_t j = 0; j < d; ++j)
     if (!(quantum.data()[j] > 0.0)) throw std::invalid_argument("a quantum must be above 0");
+  if (labels && static_cast<std::int64_t>(labels->size()) != which.size)
+    throw std::invalid_argument("labels must have one entry per row");
+  for (std::size_t i = 0; labels && i < labels->size(); ++i)
+    if (labels->data()[i] < 0 || labels->data()[i] >= network.k) throw std::out_of_range("a label is out of range");
   check_energy(network, held.data);
   NearestSums found;
   supervised([&](Control& control) {
     Team team(team_size(threads, which.size * static_cast<std::int64_t>(d) * network.k));
     const auto sum = [&](const Certificates& certificates) {
-      found = nearest_sums(held.data, which, certificates, fill.data(), quantum.data(), team, control);
+      found = nearest_sums(held.data, which, labels ? labels->data() : nullptr, certificates, fill.data(),
+                           quantum.data(), team, control);
     };
     if (!held.data.gives_entries() && prepared.is_current()) return sum(prepared.certificates());
     Memories memories = network.prepared(kManyRows);
@@ -185,8 +191,9 @@ void bind_inference(nb::module_& m) {
   m.def("infer", &infer_rows, "network"_a, "rows"_a, "fill"_a, "want"_a, "indices"_a.none() = nb::none(),
         "threads"_a = 1, "fill_from_observed"_a = true);
   m.def("nearest_sums", &sum_nearest, "network"_a, "rows"_a, "fill"_a, "indices"_a.none(), "weights"_a.none(),
-        "quantum"_a, "threads"_a,
-        "Add the rows that are nearest to each memory, in core units and fixed point: blocks of rows add up to the "
+        "quantum"_a, "threads"_a, "labels"_a.none() = nb::none(),
+        "Add the rows that are nearest to each memory, or have its number as label, in core units and fixed point: "
+        "blocks of rows add up to the "
         "same bits in any order. Return sums (in quanta; of rows that give entries, without their origin), sizes (in "
         "2^-20) and the sum of squared distances (in 2^-40).");
 }

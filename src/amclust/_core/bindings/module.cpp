@@ -78,6 +78,7 @@ NB_MODULE(_native, m) {
   bind_silhouette(m);
   bind_n_clusters(m);
   bind_gaussians(m);
+  bind_size_limits(m);
   m.def("instruction_set", [] { return std::string(amclust::kernels().name); });
   m.def(
       "use_instruction_set", [](const std::string& name) { return amclust::use_instruction_set(name.c_str()); },

@@ -1,399 +1,284 @@
 #include "inference/gaussians.hpp"
 
+#include "buffer.hpp"
+#include "inference/posteriors.hpp"
 #include "kernels/kernels.hpp"
+#include "random.hpp"
 #include "reduce.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <optional>
+#include <numeric>
 #include <stdexcept>
 
 namespace amclust {
 namespace {
 
-constexpr int kMaxParts = 16;               // that sums are made of, whatever the threads
+constexpr int kMaxParts = 16;                   // that sums are made of, whatever the threads
 constexpr std::int64_t kPartNumbers = 1 << 23;  // numbers that their states hold together, about
-constexpr double kNoMembership = 1e-9;      // memories with less of a row are none of its
-constexpr double kLogTwoPi = 1.8378770664093453;
-
-double dot(const double* a, const double* b, int n) { return kernels().dot_double(a, b, n); }
+// Rows that are read at a time, so that those go together that lack about as many values.
+constexpr int kReadRows = 64;
+constexpr double kTwoPi = 6.283185307179586;
 
 void add_scaled(double factor, const double* x, int n, double* out) { kernels().add_scaled_double(factor, x, n, out); }
 
-// A positive definite matrix A = L L', given by its lower triangle, [n][n].
-class Cholesky {
- public:
-  // Returns whether it is positive definite.
-  bool factor(const std::vector<double>& a, int n) {
-    n_ = n;
-    l_.assign(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(n) * n);
-    return kernels().cholesky(l_.data(), n);
-  }
-  double log_determinant() const {
-    double sum = 0.0;
-    for (int i = 0; i < n_; ++i) sum += std::log(l_[static_cast<std::size_t>(i) * n_ + i]);
-    return 2.0 * sum;
-  }
-  // x <- L^-1 x
-  void half_solve(double* x) const { kernels().cholesky_half_solve(l_.data(), n_, x); }
-  // x <- A^-1 x
-  void solve(double* x) const { kernels().cholesky_solve(l_.data(), n_, x); }
-  // x <- L'^-1 x
-  void transposed_solve(double* x) const {
-    for (int i = n_ - 1; i >= 0; --i) {
-      const double* row = l_.data() + static_cast<std::ptrdiff_t>(i) * n_;
-      x[i] /= row[i];
-      add_scaled(-x[i], row, i, x);
-    }
-  }
-  // A^-1, its lower triangle, [n][n].
-  void invert(std::vector<double>& out) {
-    scratch_.resize(l_.size());
-    out.resize(l_.size());
-    kernels().cholesky_invert(l_.data(), n_, scratch_.data(), out.data());
-  }
+// Some rows as posteriors see them.
+struct Block {
+  explicit Block(int d) : rows(d) {}
 
- private:
-  int n_ = 0;
-  std::vector<double> l_, scratch_;
+  RowsTogether rows;
+  std::array<std::int64_t, RowsTogether::kRows> at{};  // which of the rows that were asked for
 };
 
-// What follows from the memories alone.
-struct Prepared {
-  explicit Prepared(const GaussianMemories& memories) : given(memories) {
-    const int d = given.d;
-    log_parts.resize(given.m);
-    for (int m = 0; m < given.m; ++m)
-      log_parts[m] = given.parts[m] > 0.0 ? std::log(given.parts[m]) : -std::numeric_limits<double>::infinity();
-    if (given.rank) {
-      log_noise.resize(d);
-      scaled.resize(given.loadings.size());
-      for (int j = 0; j < d; ++j) {
-        log_noise[j] = std::log(given.noise[j]);
-        for (int r = 0; r < given.rank; ++r)
-          scaled[static_cast<std::size_t>(j) * given.rank + r] =
-              given.loadings[static_cast<std::size_t>(j) * given.rank + r] / given.noise[j];
-      }
-      return;
-    }
-    Cholesky cholesky;
-    for (int c = 0; c < given.n_covariances; ++c) {
-      const double* p = precision(c);
-      if (!cholesky.factor({p, p + static_cast<std::ptrdiff_t>(d) * d}, d))
-        throw std::invalid_argument("a precision must be positive definite");
-      log_determinants.push_back(cholesky.log_determinant());
-    }
-    pulls.resize(given.means.size());
-    constants.resize(given.m);
-    for (int m = 0; m < given.m; ++m) {
-      const double* mean = given.means.data() + static_cast<std::ptrdiff_t>(m) * d;
-      double* pull = pulls.data() + static_cast<std::ptrdiff_t>(m) * d;
-      for (int j = 0; j < d; ++j) pull[j] = dot(precision(covariance_of(m)) + static_cast<std::ptrdiff_t>(j) * d, mean, d);
-      constants[m] = dot(mean, pull, d);
-    }
-  }
-
-  int covariance_of(int m) const { return given.n_covariances == 1 ? 0 : m; }
-  const double* precision(int c) const { return given.precisions.data() + static_cast<std::ptrdiff_t>(c) * given.d * given.d; }
-
-  const GaussianMemories& given;
-  std::vector<double> log_parts;
-  std::vector<double> log_determinants, pulls, constants;  // of precisions P: log |P|, P rho, rho' P rho
-  std::vector<double> log_noise, scaled;                   // loadings over noise
-};
-
-// A row as the memories see it: how much it belongs to each, and its missing values under each.
-class RowPosterior {
- public:
-  explicit RowPosterior(const Prepared& prepared) : p_(prepared), g_(prepared.given) {
-    values_.resize(g_.d);
-    memberships.resize(g_.m);
-    if (g_.rank) {
-      factors_.resize(static_cast<std::size_t>(g_.m) * g_.rank);
-      square_.resize(static_cast<std::size_t>(g_.rank) * g_.rank);
-    } else {
-      cholesky_.resize(g_.n_covariances);
-      gathered_.resize(static_cast<std::size_t>(g_.d) * g_.d);
-      image_.resize(g_.d);
-    }
-  }
-
-  std::vector<int> missing, observed;
-  std::vector<double> memberships;  // [m]
-  double likelihood = 0.0;
-
-  // x [d] with NaN where values are missing.
-  void see(const float* x) {
-    missing.clear();
-    observed.clear();
-    for (int j = 0; j < g_.d; ++j) {
-      const bool gone = std::isnan(x[j]);
-      values_[j] = gone ? 0.0 : x[j];
-      (gone ? missing : observed).push_back(j);
-    }
-    g_.rank ? see_by_factors() : see_by_precisions();
-    double most = -std::numeric_limits<double>::infinity(), total = 0.0;
-    for (const double log : memberships) most = std::max(most, log);
-    for (double& one : memberships) total += one = std::exp(one - most);
-    for (double& one : memberships) one = one / total > kNoMembership ? one / total : 0.0;
-    likelihood = most + std::log(total) - 0.5 * kLogTwoPi * static_cast<double>(observed.size());
-  }
-
-  const double* values() const { return values_.data(); }  // [d], zero where missing
-  // [missing] under a memory
-  const double* conditional(int m) const { return conditional_.data() + static_cast<std::ptrdiff_t>(m) * missing.size(); }
-  // normals [missing] become a draw under a memory; with a rank it takes other ones for the factors, [rank].
-  void draw(int m, double* normals, const double* factors) {
-    const int q = static_cast<int>(missing.size());
-    const double* mean = conditional(m);
-    if (!g_.rank) {  // P_hh = L L', and L'^-1 times normal numbers has the covariance P_hh^-1
-      cholesky_[g_.n_covariances == 1 ? 0 : m].transposed_solve(normals);
-      for (int a = 0; a < q; ++a) normals[a] += mean[a];
-      return;
-    }
-    half_.assign(factors, factors + g_.rank);
-    cholesky_of_factors_.transposed_solve(half_.data());
-    for (int a = 0; a < q; ++a) {
-      const double* loading = g_.loadings.data() + static_cast<std::ptrdiff_t>(missing[a]) * g_.rank;
-      normals[a] = mean[a] + std::sqrt(g_.noise[missing[a]]) * normals[a] + dot(loading, half_.data(), g_.rank);
-    }
-  }
-  // With a rank: [rank] the factors under a memory, and the inverse of their precision [rank][rank].
-  const double* factors(int m) const { return factors_.data() + static_cast<std::ptrdiff_t>(m) * g_.rank; }
-  const std::vector<double>& invert_factors() {
-    cholesky_of_factors_.invert(inverse_);
-    return inverse_;
-  }
-  // The conditional covariance under memories with this covariance: lower triangle, [missing][missing].
-  const std::vector<double>& invert(int c) {
-    cholesky_[c].invert(inverse_);
-    return inverse_;
-  }
-  // The conditional variances, [missing].
-  void variances(int c, std::vector<double>& out) {
-    const int q = static_cast<int>(missing.size());
-    out.resize(q);
-    if (!g_.rank) {
-      invert(c);
-      for (int a = 0; a < q; ++a) out[a] = inverse_[static_cast<std::size_t>(a) * q + a];
-      return;
-    }
-    half_.resize(g_.rank);
-    for (int a = 0; a < q; ++a) {
-      const double* loading = g_.loadings.data() + static_cast<std::ptrdiff_t>(missing[a]) * g_.rank;
-      std::copy_n(loading, g_.rank, half_.begin());
-      cholesky_of_factors_.half_solve(half_.data());
-      out[a] = g_.noise[missing[a]] + dot(half_.data(), half_.data(), g_.rank);
-    }
-  }
-
- private:
-  // Under a memory the hidden part is P_hh^-1 ((P rho)_h - P_ho x_o), at which the energy has its minimum.
-  void see_by_precisions() {
-    const int d = g_.d, q = static_cast<int>(missing.size());
-    conditional_.resize(static_cast<std::size_t>(g_.m) * q);
-    half_.resize(q);
-    for (int c = 0; c < g_.n_covariances; ++c) {
-      const double* precision = p_.precision(c);
-      kernels().dots_double(precision, d, values_.data(), d, image_.data());
-      for (int a = 0; a < q; ++a) {
-        const double* line = precision + static_cast<std::ptrdiff_t>(missing[a]) * d;
-        for (int b = 0; b <= a; ++b) gathered_[static_cast<std::size_t>(a) * q + b] = line[missing[b]];
-      }
-      if (!cholesky_[c].factor(gathered_, q)) throw std::invalid_argument("a precision must be positive definite");
-      const double square = dot(values_.data(), image_.data(), d);
-      const double constant = 0.5 * (p_.log_determinants[c] - cholesky_[c].log_determinant());
-      const int first = g_.n_covariances == 1 ? 0 : c, last = g_.n_covariances == 1 ? g_.m : c + 1;
-      for (int m = first; m < last; ++m) {
-        const double* pull = p_.pulls.data() + static_cast<std::ptrdiff_t>(m) * d;
-        double* hidden = conditional_.data() + static_cast<std::ptrdiff_t>(m) * q;
-        for (int a = 0; a < q; ++a) hidden[a] = pull[missing[a]] - image_[missing[a]];
-        std::copy_n(hidden, q, half_.begin());
-        cholesky_[c].half_solve(half_.data());
-        const double energy = square - 2.0 * dot(values_.data(), pull, d) + p_.constants[m] - dot(half_.data(), half_.data(), q);
-        memberships[m] = p_.log_parts[m] + constant - 0.5 * std::max(energy, 0.0);
-        cholesky_[c].solve(hidden);
-      }
-    }
-  }
-
-  // The same for loadings W and noise N: factors z = B^-1 W_o' N_o^-1 (x - rho)_o with B = 1 + W_o' N_o^-1 W_o.
-  void see_by_factors() {
-    const int r = g_.rank, q = static_cast<int>(missing.size());
-    conditional_.resize(static_cast<std::size_t>(g_.m) * q);
-    half_.resize(r);
-    std::fill(square_.begin(), square_.end(), 0.0);
-    for (int a = 0; a < r; ++a) square_[static_cast<std::size_t>(a) * r + a] = 1.0;
-    double logs = 0.0;
-    for (const int j : observed) {
-      const double *loading = g_.loadings.data() + static_cast<std::ptrdiff_t>(j) * r,
-                   *scaled = p_.scaled.data() + static_cast<std::ptrdiff_t>(j) * r;
-      for (int a = 0; a < r; ++a) add_scaled(scaled[a], loading, a + 1, square_.data() + static_cast<std::ptrdiff_t>(a) * r);
-      logs += p_.log_noise[j];
-    }
-    if (!cholesky_of_factors_.factor(square_, r)) throw std::invalid_argument("loadings and noise must be finite");
-    const double constant = -0.5 * (logs + cholesky_of_factors_.log_determinant());
-    for (int m = 0; m < g_.m; ++m) {
-      const double* mean = g_.means.data() + static_cast<std::ptrdiff_t>(m) * g_.d;
-      double* z = factors_.data() + static_cast<std::ptrdiff_t>(m) * r;
-      double energy = 0.0;
-      std::fill(z, z + r, 0.0);
-      for (const int j : observed) {
-        const double apart = values_[j] - mean[j];
-        energy += apart * apart / g_.noise[j];
-        add_scaled(apart, p_.scaled.data() + static_cast<std::ptrdiff_t>(j) * r, r, z);
-      }
-      std::copy_n(z, r, half_.begin());
-      cholesky_of_factors_.half_solve(half_.data());
-      energy -= dot(half_.data(), half_.data(), r);
-      memberships[m] = p_.log_parts[m] + constant - 0.5 * std::max(energy, 0.0);
-      cholesky_of_factors_.solve(z);
-      double* hidden = conditional_.data() + static_cast<std::ptrdiff_t>(m) * q;
-      for (int a = 0; a < q; ++a)
-        hidden[a] = mean[missing[a]] + dot(g_.loadings.data() + static_cast<std::ptrdiff_t>(missing[a]) * r, z, r);
-    }
-  }
-
-  const Prepared& p_;
-  const GaussianMemories& g_;
-  std::vector<double> values_, conditional_, image_, half_, gathered_, inverse_, factors_, square_;
-  std::vector<Cholesky> cholesky_;  // of each precision at the missing values
-  Cholesky cholesky_of_factors_;
-};
-
-// Reads rows with NaN where values are missing.
+// Reads rows with NaN where values are missing, in blocks of those that lack about as many.
 class Reader {
  public:
   explicit Reader(const Dataset& data)
       : data_(data),
         nothing_(data.features, std::numeric_limits<float>::quiet_NaN()),
-        marks_(data.features),
-        row_(data.features) {}
-  const float* operator()(std::int64_t which) {
-    data_.load(&which, 1, nothing_.data(), row_.data(), data_.features, marks_.data());
-    return row_.data();
+        marks_(static_cast<std::size_t>(kReadRows) * data.features),
+        rows_(marks_.size()),
+        block_(data.features) {}
+
+  // visit(block) for the rows first ... last - 1 of those listed (of all where `which` is null); only for those that
+  // lack values if `incomplete`.
+  template <class Visit>
+  void read(const std::int64_t* which, std::int64_t first, std::int64_t last, bool incomplete, const Control& control,
+            Visit&& visit) {
+    const int d = data_.features;
+    std::array<std::int64_t, kReadRows> numbers;
+    std::array<int, kReadRows> lacks, order;
+    for (; first < last && !control.stopped(); first += kReadRows) {
+      const int n = static_cast<int>(std::min<std::int64_t>(kReadRows, last - first));
+      for (int i = 0; i < n; ++i) numbers[i] = which ? which[first + i] : first + i;
+      data_.load(numbers.data(), n, nothing_.data(), rows_.data(), d, marks_.data());
+      for (int i = 0; i < n; ++i) {
+        const std::uint8_t* marks = marks_.data() + static_cast<std::ptrdiff_t>(i) * d;
+        lacks[i] = std::accumulate(marks, marks + d, 0);
+      }
+      std::iota(order.begin(), order.begin() + n, 0);
+      std::stable_sort(order.begin(), order.begin() + n, [&](int a, int b) { return lacks[a] < lacks[b]; });
+      int next = 0;
+      while (incomplete && next < n && !lacks[order[next]]) ++next;
+      for (; next < n; next += block_.rows.count) {
+        const int count = std::min(RowsTogether::kRows, n - next);
+        std::array<const float*, RowsTogether::kRows> values{};
+        for (int r = 0; r < count; ++r) {
+          values[r] = rows_.data() + static_cast<std::ptrdiff_t>(order[next + r]) * d;
+          block_.at[r] = first + order[next + r];
+        }
+        block_.rows.set(values.data(), count, d);
+        visit(block_);
+      }
+    }
   }
 
  private:
   const Dataset& data_;
   std::vector<float> nothing_;
   std::vector<std::uint8_t> marks_;
-  std::vector<float> row_;
+  std::vector<float> rows_;
+  Block block_;
 };
+
+// out[missing] += factor * what a row's missing values are likely to be
+void add_means(const Posterior& posterior, int n_memories, int row, double factor, double* out) {
+  const int q = static_cast<int>(posterior.rows().missing[row].size());
+  for (int m = 0; m < n_memories; ++m) {
+    const double part = factor * posterior.membership(m, row);
+    if (!(part > 0.0)) continue;
+    const double* hidden = posterior.conditional(m, row);
+    for (int a = 0; a < q; ++a) out[a] += part * hidden[a * Posterior::kRows];
+  }
+}
 
 class SumState {
  public:
-  SumState(const Dataset& data, const Prepared& prepared)
-      : g_(prepared.given), reader_(data), posterior_(prepared), filled_(g_.d) {
+  SumState(const Dataset& data, const GaussianMemories& memories)
+      : g_(memories),
+        reader_(data),
+        ld_(padded(memories.d, kLaneRows)),
+        filled_(static_cast<std::size_t>(Posterior::kRows) * ld_) {
     const std::size_t m = g_.m, d = g_.d, r = g_.rank;
-    found.sizes.assign(m, 0.0);
-    found.sums.assign(m * d, 0.0);
+    found_.sizes.assign(m, 0.0);
+    found_.sums.assign(m * d, 0.0);
     if (r) {
-      found.factor_squares.assign(d * r * r, 0.0);
-      found.factor_values.assign(d * r, 0.0);
-      found.value_squares.assign(d, 0.0);
-      found.column_weights.assign(d, 0.0);
-      outer_.resize(r * r);
+      by_factors_ = std::make_unique<FactorPosterior>(memories);
+      triangle_ = static_cast<int>(r * (r + 1) / 2);
+      squares_.assign(d * triangle_, 0.0);
+      found_.factor_values.assign(d * r, 0.0);
+      found_.value_squares.assign(d, 0.0);
+      found_.column_weights.assign(d, 0.0);
+      outer_.resize(static_cast<std::size_t>(Posterior::kRows) * triangle_);
     } else {
-      found.squares.assign(g_.n_covariances * d * d, 0.0);
+      by_precisions_ = std::make_unique<PrecisionPosterior>(memories);
+      squares_.assign(g_.n_covariances * d * ld_, 0.0);
     }
   }
 
-  GaussianSums found;
+  // Once all is added.
+  GaussianSums finish() {
+    const int d = g_.d, r = g_.rank;
+    if (r) {
+      found_.factor_squares.resize(static_cast<std::size_t>(d) * r * r);
+      const double* from = squares_.data();
+      for (int j = 0; j < d; ++j)
+        for (int a = 0; a < r; ++a)
+          for (int b = 0; b <= a; ++b)
+            mirror(*from++, a, b, r, found_.factor_squares.data() + static_cast<std::ptrdiff_t>(j) * r * r);
+    } else {
+      found_.squares.resize(static_cast<std::size_t>(g_.n_covariances) * d * d);
+      for (int c = 0; c < g_.n_covariances; ++c)
+        for (int i = 0; i < d; ++i)
+          for (int j = 0; j <= i; ++j)
+            mirror(squares_[static_cast<std::size_t>(c * d + i) * ld_ + j], i, j, d,
+                   found_.squares.data() + static_cast<std::ptrdiff_t>(c) * d * d);
+    }
+    return std::move(found_);
+  }
 
-  void take(std::int64_t row, double weight) {
-    posterior_.see(reader_(row));
-    found.weight += weight;
-    found.likelihood += weight * posterior_.likelihood;
-    g_.rank ? add_factors(weight) : add_squares(weight);
+  void take(const TrainingRows& rows, std::int64_t first, std::int64_t last, const Control& control) {
+    reader_.read(rows.rows, first, last, false, control, [&](const Block& block) {
+      Posterior& posterior = g_.rank ? static_cast<Posterior&>(*by_factors_) : *by_precisions_;
+      posterior.see(block.rows);
+      for (int r = 0; r < block.rows.count; ++r) {
+        weights_[r] = rows.weights ? rows.weights[block.at[r]] : 1.0;
+        found_.weight += weights_[r];
+        found_.likelihood += weights_[r] * posterior.likelihood(r);
+      }
+      g_.rank ? add_factors(block.rows.count) : add_squares();
+    });
   }
 
   void add(const SumState& other, Slice) {
-    found.weight += other.found.weight;
-    found.likelihood += other.found.likelihood;
+    found_.weight += other.found_.weight;
+    found_.likelihood += other.found_.likelihood;
     const auto add = [](std::vector<double>& to, const std::vector<double>& from) {
       for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
     };
-    add(found.sizes, other.found.sizes);
-    add(found.sums, other.found.sums);
-    add(found.squares, other.found.squares);
-    add(found.factor_squares, other.found.factor_squares);
-    add(found.factor_values, other.found.factor_values);
-    add(found.value_squares, other.found.value_squares);
-    add(found.column_weights, other.found.column_weights);
+    add(found_.sizes, other.found_.sizes);
+    add(found_.sums, other.found_.sums);
+    add(squares_, other.squares_);
+    add(found_.factor_values, other.found_.factor_values);
+    add(found_.value_squares, other.found_.value_squares);
+    add(found_.column_weights, other.found_.column_weights);
   }
 
  private:
-  void fill(int m) {
-    std::copy_n(posterior_.values(), g_.d, filled_.begin());
-    const double* hidden = posterior_.conditional(m);
-    for (std::size_t a = 0; a < posterior_.missing.size(); ++a) filled_[posterior_.missing[a]] = hidden[a];
+  // Line a of a triangle without gaps.
+  static double* line(double* triangle, int a) { return triangle + a * (a + 1) / 2; }
+  static void mirror(double value, int i, int j, int n, double* out) {
+    out[static_cast<std::ptrdiff_t>(i) * n + j] = out[static_cast<std::ptrdiff_t>(j) * n + i] = value;
   }
 
-  void add_squares(double weight) {
-    const int d = g_.d, q = static_cast<int>(posterior_.missing.size());
+  void add_squares() {
+    PrecisionPosterior& posterior = *by_precisions_;
+    const int d = g_.d;
     for (int c = 0; c < g_.n_covariances; ++c) {
-      double* squares = found.squares.data() + static_cast<std::ptrdiff_t>(c) * d * d;
-      double inside = 0.0;
-      for (int m = 0; m < g_.m; ++m) {
-        const double part = weight * posterior_.memberships[m];
-        if ((g_.n_covariances > 1 && m != c) || !(part > 0.0)) continue;
-        inside += part;
-        fill(m);
-        found.sizes[m] += part;
-        add_scaled(part, filled_.data(), d, found.sums.data() + static_cast<std::ptrdiff_t>(m) * d);
-        kernels().add_outer_double(part, filled_.data(), d, squares);
+      double* squares = squares_.data() + static_cast<std::ptrdiff_t>(c) * d * ld_;
+      bool turned = false;
+      for (int r = 0; r < posterior.rows().count; ++r) {
+        const double inside = weights_[r] * posterior.share(c, r);
+        if (!(inside > 0.0) || posterior.rows().missing[r].empty()) continue;
+        if (!turned) posterior.turn_to(c);
+        turned = true;
+        posterior.add_covariance(r, inside, squares, ld_);
       }
-      if (!(inside > 0.0) || !q) continue;
-      const std::vector<double>& inverse = posterior_.invert(c);
-      for (int a = 0; a < q; ++a)
-        for (int b = 0; b <= a; ++b)
-          squares[static_cast<std::ptrdiff_t>(posterior_.missing[a]) * d + posterior_.missing[b]] +=
-              inside * inverse[static_cast<std::size_t>(a) * q + b];
+      for (int m = g_.n_covariances == 1 ? 0 : c; m < (g_.n_covariances == 1 ? g_.m : c + 1); ++m) {
+        std::array<double, Posterior::kRows> parts;
+        int count = 0;
+        for (int r = 0; r < posterior.rows().count; ++r) {
+          const double part = weights_[r] * posterior.membership(m, r);
+          if (!(part > 0.0)) continue;
+          parts[count] = part;
+          posterior.fill(m, r, filled_.data() + static_cast<std::ptrdiff_t>(count++) * ld_);
+          found_.sizes[m] += part;
+        }
+        kernels().add_rows_double(filled_.data(), ld_, parts.data(), count, d,
+                                  found_.sums.data() + static_cast<std::ptrdiff_t>(m) * d);
+        kernels().add_outers_double(filled_.data(), ld_, parts.data(), count, d, squares);
+      }
     }
   }
 
-  void add_factors(double weight) {
+  void add_factors(int count) {
+    FactorPosterior& posterior = *by_factors_;
     const int d = g_.d, r = g_.rank;
-    const std::vector<double>& inverse = posterior_.invert_factors();
-    for (int a = 0; a < r; ++a)
-      for (int b = 0; b <= a; ++b) outer_[static_cast<std::size_t>(a) * r + b] = inverse[static_cast<std::size_t>(a) * r + b];
-    for (int m = 0; m < g_.m; ++m) {
-      const double membership = posterior_.memberships[m], part = weight * membership;
-      if (!(part > 0.0)) continue;
-      fill(m);
-      found.sizes[m] += part;
-      add_scaled(part, filled_.data(), d, found.sums.data() + static_cast<std::ptrdiff_t>(m) * d);
-      const double *z = posterior_.factors(m), *mean = g_.means.data() + static_cast<std::ptrdiff_t>(m) * d;
-      for (int a = 0; a < r; ++a) add_scaled(membership * z[a], z, a + 1, outer_.data() + static_cast<std::ptrdiff_t>(a) * r);
-      for (const int j : posterior_.observed) {
-        const double apart = filled_[j] - mean[j];
-        add_scaled(part * apart, z, r, found.factor_values.data() + static_cast<std::ptrdiff_t>(j) * r);
-        found.value_squares[j] += part * apart * apart;
+    for (int row = 0; row < count; ++row) {
+      double* outer = outer_.data() + static_cast<std::ptrdiff_t>(row) * triangle_;
+      const double* inverse = posterior.invert(row);
+      for (int a = 0; a < r; ++a) std::copy_n(inverse + static_cast<std::ptrdiff_t>(a) * r, a + 1, line(outer, a));
+      for (int m = 0; m < g_.m; ++m) {
+        const double membership = posterior.membership(m, row), part = weights_[row] * membership;
+        if (!(part > 0.0)) continue;
+        posterior.fill(m, row, filled_.data());
+        found_.sizes[m] += part;
+        add_scaled(part, filled_.data(), d, found_.sums.data() + static_cast<std::ptrdiff_t>(m) * d);
+        const double *z = posterior.factors(m, row), *mean = g_.means.data() + static_cast<std::ptrdiff_t>(m) * d;
+        for (int a = 0; a < r; ++a) add_scaled(membership * z[a], z, a + 1, line(outer, a));
+        for (const int j : posterior.observed(row)) {
+          const double apart = filled_[j] - mean[j];
+          add_scaled(part * apart, z, r, found_.factor_values.data() + static_cast<std::ptrdiff_t>(j) * r);
+          found_.value_squares[j] += part * apart * apart;
+        }
       }
+      for (const int j : posterior.observed(row)) found_.column_weights[j] += weights_[row];
     }
-    for (const int j : posterior_.observed) {
-      found.column_weights[j] += weight;
-      double* squares = found.factor_squares.data() + static_cast<std::ptrdiff_t>(j) * r * r;
-      for (int a = 0; a < r; ++a)
-        add_scaled(weight, outer_.data() + static_cast<std::ptrdiff_t>(a) * r, a + 1, squares + static_cast<std::ptrdiff_t>(a) * r);
+    // Of every column by the rows that have it.
+    std::array<std::size_t, Posterior::kRows> next{};
+    for (int j = 0; j < d; ++j) {
+      std::array<double, Posterior::kRows> factors{};
+      for (int row = 0; row < count; ++row) {
+        const std::vector<int>& observed = posterior.observed(row);
+        if (next[row] == observed.size() || observed[next[row]] != j) continue;
+        ++next[row];
+        factors[row] = weights_[row];
+      }
+      kernels().add_rows_double(outer_.data(), triangle_, factors.data(), count, triangle_,
+                                squares_.data() + static_cast<std::ptrdiff_t>(j) * triangle_);
     }
   }
 
   const GaussianMemories& g_;
   Reader reader_;
-  RowPosterior posterior_;
-  std::vector<double> filled_, outer_;
+  std::unique_ptr<PrecisionPosterior> by_precisions_;
+  std::unique_ptr<FactorPosterior> by_factors_;
+  int ld_ = 0, triangle_ = 0;
+  std::array<double, Posterior::kRows> weights_{};
+  // Squares in lower triangles, of covariances in lines of ld_ numbers, of factors without gaps.
+  std::vector<double> squares_, filled_, outer_;
+  GaussianSums found_;
 };
 
-// Squares are summed in the lower triangle.
-void mirror(std::vector<double>& squares, int n) {
-  const std::ptrdiff_t size = static_cast<std::ptrdiff_t>(n) * n;
-  for (std::ptrdiff_t at = 0; at < static_cast<std::ptrdiff_t>(squares.size()); at += size)
-    for (int i = 0; i < n; ++i)
-      for (int j = 0; j < i; ++j) squares[at + static_cast<std::ptrdiff_t>(j) * n + i] = squares[at + static_cast<std::ptrdiff_t>(i) * n + j];
+// The parts that some rows are cut into, and their edges; nothing that is said of a row depends on them.
+struct Parts {
+  Parts(std::int64_t rows, const Team& team)
+      : size(rows), count(static_cast<int>(std::clamp<std::int64_t>(rows, 1, 4 * team.size()))) {}
+  std::int64_t begin(int part) const { return size * part / count; }
+
+  std::int64_t size;
+  int count;
+};
+
+// Puts the missing values of a row where they go.
+void put(const Gaps& gaps, std::int64_t row, const std::vector<int>& missing, const double* found) {
+  if (gaps.starts[row + 1] - gaps.starts[row] != static_cast<std::int64_t>(missing.size()))
+    throw std::invalid_argument("there must be a place for each missing value");
+  float* out = gaps.values + gaps.starts[row];
+  for (std::size_t a = 0; a < missing.size(); ++a)
+    out[a] = static_cast<float>(std::clamp(found[a], gaps.low[missing[a]], gaps.high[missing[a]]));
+}
+
+// Two numbers at a time, of a normal distribution.
+void draw_normals(Random& random, int n, double* out) {
+  for (int i = 0; i < n; i += 2) {
+    const double radius = std::sqrt(-2.0 * std::log(1.0 - random.uniform())), angle = kTwoPi * random.uniform();
+    out[i] = radius * std::cos(angle);
+    if (i + 1 < n) out[i + 1] = radius * std::sin(angle);
+  }
 }
 
 }  // namespace
@@ -415,96 +300,118 @@ void check(const GaussianMemories& g) {
     total += part;
   }
   if (!(total > 0.0)) throw std::invalid_argument("parts must have a positive sum");
-  Prepared{g};
+  make_posterior(g);
 }
 
 GaussianSums gaussian_sums(const Dataset& data, const TrainingRows& rows, const GaussianMemories& memories, Team& team,
                            const Control& control) {
-  const Prepared prepared(memories);
-  const auto make = [&] { return SumState(data, prepared); };
-  const SumState empty = make();
-  const auto numbers = static_cast<std::int64_t>(empty.found.sums.size() + empty.found.squares.size() +
-                                                 empty.found.factor_squares.size());
+  const auto make = [&] { return SumState(data, memories); };
+  const std::int64_t d = memories.d, r = memories.rank;
+  const std::int64_t numbers = memories.m * d + (r ? d * r * r : memories.n_covariances * d * d);
   const std::int64_t most = std::clamp<std::int64_t>(kPartNumbers / numbers, 2, kMaxParts);
-  const int parts = static_cast<int>(std::clamp<std::int64_t>(rows.size, 1, most));
+  const int parts = static_cast<int>(std::clamp<std::int64_t>(rows.size / kReadRows, 1, most));
   SumState all = parallel_reduce(team, parts, make, [&](SumState& state, int part, int) {
-    const std::int64_t last = rows.size * (part + 1) / parts;
-    for (std::int64_t i = rows.size * part / parts; i < last && !control.stopped(); ++i) {
-      const double weight = rows.weights ? rows.weights[i] : 1.0;
-      if (weight > 0.0) state.take(rows.rows ? rows.rows[i] : i, weight);
-    }
+    state.take(rows, rows.size * part / parts, rows.size * (part + 1) / parts, control);
   });
-  mirror(all.found.squares, memories.d);
-  mirror(all.found.factor_squares, memories.rank);
-  return std::move(all.found);
+  return all.finish();
 }
 
 Completions complete(const Dataset& data, const std::int64_t* which, std::int64_t n, const GaussianMemories& memories,
                      bool with_variances, Team& team, const Control& control) {
-  const Prepared prepared(memories);
-  const int parts = static_cast<int>(std::clamp<std::int64_t>(n, 1, 4 * team.size()));
-  const auto begin = [&](int part) { return n * part / parts; };
+  const Parts parts(n, team);
   Completions out;
   out.starts.assign(static_cast<std::size_t>(n) + 1, 0);
-  team.run(parts, [&](int part, int) {
-    Reader read(data);
-    for (std::int64_t i = begin(part); i < begin(part + 1) && !control.stopped(); ++i) {
-      const float* x = read(which ? which[i] : i);
-      out.starts[i + 1] = std::count_if(x, x + data.features, [](float value) { return std::isnan(value); });
-    }
+  team.run(parts.count, [&](int part, int) {
+    Reader(data).read(which, parts.begin(part), parts.begin(part + 1), true, control, [&](const Block& block) {
+      for (int r = 0; r < block.rows.count; ++r)
+        out.starts[block.at[r] + 1] = static_cast<int>(block.rows.missing[r].size());
+    });
   });
   for (std::int64_t i = 0; i < n; ++i) out.starts[i + 1] += out.starts[i];
   out.means.resize(static_cast<std::size_t>(out.starts[n]));
   if (with_variances) out.variances.resize(out.means.size());
-  team.run(parts, [&](int part, int) {
-    Reader read(data);
-    RowPosterior posterior(prepared);
-    std::vector<double> inside;
-    for (std::int64_t i = begin(part); i < begin(part + 1) && !control.stopped(); ++i) {
-      if (out.starts[i + 1] == out.starts[i]) continue;
-      posterior.see(read(which ? which[i] : i));
-      const int q = static_cast<int>(posterior.missing.size());
-      double *means = out.means.data() + out.starts[i], *variances = with_variances ? out.variances.data() + out.starts[i] : nullptr;
-      for (int m = 0; m < memories.m; ++m) add_scaled(posterior.memberships[m], posterior.conditional(m), q, means);
-      for (int c = 0; c < memories.n_covariances; ++c) {
-        double share = 0.0;
-        for (int m = 0; m < memories.m; ++m) {
-          const double part_of = posterior.memberships[m];
-          if ((memories.n_covariances > 1 && m != c) || !(part_of > 0.0)) continue;
-          share += part_of;
-          const double* hidden = posterior.conditional(m);
-          for (int a = 0; a < q && with_variances; ++a) variances[a] += part_of * (hidden[a] - means[a]) * (hidden[a] - means[a]);
+  team.run(parts.count, [&](int part, int) {
+    const std::unique_ptr<Posterior> posterior = make_posterior(memories);
+    Reader(data).read(which, parts.begin(part), parts.begin(part + 1), true, control, [&](const Block& block) {
+      posterior->see(block.rows);
+      for (int r = 0; r < block.rows.count; ++r)
+        add_means(*posterior, memories.m, r, 1.0, out.means.data() + out.starts[block.at[r]]);
+      if (!with_variances) return;
+      for (int m = 0; m < memories.m; ++m)
+        for (int r = 0; r < block.rows.count; ++r) {
+          const double part_of = posterior->membership(m, r);
+          if (!(part_of > 0.0)) continue;
+          const double *hidden = posterior->conditional(m, r), *means = out.means.data() + out.starts[block.at[r]];
+          double* variances = out.variances.data() + out.starts[block.at[r]];
+          for (int a = 0; a < static_cast<int>(block.rows.missing[r].size()); ++a) {
+            const double apart = hidden[a * Posterior::kRows] - means[a];
+            variances[a] += part_of * apart * apart;
+          }
         }
-        if (!(share > 0.0) || !with_variances) continue;
-        posterior.variances(c, inside);
-        add_scaled(share, inside.data(), q, variances);
+      for (int c = 0; c < memories.n_covariances; ++c) {
+        bool turned = false;
+        for (int r = 0; r < block.rows.count; ++r) {
+          const double share = posterior->share(c, r);
+          if (!(share > 0.0)) continue;
+          if (!turned) posterior->turn_to(c);
+          turned = true;
+          posterior->add_variances(r, share, out.variances.data() + out.starts[block.at[r]]);
+        }
       }
-    }
+    });
   });
   return out;
 }
 
-void draw(const Dataset& data, const std::int64_t* which, std::int64_t n, const GaussianMemories& memories,
-          const double* chances, const std::int64_t* starts, double* normals, const double* factors, Team& team,
-          const Control& control) {
-  const Prepared prepared(memories);
-  const int parts = static_cast<int>(std::clamp<std::int64_t>(n, 1, 4 * team.size()));
-  team.run(parts, [&](int part, int) {
-    Reader read(data);
-    RowPosterior posterior(prepared);
-    for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts && !control.stopped(); ++i) {
-      if (starts[i + 1] == starts[i]) continue;
-      posterior.see(read(which ? which[i] : i));
-      if (starts[i + 1] - starts[i] != static_cast<std::int64_t>(posterior.missing.size()))
-        throw std::invalid_argument("there must be a number for each missing value");
-      int chosen = 0;
-      double left = chances[i];
-      for (int m = 0; m < memories.m; ++m) {
-        if (posterior.memberships[m] > 0.0) chosen = m;  // the last that has some, if rounding leaves a rest
-        if ((left -= posterior.memberships[m]) < 0.0) break;
+void fill(const Dataset& data, const std::int64_t* which, std::int64_t n,
+          const std::vector<const GaussianMemories*>& mixtures, const Gaps& gaps, Team& team, const Control& control) {
+  const Parts parts(n, team);
+  const double share = 1.0 / static_cast<double>(mixtures.size());
+  team.run(parts.count, [&](int part, int) {
+    std::vector<std::unique_ptr<Posterior>> posteriors;
+    for (const GaussianMemories* memories : mixtures) posteriors.push_back(make_posterior(*memories));
+    std::vector<double> means(static_cast<std::size_t>(Posterior::kRows) * data.features);
+    Reader(data).read(which, parts.begin(part), parts.begin(part + 1), true, control, [&](const Block& block) {
+      std::fill(means.begin(), means.end(), 0.0);
+      for (std::size_t i = 0; i < mixtures.size(); ++i) {
+        posteriors[i]->see(block.rows);
+        for (int r = 0; r < block.rows.count; ++r)
+          add_means(*posteriors[i], mixtures[i]->m, r, share,
+                    means.data() + static_cast<std::ptrdiff_t>(r) * data.features);
       }
-      posterior.draw(chosen, normals + starts[i], factors + i * memories.rank);
-    }
+      for (int r = 0; r < block.rows.count; ++r) {
+        const std::int64_t row = which ? which[block.at[r]] : block.at[r];
+        put(gaps, row, block.rows.missing[r], means.data() + static_cast<std::ptrdiff_t>(r) * data.features);
+      }
+    });
+  });
+}
+
+void draw(const Dataset& data, const std::int64_t* which, std::int64_t n, const GaussianMemories& memories,
+          std::uint64_t seed, const Gaps& gaps, Team& team, const Control& control) {
+  const Parts parts(n, team);
+  team.run(parts.count, [&](int part, int) {
+    const std::unique_ptr<Posterior> posterior = make_posterior(memories);
+    std::vector<double> normals(data.features + 1), factors(memories.rank + 1);
+    Reader(data).read(which, parts.begin(part), parts.begin(part + 1), true, control, [&](const Block& block) {
+      posterior->see(block.rows);
+      for (int r = 0; r < block.rows.count; ++r) {
+        const std::uint64_t at = static_cast<std::uint64_t>(block.at[r]);
+        Random random(seed, Purpose::draw, static_cast<std::uint32_t>(at >> 32), static_cast<std::uint32_t>(at));
+        int chosen = 0;
+        double left = random.uniform();
+        for (int m = 0; m < memories.m; ++m) {
+          const double membership = posterior->membership(m, r);
+          if (membership > 0.0) chosen = m;  // the last that has some, if rounding leaves a rest
+          if ((left -= membership) < 0.0) break;
+        }
+        draw_normals(random, static_cast<int>(block.rows.missing[r].size()), normals.data());
+        draw_normals(random, memories.rank, factors.data());
+        posterior->draw(chosen, r, normals.data(), factors.data());
+        const std::int64_t row = which ? which[block.at[r]] : block.at[r];
+        put(gaps, row, block.rows.missing[r], normals.data());
+      }
+    });
   });
 }
 

@@ -1,7 +1,7 @@
-// Memories with covariances: the Mahalanobis energy -log sum_m parts_m |S_m|^-1/2 exp(-(v - rho_m)' S_m^-1 (v - rho_m) / 2).
-// Where coordinates of a row are missing it is least at their conditional means, a regression on the observed ones; so
-// rows are completed, and so memories and covariances are learned of rows that lack values (the missing parts are
-// integrated out, as expectation and maximisation has it).
+// Memories with covariances: the Mahalanobis energy -log sum_m parts_m |S_m|^-1/2 exp(-(v - rho_m)' S_m^-1 (v - rho_m)
+// / 2). Where coordinates of a row are missing it is least at their conditional means, a regression on the observed
+// ones; so rows are completed, and so memories and covariances are learned of rows that lack values (the missing parts
+// are integrated out, as expectation and maximisation has it).
 #pragma once
 
 #include "rows/dataset.hpp"
@@ -51,11 +51,20 @@ struct Completions {
 Completions complete(const Dataset& data, const std::int64_t* which, std::int64_t n, const GaussianMemories& memories,
                      bool with_variances, Team& team, const Control& control);
 
-// The same, drawn: for each row a memory by how much the row belongs to it (`chances` [n] in [0, 1) say which), and then
-// its missing values by their conditional distribution under that memory, of standard normal numbers, row by row; with
-// a rank of `factors` [n][rank] too. Draws take the place of the normal numbers.
+// Where the missing values of rows go, row by row, and the range [d] that they are kept in.
+struct Gaps {
+  const std::int64_t* starts = nullptr;  // [rows + 1]
+  float* values = nullptr;
+  const double *low = nullptr, *high = nullptr;
+};
+
+// Fills gaps of some rows by their conditional means, averaged over several mixtures of memories.
+void fill(const Dataset& data, const std::int64_t* which, std::int64_t n,
+          const std::vector<const GaussianMemories*>& mixtures, const Gaps& gaps, Team& team, const Control& control);
+
+// The same by draws: for each row of a memory by how much the row belongs to it, and then by the conditional
+// distribution of its missing values under that memory. Draws hang on the seed and on the place of a row in the list.
 void draw(const Dataset& data, const std::int64_t* which, std::int64_t n, const GaussianMemories& memories,
-          const double* chances, const std::int64_t* starts, double* normals, const double* factors, Team& team,
-          const Control& control);
+          std::uint64_t seed, const Gaps& gaps, Team& team, const Control& control);
 
 }  // namespace amclust

@@ -14,6 +14,8 @@ constexpr float kUnknown = -1.0f, kNever = std::numeric_limits<float>::infinity(
 constexpr double kSlack = 4e-6;
 // With more memories their products with each other are not kept.
 constexpr int kMaxKept = 2048;
+// Beyond this, an exponential is too large for one thing less to matter, and soon for double.
+constexpr double kLargeExponent = 40.0;
 // Memberships whose logits are so far below the largest are lost in the rounding of float32.
 constexpr float kLost = 24.0f;
 
@@ -95,8 +97,10 @@ Certificates::Surroundings Certificates::look_around(int memory, const float* cl
     around.neighbours[at] = {m, distance};
   }
   around.far = (spherical ? 0.5 : 1.0) * std::pow(from_mean_[memory] + reach_, 2);
-  around.others =
-      std::max(0.0, total_weight_ * std::exp(static_cast<double>(top_) - memories_.log_weights[memory]) - 1.0);
+  // The weight of a memory may be next to nothing beside the others.
+  const double below = static_cast<double>(top_) - memories_.log_weights[memory];
+  around.log_others = below < kLargeExponent ? std::log(std::max(0.0, total_weight_ * std::exp(below) - 1.0))
+                                             : std::log(total_weight_) + below;
   around.slack = kSlack * (reach_ * reach_ + square);
   return around;
 }
@@ -172,7 +176,7 @@ bool Certificates::certify(Few& few, double held) const {
                                   [&](const Neighbour& one) { return std::find(first, last, one.memory) == last; });
   const double kept = std::min(few.outside - around.slack, held * next->distance);
   if (!(kept > 0.0)) return false;
-  const double others = around.others * std::exp(-beta * kept);
+  const double others = std::exp(around.log_others - beta * kept);
   double total = 1.0 + others, pulled = 0.0;
   for (int i = 1; i < few.n; ++i) {
     few.kept[i] = std::min(few.gaps[i] - around.slack, held * few.apart[i]);
@@ -194,19 +198,19 @@ bool Certificates::certify(Few& few, double held) const {
 }
 
 float Certificates::least_gap(const Surroundings& around) const {
-  const double slack = around.slack, beta = memories_.beta, far = around.far, others = around.others,
+  const double slack = around.slack, beta = memories_.beta, far = around.far, others = around.log_others,
                near = around.neighbours[0].distance;
   if (!(near > slack)) return kNever;
   // What is left of a gap beyond itself is concave wherever it is positive: its top, then its lower root.
   const auto surplus = [&](double g) {
-    const double rest = others * std::exp(-beta * g), q = rest / (1.0 + rest);
+    const double q = 1.0 / (1.0 + std::exp(beta * g - others));
     return near - slack - q * (near + far) - g;
   };
   const double c = 1.0 / (beta * (near + far));
-  if (!(others > 0.0)) return static_cast<float>(slack);
+  if (others == -std::numeric_limits<double>::infinity()) return static_cast<float>(slack);
   if (c >= 0.25) return surplus(0.0) >= 0.0 ? static_cast<float>(slack) : kNever;
   const double q = 2.0 * c / (1.0 + std::sqrt(1.0 - 4.0 * c));
-  double low = 0.0, high = std::max(0.0, (std::log(others) + std::log((1.0 - q) / q)) / beta);
+  double low = 0.0, high = std::max(0.0, (others + std::log((1.0 - q) / q)) / beta);
   if (surplus(high) < 0.0) return kNever;
   for (int i = 0; i < 40; ++i) {
     const double middle = 0.5 * (low + high);

@@ -73,7 +73,7 @@ class Certificates {
   struct Surroundings {
     Neighbour neighbours[kNeighbours];  // the nearest first
     double far;                         // no other memory is farther
-    double others;                      // weights of the other memories, in units of its own
+    double log_others;                  // of the weights of the other memories, in units of its own
     double slack;                       // for rounding
   };
 

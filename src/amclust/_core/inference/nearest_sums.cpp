@@ -29,10 +29,11 @@ double square_distance(const float* a, const float* b, int n) {
 // What a thread needs, and has found.
 class Worker {
  public:
-  Worker(const Dataset& data, const TrainingRows& rows, const Certificates& network, const float* fill,
-         const double* quantum)
+  Worker(const Dataset& data, const TrainingRows& rows, const std::int32_t* labels, const Certificates& network,
+         const float* fill, const double* quantum)
       : data_(data),
         rows_(rows),
+        labels_(labels),
         network_(network),
         memories_(network.memories()),
         fill_(fill),
@@ -56,8 +57,7 @@ class Worker {
   void run(std::int64_t first, int n) {
     for (int i = 0; i < n; ++i) which_[i] = rows_.rows ? rows_.rows[first + i] : first + i;
     const RowBlock rows = load(n);
-    memories_.panel.nearest_two(rows, network_.closeness_bias(), network_.closeness_factor(), products_,
-                                {closeness_.data(), second_.data(), nearest_.data(), nullptr, nullptr});
+    find_memories(rows, first);
     for (int i = 0; i < n; ++i) take(rows, i, rows_.weights ? rows_.weights[first + i] : 1.0);
   }
 
@@ -78,6 +78,20 @@ class Worker {
     data_.load(which_.data(), n, fill_, rows.data, memories_.ld, missing_.data());
     if (data_.has_missing) filler_.fill(memories_, rows, missing_.view(), true);
     return rows;
+  }
+
+  // The memory of each row, given or the nearest; and how close it is, where rows are sparse.
+  void find_memories(const RowBlock& rows, std::int64_t first) {
+    if (!labels_) {
+      memories_.panel.nearest_two(rows, network_.closeness_bias(), network_.closeness_factor(), products_,
+                                  {closeness_.data(), second_.data(), nearest_.data(), nullptr, nullptr});
+      return;
+    }
+    std::copy_n(labels_ + first, rows.n, nearest_.data());
+    if (!rows.is_sparse()) return;
+    memories_.panel.products(rows, products_);
+    for (int i = 0; i < rows.n; ++i)
+      closeness_[i] = network_.closeness_bias()[nearest_[i]] + network_.closeness_factor() * products_(i, nearest_[i]);
   }
 
   void take(const RowBlock& rows, int i, double weight) {
@@ -115,6 +129,7 @@ class Worker {
 
   const Dataset& data_;
   const TrainingRows& rows_;
+  const std::int32_t* labels_;
   const Certificates& network_;
   const Memories& memories_;
   const float* fill_;
@@ -131,10 +146,12 @@ class Worker {
 
 }  // namespace
 
-NearestSums nearest_sums(const Dataset& data, const TrainingRows& rows, const Certificates& network, const float* fill,
-                         const double* quantum, Team& team, const Control& control) {
+NearestSums nearest_sums(const Dataset& data, const TrainingRows& rows, const std::int32_t* labels,
+                         const Certificates& network, const float* fill, const double* quantum, Team& team,
+                         const Control& control) {
   std::vector<std::unique_ptr<Worker>> workers;
-  for (int i = 0; i < team.size(); ++i) workers.push_back(std::make_unique<Worker>(data, rows, network, fill, quantum));
+  for (int i = 0; i < team.size(); ++i)
+    workers.push_back(std::make_unique<Worker>(data, rows, labels, network, fill, quantum));
   const int parts = 4 * team.size();
   team.run(parts, [&](int part, int member) {
     const std::int64_t last = rows.size * (part + 1) / parts;

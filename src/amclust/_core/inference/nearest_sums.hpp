@@ -1,5 +1,5 @@
-// One pass over rows for the mean of every cluster: each row falls to its nearest memory, and its values are added
-// there in fixed point. Whole numbers: blocks of rows add up to the same bits in any order.
+// One pass over rows for the mean of every cluster: each row falls to its nearest memory, or to the one it is given,
+// and its values are added there in fixed point. Whole numbers: blocks of rows add up to the same bits in any order.
 #pragma once
 
 #include "inference/labels.hpp"
@@ -23,7 +23,9 @@ struct NearestSums {
 
 // Missing values are filled by the memories, as in exact steps (training/exact_steps.hpp). Sparse rows that are taken
 // by their entries are added without their origin. Throws std::overflow_error where a quantum is too small.
-NearestSums nearest_sums(const Dataset& data, const TrainingRows& rows, const Certificates& network, const float* fill,
-                         const double* quantum, Team& team, const Control& control);
+// `labels`: the memory of each row; null: the nearest.
+NearestSums nearest_sums(const Dataset& data, const TrainingRows& rows, const std::int32_t* labels,
+                         const Certificates& network, const float* fill, const double* quantum, Team& team,
+                         const Control& control);
 
 }  // namespace amclust

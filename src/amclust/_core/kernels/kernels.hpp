@@ -81,6 +81,9 @@ struct ColumnRange {
   double *largest, *largest_square;
 };
 
+// Rows whose small matrices are solved side by side.
+constexpr int kLaneRows = 8;
+
 // Squared length of a row that float32 can no longer scale to 1, and of one that may have values too large for it.
 constexpr double kNothing = 1e-36, kMuch = 1e24;
 
@@ -182,6 +185,8 @@ struct Kernels {
   // out[d] = (row[d] - offset[d]) * scale[d]
   void (*affine)(const float* row, const float* offset, const float* scale, int d, float* out);
   void (*affine_double)(const double* row, const double* offset, const float* scale, int d, float* out);
+  // Each NaN of x [d] becomes the next value, times the factor of its column and shifted.
+  void (*put_missing)(const float* values, const double* factor, const double* shift, int d, float* x);
   // out[m][j] = in[j][m] for j < d, m < k, between [d][kp] and [k][ld]; the second adds, the other way round
   void (*to_rows)(const float* in, int d, int k, int kp, int ld, float* out);
   void (*add_from_rows)(const float* in, int d, int k, int kp, int ld, float* out);
@@ -217,16 +222,27 @@ struct Kernels {
   double (*dot_double)(const double* a, const double* b, int n);
   // out[n] += factor * x[n]
   void (*add_scaled_double)(double factor, const double* x, int n, double* out);
-  // out[i] = inner product of x [n] with line i of so many, [count][n]
-  void (*dots_double)(const double* lines, int n, const double* x, int count, double* out);
-  // out[n][n] += factor * x x', the lower triangle
-  void (*add_outer_double)(double factor, const double* x, int n, double* out);
+  // out[n] += sum_i factors[i] * rows[i][n], of so many rows
+  void (*add_rows_double)(const double* rows, int ld, const double* factors, int count, int n, double* out);
+  // out[n][ld] += sum_i factors[i] * rows[i] rows[i]', the lower triangle, and something beyond it: lines have whole
+  // vectors, ld >= n is a multiple of kLaneRows. At most kLaneRows rows [ld].
+  void (*add_outers_double)(const double* rows, int ld, const double* factors, int count, int n, double* out);
   // A = L L' by its lower triangle, [n][n], in place; false where A is not positive definite. Then x <- L^-1 x,
-  // x <- A^-1 x, and the lower triangle of A^-1 (`scratch` [n][n]).
+  // x <- L'^-1 x, and the lower triangle of A^-1 (`scratch` [n][n]).
   bool (*cholesky)(double* a, int n);
   void (*cholesky_half_solve)(const double* l, int n, double* x);
-  void (*cholesky_solve)(const double* l, int n, double* x);
+  void (*cholesky_transposed_solve)(const double* l, int n, double* x);
   void (*cholesky_invert)(const double* l, int n, double* scratch, double* out);
+  // The same for kLaneRows rows at a time, each with a matrix [n][n] and a vector [n] of its own; entries have the
+  // numbers of all rows beside each other. The diagonal of L is inverted. Inner products are of lines [count][n] that
+  // all rows share, and of vectors.
+  void (*lane_dots)(const double* lines, int n, int count, const double* x, double* out);
+  void (*lane_products)(const double* a, const double* b, int n, double* out);
+  bool (*lane_cholesky)(double* a, int n);
+  void (*lane_half_solve)(const double* l, int n, double* x);
+  void (*lane_transposed_solve)(const double* l, int n, double* x);
+  // L^-1, whose column j becomes row j, from the diagonal on.
+  void (*lane_half_invert)(const double* l, int n, double* columns);
 
   std::size_t (*moving_scratch)(const Network&, int n_moving);
   // Which of two ways moving() goes, which round differently.

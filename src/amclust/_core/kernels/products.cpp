@@ -204,6 +204,15 @@ void affine_double(const double* row, const double* offset, const float* scale, 
   for (; j < d; ++j) out[j] = static_cast<float>((row[j] - offset[j]) * scale[j]);
 }
 
+void put_missing(const float* values, const double* factor, const double* shift, int d, float* x) {
+  const auto put = [&](int j) { x[j] = static_cast<float>(*values++ * factor[j] + shift[j]); };
+  int j = 0;
+  for (; j + W <= d; j += W)
+    for (unsigned bits = nan_bits(load(x + j)); bits; bits &= bits - 1) put(j + __builtin_ctz(bits));
+  for (; j < d; ++j)
+    if (x[j] != x[j]) put(j);
+}
+
 // Blocks of W x W; both matrices are padded to whole blocks, kp and ld, but for the last features of [d][kp].
 void to_rows(const float* in, int d, int k, int kp, int ld, float* out) {
   Vec block[W];
@@ -268,6 +277,7 @@ void amclust::AMCLUST_ISA::fill_products(Kernels& table) {
   table.norms = norms;
   table.affine = affine;
   table.affine_double = affine_double;
+  table.put_missing = put_missing;
   table.to_rows = to_rows;
   table.add_from_rows = add_from_rows;
   table.memory_dots = memory_dots;

@@ -71,6 +71,21 @@ inline Vec splat(float x) { return x - Vec{}; }
 
 inline Vec select(IVec mask, Vec yes, Vec no) { return (Vec)((mask & (IVec)yes) | (~mask & (IVec)no)); }
 
+// A bit for each lane that is NaN.
+inline unsigned nan_bits(Vec x) {
+#if AMCLUST_LANES == 16 && defined(__AVX512F__)
+  return _mm512_cmp_ps_mask((__m512)x, (__m512)x, _CMP_UNORD_Q);
+#elif AMCLUST_LANES == 8 && defined(__AVX__)
+  return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps((__m256)x, (__m256)x, _CMP_UNORD_Q)));
+#elif AMCLUST_LANES == 4 && defined(__SSE2__)
+  return static_cast<unsigned>(_mm_movemask_ps(_mm_cmpunord_ps((__m128)x, (__m128)x)));
+#else
+  unsigned bits = 0;
+  for (int l = 0; l < W; ++l) bits |= static_cast<unsigned>(x[l] != x[l]) << l;
+  return bits;
+#endif
+}
+
 inline Vec vmax(Vec a, Vec b) {
 #if AMCLUST_LANES == 16 && defined(__AVX512F__)
   return (Vec)_mm512_max_ps((__m512)a, (__m512)b);

@@ -54,6 +54,12 @@ void Dataset::set_units(EnergyKind new_metric, const double* offset, const float
   offset_.assign(offset, offset + features);
   narrow_offset_.assign(offset, offset + features);
   scale_.assign(scale, scale + features);
+  fill_factor_.clear();
+  fill_shift_.clear();
+  for (int j = 0; fills && j < features; ++j) {
+    fill_factor_.push_back(fills.scale[j] * scale_[j]);
+    fill_shift_.push_back((fills.offset[j] - offset_[j]) * scale_[j]);
+  }
   const auto in_core = [&](const std::vector<double>& bounds, std::vector<float>& out) {
     out.resize(bounds.size());
     for (std::size_t j = 0; j < bounds.size(); ++j) out[j] = static_cast<float>((bounds[j] - offset_[j]) * scale_[j]);
@@ -156,13 +162,9 @@ void Dataset::limit(std::int64_t row, float* out) const {
 }
 
 void Dataset::put_fills(std::int64_t row, float* out) const {
-  std::int64_t at = fills.starts[row];
-  const std::int64_t end = fills.starts[row + 1];
-  for (int j = 0; at < end && j < features; ++j) {
-    if (!std::isnan(out[j])) continue;
-    const double value = fills.values[at++] * fills.scale[j] + fills.offset[j];
-    out[j] = static_cast<float>((value - offset_[j]) * scale_[j]);
-  }
+  const std::int64_t at = fills.starts[row];
+  if (fills.starts[row + 1] > at)
+    kernels().put_missing(fills.values + at, fill_factor_.data(), fill_shift_.data(), features, out);
 }
 
 void Dataset::load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,

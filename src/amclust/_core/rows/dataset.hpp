@@ -57,8 +57,10 @@ class Dataset {
   DenseRows dense;
   SparseRows sparse;
   bool is_sparse = false;
-  Fills fills;    // rows are loaded with these; statistics, copies and order are still those of the rows as they are
-  Limits limits;  // likewise; to be set before units are. Those of sparse columns hold zero
+  // Rows are loaded with these, which are to be set before units; statistics, copies and order are still those of the
+  // rows as they are. Limits of sparse columns hold zero.
+  Fills fills;
+  Limits limits;
 
   bool has_missing = false;  // values that nothing stands for
   EnergyKind metric{};
@@ -97,9 +99,10 @@ class Dataset {
   void put_fills(std::int64_t row, float* out) const;
 
   std::vector<double> offset_;
-  std::vector<float> narrow_offset_, scale_;  // per feature
-  std::vector<float> low_, high_;             // the limits in core units
-  std::vector<float> origin_;                 // empty where all offsets are zero
+  std::vector<double> fill_factor_, fill_shift_;  // from the units of fills to those of the core
+  std::vector<float> narrow_offset_, scale_;      // per feature
+  std::vector<float> low_, high_;                 // the limits in core units
+  std::vector<float> origin_;                     // empty where all offsets are zero
   double origin_square_ = 0.0;
   bool near_zero_ = true;
 };

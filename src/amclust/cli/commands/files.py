@@ -211,7 +211,7 @@ def tell_empty(n_empty: int, n_rows: int, *, trained: bool = False) -> None:
     if not n_empty:
         return
     one = n_empty == 1
-    answer = f"{'it gets' if one else 'they get'} what recall from nothing gives"
+    answer = f"{'it gets' if one else 'they get'} the answer for an unknown row"
     if trained:
         answer = f"{'it does' if one else 'they do'} not count in training; in answers, {answer}"
     console.note(

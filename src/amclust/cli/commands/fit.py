@@ -22,6 +22,7 @@ amclust fit wine.csv -k 3 --id wine --drop cultivar -o wine.amc
 amclust fit wine.csv -k auto --id wine --drop cultivar --labels labels.csv
 amclust fit wine.csv -k 3 --memories auto --id wine --drop cultivar
 amclust fit wine.csv -k 3 --id wine --drop cultivar --drop-empty
+amclust fit wine.csv -k 10 --size-min 16 --size-max 20 --id wine --drop cultivar
 amclust fit wine.csv -k 2:6 --id wine --one-hot cultivar --scale robust
 cat wine.csv | amclust fit - -k 3 --use alcohol,hue,proline -o small.amc --json
 amclust fit wine.csv -k 3 --id wine --drop cultivar --stream --chunk-rows 100 --passes 5

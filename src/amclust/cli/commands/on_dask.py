@@ -67,6 +67,11 @@ def check(parser: options.Parser, arguments: argparse.Namespace, folder: str) ->
         parser.error("--stream and --dask are two ways to read in parts: choose one")
     if arguments.table == "-":
         parser.error("--dask: workers cannot read standard input, name files")
+    for name in ("size_min", "size_max"):
+        if getattr(arguments, name, None) is not None:
+            parser.error(
+                f"argument --{name.replace('_', '-')}: needs all rows, of which --dask reads parts"
+            )
     if arguments.drop_empty:
         parser.error(
             "argument --drop-empty: needs all rows, of which --dask reads parts; name the columns "

@@ -53,6 +53,8 @@ OWN_OPTIONS = {
     "scale": "--scale",
     "feature_weights": "--feature-weights",
     "contamination": "--contamination",
+    "size_min": "--size-min",
+    "size_max": "--size-max",
     "beta": "--beta",
     "weights": "--weights",
     "n_init": "--restarts",
@@ -182,6 +184,12 @@ def check_stream(parser: Parser, arguments: argparse.Namespace) -> None:
         if getattr(arguments, name, None) is not None:
             word = "without" if arguments.stream else "with"
             parser.error(f"argument --{name.replace('_', '-')}: counts only {word} --stream")
+    for name in ("size_min", "size_max"):
+        if arguments.stream and getattr(arguments, name, None) is not None:
+            parser.error(
+                f"argument --{name.replace('_', '-')}: needs all rows, of which --stream reads "
+                "some at a time"
+            )
     if arguments.stream and arguments.drop_empty:
         parser.error(
             "argument --drop-empty: needs all rows, of which --stream reads some at a time; name "
@@ -219,6 +227,8 @@ def add_model(parser: Parser) -> None:
     group.add_argument("--weights", type=weights, default=None, help=words)
     add_memories(group)
     add_contamination(group)
+    add_number(group, "--size-min", "rows that every cluster has at least")
+    add_number(group, "--size-max", "rows that every cluster has at most")
     add_number(group, "--restarts", f"default: {RESTARTS}")
     add_number(group, "--epochs", f"of a restart (default: {EPOCHS})")
     group.add_argument(
@@ -291,6 +301,7 @@ def add_json(parser: Parser, keys: str) -> None:
 def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
     """Return the ClAM that the options describe; exit with 2 where they are wrong."""
     from amclust._estimator import ClAM
+    from amclust._size_limits import given_limits
 
     model = ClAM(
         arguments.clusters,
@@ -300,6 +311,8 @@ def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
         scale=None if arguments.scale == NONE else arguments.scale,
         feature_weights=arguments.feature_weights,
         contamination=arguments.contamination,
+        size_min=arguments.size_min,
+        size_max=arguments.size_max,
         beta=arguments.beta,
         weights=arguments.weights,
         n_init=arguments.restarts or RESTARTS,
@@ -317,6 +330,7 @@ def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
         model.set_params(**{name: value})
     try:
         check_parameters(model.get_params(deep=False))
+        given_limits(model)
     except ValueError as error:
         parser.error(str(error))
     return model
