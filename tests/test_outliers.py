@@ -238,8 +238,8 @@ def test_sizes_have_limits_without_the_outliers():
 
 def test_limits_of_size_need_all_rows_to_be_looked_at():
     class Few(ClAM):
-        recipe = dataclasses.replace(Recipe(), max_drawn_rows=50, min_drawn_rows=50)
+        recipe = dataclasses.replace(Recipe(), max_drawn_rows=100, min_drawn_rows=100)
 
     X, _ = noisy_blobs()
     with pytest.raises(ValueError, match=r"contamination=0.1 goes with size_max=300 where a fit"):
-        Few(K, contamination=0.1, size_max=300, batch_size=10).fit(X)
+        Few(K, contamination=0.1, size_max=300, batch_size=50).fit(X)
