@@ -238,7 +238,9 @@ def test_sizes_have_limits_without_the_outliers():
 
 def test_limits_of_size_need_all_rows_to_be_looked_at():
     class Few(ClAM):
-        recipe = dataclasses.replace(Recipe(), max_drawn_rows=100, min_drawn_rows=100)
+        recipe = dataclasses.replace(
+            Recipe(), max_drawn_rows=99, min_drawn_rows=99, drawn_rows_per_memory=9
+        )
 
     X, _ = noisy_blobs()
     with pytest.raises(ValueError, match=r"contamination=0.1 goes with size_max=300 where a fit"):
