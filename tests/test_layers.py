@@ -38,6 +38,7 @@ LAYERS = [
     ["_fitting"],
     ["_estimator"],
     ["_space"],
+    ["io.soundness"],
     ["_halving"],
     ["io.state"],
     ["_search"],
