@@ -173,7 +173,7 @@ class Network:
     @property
     def centers(self) -> NDArray[Any]:
         """The memories in original units (unit vectors for directions), in the table's type."""
-        centers = self.geometry.from_core(self.memories)
+        centers = self.geometry.centers(self.memories)
         if self.ignored_means is not None:
             centers[:, self.geometry.ignored] = self.ignored_means
         return centers.astype(self.geometry.dtype)
@@ -183,7 +183,7 @@ class Network:
         """The clusters in original units: the memory of each, or the mean of its memories."""
         if self._is_plain:
             return self.centers
-        centers = self.geometry.from_core(self._means)
+        centers = self.geometry.centers(self._means)
         if self.ignored_means is not None:
             centers[:, self.geometry.ignored] = self._shares @ self.ignored_means
         return centers.astype(self.geometry.dtype)
@@ -244,7 +244,7 @@ class Network:
         step = max(1, MAX_CENTER_VALUES // self.n_features)
         chunks, means = [], self._means
         for first in range(0, self.n_clusters, step):
-            values = self.geometry.from_core(means[first : first + step])
+            values = self.geometry.centers(means[first : first + step])
             size = np.abs(values)
             rounding = MEMORY_ROUNDING * np.abs(values - self.geometry.center)
             kept = (size >= min_weight) & (size > rounding)
