@@ -36,6 +36,7 @@ LAYERS = [
     ["_fitting"],
     ["_estimator"],
     ["_space"],
+    ["io.soundness"],
     ["_halving"],
     ["io.state"],
     ["_search"],

@@ -130,9 +130,15 @@ def _quartiles(values: NDArray[Any], weights: Weights | None) -> tuple[float, ..
     mass = np.ones(len(order)) if weights is None else weights[order].astype(np.float64)
     low, high = _middle_half(ordered, mass)
     noise = ROUNDING * np.finfo(values.dtype).eps * abs(low)
-    if high - low > noise:
+    while high - low > noise:
         near, far = NEAR * (high - low), FAR * (high - low)
-        return high - low, low - near, high + near, low - far, high + far
+        first = np.searchsorted(ordered, low - far)
+        last = np.searchsorted(ordered, high + far, side="right")
+        if last - first == len(ordered):
+            return high - low, low - near, high + near, low - far, high + far
+        # Values that are not believed have no say in where the middle half is.
+        ordered, mass = ordered[first:last], mass[first:last]
+        low, high = _middle_half(ordered, mass)
     others = np.abs(ordered - low) > noise
     if not others.any():
         return 0.0, low, high, low, high

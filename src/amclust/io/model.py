@@ -41,6 +41,7 @@ from amclust.io.container import (
     require,
     write,
 )
+from amclust.io.soundness import check_model
 
 T = TypeVar("T")
 
@@ -246,6 +247,7 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     optimizer = _join(OptimizerState, "optimizer", header["optimizer"], arrays)
     for name in ("steps", "seed"):
         require(0 <= getattr(optimizer, name) < 2**31, f"{name} is {getattr(optimizer, name)}")
+    check_model(network, optimizer)
     labels, runs = arrays["labels_"], arrays["runs_"]
     has_noise = network.max_energy is not None or not geometry.is_native
     least = -1 if has_noise else 0
