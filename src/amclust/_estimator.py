@@ -42,7 +42,7 @@ from amclust._parameters import PARAMETERS, Constraints
 from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
-from amclust._runs import Fit, OptimizerState, TrainedRun
+from amclust._runs import Fit, OptimizerState, TrainedRun, single_run, unmoved
 from amclust._size_limits import check_unlimited, given_limits
 from amclust._training import COLLAPSED_SHARE
 from amclust._validation import (
@@ -909,6 +909,66 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             two_sided=two_sided,
         )
 
+    # --- networks from elsewhere ----------------------------------------------------------------
+
+    @classmethod
+    def from_network(cls, network: Network, X: Any, **params: Any) -> ClAM:
+        """Return a fitted estimator of a network, one that was trained in torch for example.
+
+        It answers, saves and reports like any other, and `partial_fit` goes on from it. What only
+        training knows is not there: `loss_` is NaN, `loss_curve_` empty.
+
+        Parameters
+        ----------
+        network : Network
+            The network; see `Network.from_torch`.
+
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows that it is for: `labels_` and `silhouette_` are theirs.
+
+        **params
+            Parameters of the estimator, for those that do not follow from the network.
+
+        Returns
+        -------
+        model : ClAM
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from amclust import ClAM
+        >>> X = np.array([[0.0, 0.0], [0.1, 0.1], [5.0, 5.0], [5.1, 4.9]])
+        >>> network = ClAM(n_clusters=2, random_state=0).fit(X).network_
+        >>> model = ClAM.from_network(network, X)
+        >>> model.n_clusters_, round(model.silhouette_, 3)
+        (2, 0.98)
+        """
+        if not isinstance(network, Network):
+            msg = f"network must be a Network, got {type(network).__name__}."
+            raise TypeError(msg)
+        model = cls(**(_parameters_of(network) | params))
+        model._validate_params()
+        X = validate_rows(model, X, reset=True)
+        if X.shape[1] != network.n_features:
+            msg = f"X must have {network.n_features} columns, got {X.shape[1]}."
+            raise ValueError(msg)
+        labels = network.labels(X, n_jobs=model.n_jobs)
+        silhouette = network.silhouette(X, n_jobs=model.n_jobs)
+        model.__dict__.update(
+            fitted_attributes(
+                network,
+                unmoved(network, X, model.objective),
+                runs=single_run(network, silhouette, len(np.unique(labels[labels >= 0]))),
+                labels=labels,
+                loss=float("nan"),
+                loss_curve=np.zeros(0),
+                silhouette=silhouette,
+                inertia=None,
+            )
+        )
+        return model
+
     # --- files ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -1149,6 +1209,22 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
                 "a larger beta or more restarts.",
                 ConvergenceWarning,
             )
+
+
+def _parameters_of(network: Network) -> dict[str, Any]:
+    """Return the parameters of an estimator that follow from its network."""
+    geometry = network.geometry
+    objective = "silhouette" if network.n_clusters > 1 else "reconstruction"
+    found = {
+        "n_clusters": network.n_clusters,
+        "n_memories": None if network.is_plain else network.n_memories,
+        "objective": "completion" if network.fills_from_mask else objective,
+        "n_steps": network.n_steps,
+        "step_size": network.step_size,
+        "metric": geometry.metric,
+        "scale": geometry.scaling,
+    }
+    return found if geometry.is_native else found | {"backend": "torch"}
 
 
 @contextmanager
