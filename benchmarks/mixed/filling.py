@@ -1,6 +1,7 @@
 """Imputers of mixed tables, for the peers that cannot take missing values."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,10 +54,7 @@ def _by_matrix(table: Mixed, impute: Callable[[FloatArray], Any]) -> Filled:
     levels, starts = one_hot(table.codes)
     filled = impute(np.hstack([numbers, levels]))
     found = filled[:, numbers.shape[1] :]
-    codes = [
-        found[:, start:end].argmax(axis=1)
-        for start, end in zip(starts[:-1], starts[1:], strict=True)
-    ]
+    codes = [found[:, start:end].argmax(axis=1) for start, end in pairwise(starts)]
     return (
         np.where(np.isnan(numbers), filled[:, : numbers.shape[1]], numbers),
         np.where(table.codes < 0, np.column_stack(codes), table.codes),

@@ -31,6 +31,24 @@ _MAX_BALANCE = 2.0  # of how much categories say of clusters beside numbers, fro
 _STEPS = 12
 
 
+def definition() -> dict[str, Any]:
+    """Say what is chosen here about tables."""
+    return {
+        "clusters": CLUSTERS,
+        "columns": COLUMNS,
+        "levels": LEVELS,
+        "rows": [ROWS, *ROWS_A_CLUSTER],
+        "missing": MISSING,
+        "best": BEST,
+        "factor": FACTOR,
+        "silent": SILENT,
+        "bent": BENT,
+        "ratio": _MAX_RATIO,
+        "spreads": _SPREADS,
+        "balance": _MAX_BALANCE,
+    }
+
+
 class Mixed(NamedTuple):
     """Numbers with NaN, codes of levels with -1 for missing ones, clusters, and the best ARI."""
 
@@ -140,7 +158,10 @@ def _draw(
         base.append(rng.normal(size=levels))
         heard = rng.random() >= silent
         logits.append(heard * rng.normal(size=(k, levels)))
-    seen = rng.random((rows, n_numbers)) >= missing[0], rng.random((rows, n_categories)) >= missing[1]
+    seen = (
+        rng.random((rows, n_numbers)) >= missing[0],
+        rng.random((rows, n_categories)) >= missing[1],
+    )
     # No row without a cell.
     seen[0][~(seen[0].any(axis=1) | seen[1].any(axis=1)), 0] = True
     return _Draws(

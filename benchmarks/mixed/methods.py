@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -106,7 +107,10 @@ def by_stepmix(table: Mixed, seed: int) -> IntArray:
     numbers, codes = standardise(table.numbers), np.where(table.codes < 0, np.nan, table.codes)
     rows = np.hstack([numbers, codes])
     measurement = {
-        "numbers": {"model": add_to_variances(chosen.pop("reg_covar")), "n_columns": numbers.shape[1]},
+        "numbers": {
+            "model": add_to_variances(chosen.pop("reg_covar")),
+            "n_columns": numbers.shape[1],
+        },
         "categories": {"model": "categorical_nan", "n_columns": codes.shape[1]},
     }
     best, best_bound = np.zeros(len(rows), np.int64), -math.inf
@@ -121,14 +125,24 @@ def by_stepmix(table: Mixed, seed: int) -> IntArray:
     return best
 
 
-OURS, ONE_HOT, STEPMIX = "amclust", "amclust, one-hot", "StepMix"
+def definition(method: str) -> dict[str, Any]:
+    """Say what is chosen here about a method."""
+    chosen: dict[str, Any] = {"restarts": RESTARTS}
+    if method == STEPMIX:
+        chosen |= _STEPMIX
+    if method.startswith(FAMD):
+        chosen["components"] = COMPONENTS
+    return chosen
+
+
+OURS, ONE_HOT, STEPMIX, FAMD = "amclust", "amclust, one-hot", "StepMix", "FAMD + k-means"
 PEERS: dict[str, dict[str, Method]] = {
     "k-prototypes": {
         f"k-prototypes, {filling}": partial(by_k_prototypes, filling=filling)
         for filling in ("mode", "KNN")
     },
-    "FAMD + k-means": {
-        f"FAMD + k-means, {filling}": partial(by_famd, filling=filling)
+    FAMD: {
+        f"{FAMD}, {filling}": partial(by_famd, filling=filling)
         for filling in ("mode", "KNN", "iterative")
     },
     "Gower + k-medoids": {
