@@ -383,8 +383,12 @@ class Network:
         if not weights.sum() > 0:  # all rows are noise
             weights = np.ones(self.n_clusters)
         means = self._means
-        mean = geometry.from_core((weights / weights.sum() @ means)[None])[0]
-        centers = (geometry.from_core(means[[cluster]])[0] for cluster in range(self.n_clusters))
+        shares = weights / weights.sum()
+        if geometry.log_levels:  # the mean of logarithms is not that of shares
+            mean = shares @ geometry.centers(means)
+        else:
+            mean = geometry.from_core((shares @ means)[None])[0]
+        centers = (geometry.centers(means[[cluster]])[0] for cluster in range(self.n_clusters))
         return tell_apart(
             centers,
             mean,
