@@ -249,7 +249,8 @@ void lane_transposed_solve(const double* l, int n, double* x) {
   }
 }
 
-// Entry i of some columns of L^-1, of which the first is `column`: from entry `from` on all of them have the same terms.
+// Entry i of some columns of L^-1, of which the first is `column`: from entry `from` on all of them have the same
+// terms.
 template <int Columns>
 inline void invert_line(const double* l, int n, int column, int from, int i, double* columns) {
   Lanes sums[Columns] = {};
