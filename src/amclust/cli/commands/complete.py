@@ -87,7 +87,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         from amclust.cli.tables.errors import listed
 
         where = f"{'column' if len(left) == 1 else 'columns'} {listed(list(left))}"
-        console.note(f"{count(left.total(), 'missing cell')} left in {where}, not used by the model")
+        cells_left = count(left.total(), "missing cell")
+        console.note(f"{cells_left} left in {where}, not used by the model")
 
 
 def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, ...]]:
