@@ -59,6 +59,7 @@ class Mixture(NamedTuple):
     covariances: Floats  # one for all memories, or one each; of shape (0, d, d) with factors
     loadings: Floats | None = None
     noise: Floats | None = None
+    likelihood: float | None = None  # the mean logarithm of that of a row, where it is known
 
     @property
     def memories(self) -> _native.GaussianMemories:
@@ -151,7 +152,7 @@ class Learner:
             sums = _native.gaussian_sums(rows, mixture.memories, None, self.weights, self.threads)
             likelihood = sums.likelihood / sums.weight
             if likelihood - last < MIN_GAIN * d:
-                break
+                return mixture._replace(likelihood=likelihood)
             last = likelihood
             mixture = _maximised(mixture, sums)
         return mixture
@@ -253,6 +254,8 @@ class Learner:
 
     def likelihood(self, mixture: Mixture) -> float:
         """Return the mean log-likelihood of a row."""
+        if mixture.likelihood is not None:
+            return mixture.likelihood
         sums = _native.gaussian_sums(self.rows, mixture.memories, None, self.weights, self.threads)
         return float(sums.likelihood / sums.weight)
 
