@@ -23,7 +23,7 @@ amclust fit wine.csv -k auto --id wine --drop cultivar --labels labels.csv
 amclust fit wine.csv -k 3 --memories auto --id wine --drop cultivar
 amclust fit wine.csv -k 3 --id wine --drop cultivar --drop-empty
 amclust fit wine.csv -k 10 --size-min 16 --size-max 20 --id wine --drop cultivar
-amclust fit wine.csv -k 2:6 --id wine --one-hot cultivar --scale robust
+amclust fit wine.csv -k 2:6 --id wine --categorical cultivar --scale robust
 cat wine.csv | amclust fit - -k 3 --use alcohol,hue,proline -o small.amc --json
 amclust fit wine.csv -k 3 --id wine --drop cultivar --stream --chunk-rows 100 --passes 5
 """
@@ -91,7 +91,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     if arguments.json:
         found = console.describe(model, sizes)
         found["top_features"] = console.describe_features(model, arguments.top, sizes)
-        found |= {"rows": seen.rows, "missing": seen.missing, "features": seen.columns.features}
+        found |= {"rows": seen.rows, "missing": seen.missing, "features": seen.columns.names}
         console.say_json(arguments, "table", "labels", model=arguments.output, **found)
     elif not arguments.quiet and arguments.labels != "-":
         _say(arguments, model, seen, sizes)
