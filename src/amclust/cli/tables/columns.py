@@ -178,8 +178,8 @@ class Columns:
         return pd.DataFrame(parts, copy=False)
 
     def coded(self, frame: Any) -> NDArray[np.float64]:
-        """Return a data frame of the kind that `frame` gives as what `matrix` gives."""
-        if isinstance(frame, np.ndarray):
+        """Return a frame of the kind that `frame` gives as `matrix` does; a matrix as it is."""
+        if not hasattr(frame, "iloc"):
             return np.asarray(frame, dtype=np.float64)
         values = np.empty((len(frame), len(self.columns)))
         for at, column in enumerate(self.columns):
