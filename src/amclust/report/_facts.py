@@ -18,7 +18,7 @@ from amclust._judging import order_runs
 from amclust._k_means import k_means_restarts
 from amclust._rows import empty_rows
 from amclust._version import __version__
-from amclust.report._numbers import NOTHING, WriteValue, column_formats, share, shorten
+from amclust.report._numbers import NOTHING, ColumnFormat, column_formats, share, shorten
 from amclust.report._subject import Floats, Subject
 
 MAX_CLUSTERS, MAX_UNUSUAL, MAX_CELLS = 40, 12, 20
@@ -53,7 +53,7 @@ class Profiles:
     """
 
     names: list[str]
-    formats: Sequence[WriteValue]
+    formats: Sequence[ColumnFormat]
     memories: Floats
     mean: Floats
     factors: Floats  # turn a difference into scaled units; 0 for constant columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,16 +103,15 @@ class ColumnFormat(NamedTuple):
         return fixed(value, self.decimals)
 
 
-# How values of a column are written.
-WriteValue = Callable[[float], str]
+class ShareFormat(ColumnFormat):
+    """How shares of levels are written."""
+
+    def __call__(self, value: float) -> str:
+        """Write a share."""
+        return share(value, 1.0) if math.isfinite(value) else NOTHING
 
 
-def as_share(value: float) -> str:
-    """Write the share of a level."""
-    return share(value, 1.0) if math.isfinite(value) else NOTHING
-
-
-def column_formats(rows: NDArray[Any], spread: NDArray[np.float64]) -> Sequence[WriteValue]:
+def column_formats(rows: NDArray[Any], spread: NDArray[np.float64]) -> Sequence[ColumnFormat]:
     """Choose the format of every column, so that a twelfth of its spread can be seen."""
     whole = np.all(np.isnan(rows) | (rows == np.round(rows)), axis=0)
     known = np.isfinite(spread) & (spread > 0)

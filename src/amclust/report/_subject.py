@@ -18,7 +18,7 @@ from amclust._network import Network
 from amclust._rows import TableRows
 from amclust._size_limits import GivenLimits, given_limits
 from amclust._validation import validate_rows
-from amclust.report._numbers import WriteValue, as_share, column_formats
+from amclust.report._numbers import ColumnFormat, ShareFormat, column_formats
 
 if TYPE_CHECKING:
     from amclust._estimator import ClAM
@@ -42,7 +42,7 @@ class Columns(NamedTuple):
     max: Floats
     constant: NDArray[np.bool_]
     missing: NDArray[np.int64]
-    formats: Sequence[WriteValue]
+    formats: Sequence[ColumnFormat]
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,8 @@ class Subject:
         if self.layout is not None:
             levels = self.layout.are_levels
             formats = [
-                as_share if level else one for level, one in zip(levels, formats, strict=True)
+                ShareFormat(*one) if level else one
+                for level, one in zip(levels, formats, strict=True)
             ]
         return Columns(mean, std, low, high, seen & (low == high), missing, formats)
 

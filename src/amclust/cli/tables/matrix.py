@@ -217,7 +217,7 @@ def _find(
         _check_levels(name, levels, whole=True)
     names = _drop_empty(names, [n for n, levels in found.items() if not levels], choice)
     columns = [
-        Column(name, "category", tuple(sorted(found[name], key=_by_number)))
+        Column(name, "category", (*sorted(found[name], key=_by_number),))
         if name in found
         else Column(name, "number", as_number=name in choice.numeric)
         for name in names
@@ -242,6 +242,7 @@ def _check_levels(name: str, levels: Mapping[str, int], *, whole: bool) -> None:
 
 
 def _by_number(category: str) -> tuple[float, str]:
+    """Sort numbers as such, before words."""
     try:
         return float(category), category
     except ValueError:
