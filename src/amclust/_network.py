@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -284,6 +285,48 @@ class Network:
             msg = f"layer must be an AssociativeMemory of amclust.torch, got {kind}."
             raise TypeError(msg)
         return cls(**layer.network_parts())
+
+    def to_onnx(
+        self, path: str | os.PathLike[str] | None = None, *, dtype: str | None = None
+    ) -> Any:
+        """Write the network as an ONNX model, which other programs run without amclust.
+
+        Needs ``pip install "amclust[onnx]"``. Its input "X" has rows in original units, NaN where
+        values are missing; its outputs are "labels", as `labels` gives them, and "memberships".
+
+        Parameters
+        ----------
+        path : str or path, default=None
+            Where to write it; None: nowhere.
+
+        dtype : {"float32", "float64"}, default=None
+            Type of the rows; None: that of the table of the fit.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            The model.
+
+        Raises
+        ------
+        ValueError
+            If the network has an energy of one's own, which ONNX cannot hold.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import onnxruntime
+        >>> from amclust import ClAM
+        >>> X = np.array([[0.0, 0.0], [0.1, np.nan], [5.0, 5.0], [5.1, 4.9]])
+        >>> network = ClAM(2, random_state=0).fit(X).network_
+        >>> model = network.to_onnx().SerializeToString()
+        >>> (labels,) = onnxruntime.InferenceSession(model).run(["labels"], {"X": X})
+        >>> bool((labels == network.labels(X)).all())
+        True
+        """
+        from amclust.onnx import export
+
+        return export(self, path, dtype=dtype)
 
     # --- memories that can be read --------------------------------------------------------------
 
