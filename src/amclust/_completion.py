@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from amclust import _native
+from amclust._categories import as_dense
 from amclust._cluster_mixtures import (
     ENOUGH_ERRORS,
     MAX_COLUMNS,
@@ -575,7 +576,7 @@ def completion_of_clusters(
     inside = inside if some is None else inside[some]
     if not len(inside):
         return None
-    Z = np.asarray(rows.take(places[inside]), dtype=np.float64)
+    Z = np.asarray(as_dense(rows.take(places[inside])), dtype=np.float64)
     shares = np.ones(len(Z)) if weights is None else weights[inside].astype(np.float64)
     shares /= shares.sum()
     _, clusters = np.unique(labels[places[inside]], return_inverse=True)

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._categories import Categories, MixedTable, as_dense
 from amclust._cluster_mixtures import MAX_COLUMNS
+from amclust._columns import as_table, frame_names, read_table
 from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
@@ -596,7 +598,7 @@ class Network:
         Returns
         -------
         completed : {ndarray, CSR matrix} of shape (n_samples, n_features)
-            A copy of the rows.
+            A copy of the rows; of categories, how likely each level is.
 
         std : ndarray of shape (n_samples, n_features)
             Standard deviations of the values that were missing, 0 for all others. Only with
@@ -608,15 +610,16 @@ class Network:
         table = self._table(X)
         check_rows(table, self.geometry.metric, self.geometry.feature_names, threads)
         X = table.X
-        dense = X.toarray() if sparse.issparse(X) else X
+        dense = as_dense(X)
         missing = np.isnan(dense)
         incomplete = np.flatnonzero(missing.any(axis=1))
         completed = np.array(dense)
         std = np.zeros(dense.shape, dense.dtype) if return_std else None
         if not len(incomplete):
-            completed = X.copy()
+            completed = X.copy() if sparse.issparse(X) else completed
         elif completion is not None:
-            seen = dense if self.geometry.limits is None else self.geometry.limits.apply(dense)
+            seen = X if self.geometry.limits is None else self.geometry.limits.apply(X)
+            seen = as_dense(seen)
             found = completion.complete(TableRows(seen), self.geometry.range, threads)
             asked = missing[np.isnan(seen)]  # what is only not believed stays
             completed[missing] = found[0][asked]
@@ -663,8 +666,7 @@ class Network:
         filled = found.filled
         if self.geometry.spherical:
             filled = filled * found.row_scale[:, None]
-        taken = table.take(incomplete)
-        dense = taken.toarray() if sparse.issparse(taken) else taken
+        dense = as_dense(table.take(incomplete))
         values = self.geometry.from_core(filled)
         if self.ignored_means is not None:
             memories = self.infer(rows, Want.LABELS, indices=incomplete, n_jobs=n_jobs).labels
@@ -947,6 +949,9 @@ class Network:
         return TorchBackend("cpu")
 
     def _table(self, X: Any) -> TableRows:
+        layout = self.geometry.categories
+        if layout is not None:
+            return TableRows(X if isinstance(X, MixedTable) else self._mixed(X, layout))
         if hasattr(X, "columns") and hasattr(X, "to_numpy"):
             self._check_names([str(name) for name in X.columns])
         if hasattr(X, "isetitem"):  # pandas, which has missing values of its own
@@ -963,6 +968,20 @@ class Network:
                 raise ValueError(msg)
             X = X.astype(np.float64)
         return TableRows(X if sparse.issparse(X) else np.ascontiguousarray(X))
+
+    def _mixed(self, X: Any, layout: Categories) -> MixedTable:
+        X = as_table(X)
+        if X.shape[1] != layout.n_columns:
+            msg = f"X must have {layout.n_columns} columns, got a table of shape {X.shape}."
+            raise ValueError(msg)
+        names = frame_names(X)
+        if None not in (names, layout.names) and names != layout.names:
+            msg = (
+                f"X must have the columns of the fit, {list(layout.names or ())}, in this order, "
+                f"got {list(names or ())}."
+            )
+            raise ValueError(msg)
+        return read_table(X, layout)
 
     def _check_names(self, names: list[str]) -> None:
         """Refuse a frame whose columns are not those of the fit, in their order."""
