@@ -4,12 +4,14 @@ import json
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_wine, make_moons
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from amclust import ClAM, ClAMSearch
+from amclust._warnings import UnseenLevelsWarning
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -124,8 +126,58 @@ def test_any_shape():
     assert_alike(network, np.vstack([X, with_gaps(X)]))
 
 
+def mixed_table(rows=200):
+    generator = np.random.default_rng(0)
+    kind = generator.integers(3, size=rows)
+    table = pd.DataFrame(
+        {
+            "colour": np.array(["red", "green", "blue"], dtype=object)[kind],
+            "size": kind + generator.normal(scale=0.4, size=rows),
+            "sold": generator.random(rows) < 0.2 + 0.3 * kind,
+            "weight": generator.normal(size=rows),
+        }
+    )
+    table["sold"] = table["sold"].astype(object)
+    return table.mask(generator.random(table.shape) < 0.1).dropna(how="all", ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"scale": "robust"}, {"contamination": 0.1}, {"objective": "completion"}],
+    ids=["plain", "robust", "outliers", "completion"],
+)
+def test_categories(params):
+    from amclust.onnx import inputs
+
+    table = mixed_table()
+    network = ClAM(3, **params, **FEW).fit(table).network_
+    table.loc[0, "colour"] = "violet"
+    with pytest.warns(UnseenLevelsWarning):
+        given = inputs(network, table)
+    assert given["codes"][0, 0] == -1
+    model = network.to_onnx()
+    properties = {one.key: one.value for one in model.metadata_props}
+    assert json.loads(properties["feature_names"]) == ["size", "weight"]
+    assert json.loads(properties["levels"])["colour"] == ["blue", "green", "red"]
+    session = runtime.InferenceSession(model.SerializeToString())
+    labels, memberships = session.run(None, given)
+    table.loc[0, "colour"] = None
+    np.testing.assert_array_equal(labels, network.labels(table))
+    np.testing.assert_allclose(memberships, network.memberships(table), atol=1e-5)
+
+
+def test_categories_alone():
+    from amclust.onnx import inputs
+
+    table = mixed_table()[["colour", "sold"]].dropna(how="all")
+    network = ClAM(3, **FEW).fit(table).network_
+    session = runtime.InferenceSession(network.to_onnx().SerializeToString())
+    given = inputs(network, table)
+    assert set(given) == {"codes"}
+    np.testing.assert_array_equal(session.run(["labels"], given)[0], network.labels(table))
+
+
 def test_a_file(tmp_path):
-    import pandas as pd
 
     table = pd.DataFrame(WINE[:, :3], columns=["a", "b", "c"])
     network = ClAM(3, **FEW).fit(table).network_

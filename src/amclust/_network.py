@@ -221,7 +221,8 @@ class Network:
         """Return the network as a layer of torch that can be trained further.
 
         Needs ``pip install "amclust[torch]"``. The layer takes rows in original units, NaN where
-        values are missing, and answers as the network does.
+        values are missing, and answers as the network does. Of a table with categories the rows are
+        what `features` gives.
 
         Parameters
         ----------
@@ -294,7 +295,9 @@ class Network:
         """Write the network as an ONNX model, which other programs run without amclust.
 
         Needs ``pip install "amclust[onnx]"``. Its input "X" has rows in original units, NaN where
-        values are missing; its outputs are "labels", as `labels` gives them, and "memberships".
+        values are missing; its outputs are "labels", as `labels` gives them, and "memberships". Of
+        a table with categories "X" has the numbers, and an input "codes" the places of the levels
+        (see `amclust.onnx.inputs`), -1 where they are missing.
 
         Parameters
         ----------
@@ -329,6 +332,35 @@ class Network:
         from amclust.onnx import export
 
         return export(self, path, dtype=dtype)
+
+    def features(self, X: Any) -> NDArray[Any]:
+        """Return rows as a layer of torch takes them: a matrix of the network's features.
+
+        Categories have a feature for each level, 1 where a row has it and 0 elsewhere. Numbers
+        stay as they are.
+
+        Parameters
+        ----------
+        {X}
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_features)
+            NaN where values are missing.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from amclust import ClAM
+        >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.1], "kind": ["a", "a", "b", None]})
+        >>> ClAM(2, random_state=0).fit(table).network_.features(table)
+        array([[1. , 1. , 0. ],
+               [1.1, 1. , 0. ],
+               [5. , 0. , 1. ],
+               [5.1, nan, nan]])
+        """
+        found: NDArray[Any] = as_dense(self._table(X).X)
+        return found
 
     # --- memories that can be read --------------------------------------------------------------
 

@@ -8,7 +8,7 @@ except ModuleNotFoundError as error:
     message = 'amclust.onnx needs onnx: pip install "amclust[onnx]"'
     raise ModuleNotFoundError(message, name="onnx") from error
 
-from amclust.onnx._export import export
+from amclust.onnx._export import export, inputs
 from amclust.onnx._sklearn import register_converter
 
-__all__ = ["export", "register_converter"]
+__all__ = ["export", "inputs", "register_converter"]

@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 
+from amclust._categories import MISSING, Categories
+from amclust._columns import as_table, read_table
 from amclust._geometry import Geometry
 from amclust._network import Network
 from amclust._version import __version__
@@ -19,6 +22,8 @@ from amclust.onnx._energies import Euclidean, find_energy
 from amclust.onnx._graph import Graph, Value, finished
 
 Single, Double = np.float32, np.float64
+# Of sums of parts of columns.
+ROUNDING = 1e-6
 
 
 def export(
@@ -46,8 +51,15 @@ def export(
     if dtype not in ("float32", "float64"):
         msg = f"dtype must be 'float32', 'float64' or None, got {dtype!r}."
         raise ValueError(msg)
-    graph = Graph()
-    x = graph.given("X", dtype)
+    graph, layout = Graph(), network.geometry.categories
+    x, given = graph.given("X", dtype), []
+    n_numbers = network.n_features if layout is None else len(layout.numbers)
+    if n_numbers:
+        given.append(x.info(["rows", n_numbers]))
+    if layout is not None:
+        codes = graph.given("codes", np.int64)
+        given.append(codes.info(["rows", len(layout.categorical)]))
+        x = _features(graph, layout, x, codes)
     answers = add_network(graph, network, x)
     outputs = []
     shapes: list[list[int | str]] = [["rows"], ["rows", network.n_clusters]]
@@ -55,13 +67,76 @@ def export(
         graph.rename(value, name)
         outputs.append(graph.given(name, value.dtype).info(shape))
     properties = {"amclust": __version__, "n_clusters": str(network.n_clusters)}
-    if network.geometry.feature_names is not None:
-        properties["feature_names"] = json.dumps(network.geometry.feature_names)
-    model = finished(graph, [x.info(["rows", network.n_features])], outputs, **properties)
+    names = network.geometry.feature_names
+    if layout is not None:
+        names = tuple(layout.name(column) for column in layout.numbers)
+        levels = {layout.name(column): layout.levels[column] for column in layout.categorical}
+        properties["levels"] = json.dumps(levels)
+    if names is not None:
+        properties["feature_names"] = json.dumps(names)
+    model = finished(graph, given, outputs, **properties)
     if path is not None:
         with atomic_write(path, overwrite=True) as file:
             file.write(model.SerializeToString())
     return model
+
+
+def inputs(network: Network, X: Any, *, dtype: str | None = None) -> dict[str, NDArray[Any]]:
+    """Return a table as the inputs of the model of a network.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+
+    X : {array-like, data frame} of shape (n_samples, n_columns)
+        Rows, as the network takes them.
+
+    dtype : {"float32", "float64"}, default=None
+        The one that `export` was given.
+
+    Returns
+    -------
+    inputs : dict of ndarrays
+        "X" has the numbers; with categories "codes" has the places of their levels among those of
+        the model's metadata, -1 where they are missing or were not seen in the fit.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from amclust import ClAM
+    >>> from amclust.onnx import inputs
+    >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.1], "kind": ["a", "a", "b", None]})
+    >>> network = ClAM(2, random_state=0).fit(table).network_
+    >>> inputs(network, table)["codes"].tolist()
+    [[0], [0], [1], [-1]]
+    """
+    layout = network.geometry.categories
+    kind = network.geometry.dtype if dtype is None else dtype
+    if layout is None:
+        return {"X": network.features(X).astype(kind, copy=False)}
+    table = read_table(as_table(X), layout)
+    codes = table.codes.astype(np.int64)
+    codes[table.codes == MISSING] = -1
+    numbers = {"X": table.numbers.astype(kind, copy=False)} if len(layout.numbers) else {}
+    return numbers | {"codes": codes}
+
+
+def _features(g: Graph, layout: Categories, numbers: Value, codes: Value) -> Value:
+    """Return the features of rows: numbers, and 1 and 0 for levels, in their order."""
+    blocks, places = [], [layout.starts[layout.numbers]]
+    if len(layout.numbers):
+        blocks.append(numbers)
+    for at, column in enumerate(layout.categorical):
+        count = int(layout.n_levels[column])
+        code = codes.take(g.constant(at, np.int64), 1)
+        known = (code >= 0) & (code <= count - 1)
+        # After the levels: nothing is known.
+        table = np.vstack([np.eye(count), np.full((1, count), np.nan)])
+        blocks.append(g.constant(table, numbers.dtype).take(g.where(known, code, count)))
+        places.append(np.arange(count) + layout.starts[column])
+    order = np.argsort(np.concatenate(places))
+    return g.concat(blocks, 1).take(g.constant(order, np.int64), 1)
 
 
 class Answers(NamedTuple):
@@ -195,10 +270,12 @@ class _Dynamics:
         found = self.energy.energy(start) - ground
         if rows.observed is not None and rows.gone is not None:
             counted = (network.geometry.scale > 0).astype(Double)
+            if network.geometry.categories is not None:
+                counted *= network.geometry.categories.parts
             there = ((~rows.gone).cast(Double) @ counted[:, None]).squeeze(1)
             own = self.energy.energy(self._filled(rows.observed, rows.gone)) - ground
-            scaled = own * float(counted.sum()) / there.most(1.0)
-            found = g.where(there > 0.0, scaled, found)
+            scaled = own * float(counted.sum()) / there.most(ROUNDING)
+            found = g.where(there > ROUNDING, scaled, found)
         return found.most(0.0)
 
     def _filled(self, x: Value, missing: Value) -> Value:

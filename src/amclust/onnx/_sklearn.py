@@ -80,6 +80,9 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
             f"{container.target_opset_any_domain('')}."
         )
         raise RuntimeError(msg)
+    if _network(operator).geometry.categories is not None:
+        msg = "A table with categories is not one tensor: use model.network_.to_onnx(path)."
+        raise ValueError(msg)
     graph = Graph(scope.get_unique_variable_name)
     (given,) = operator.inputs
     kind = guess_numpy_type(given.type)
