@@ -220,6 +220,7 @@ class Geometry:
         whitened: Whitened | None = None,
         quartiles: Quartiles | None = None,
         feature_weights: NDArray[np.float64] | None = None,
+        scaling_variance: NDArray[np.float64] | None = None,
     ) -> Geometry:
         """Choose the units for rows, from the statistics of those that are trained on.
 
@@ -264,6 +265,9 @@ class Geometry:
         feature_weights : ndarray of shape (n_features,), default=None
             What squared differences in columns are multiplied with; None: all 1.
 
+        scaling_variance : ndarray of shape (n_features,), default=None
+            Of columns, what they are scaled by with ``scale="standard"``; None: their own.
+
         Returns
         -------
         geometry : Geometry
@@ -300,7 +304,8 @@ class Geometry:
         factors = np.ones(d)
         if scaling is not None:
             distances = None if quartiles is None else quartiles.distances
-            factors = _column_factors(distances, stats, rows.dtype)
+            deviation = np.sqrt(variance if scaling_variance is None else scaling_variance)
+            factors = _column_factors(distances, deviation, stats.mean, rows.dtype)
         factors = factors * roots
         middle = _middles(rows, stats, indices)
         offset = middle.astype(dtype).astype(np.float64)  # exact in the type of the table
@@ -676,15 +681,17 @@ def _mask_values(mask_value: str | float, stats: _native.Statistics) -> NDArray[
 
 
 def _column_factors(
-    quartiles: NDArray[np.float64] | None, stats: _native.Statistics, dtype: np.dtype[Any]
+    quartiles: NDArray[np.float64] | None,
+    deviation: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    dtype: np.dtype[Any],
 ) -> NDArray[np.float64]:
     """Return what each column is multiplied with before distances are taken.
 
     `quartiles` are the distances between those of each column; None: its deviation counts. Columns
     of one value (up to rounding) are left as they are.
     """
-    deviation = np.sqrt(stats.variance)
-    noise = np.maximum(10 * np.finfo(dtype).eps * np.abs(stats.mean), MIN_SPREAD)
+    noise = np.maximum(10 * np.finfo(dtype).eps * np.abs(mean), MIN_SPREAD)
     spread = deviation
     if quartiles is not None:
         spread = quartiles / NORMAL_INTERQUARTILE_RANGE
