@@ -35,6 +35,11 @@ NORMAL_INTERQUARTILE_RANGE = 1.3489795
 MIN_SPREAD = 1e-30
 
 
+# By what logarithms of shares are divided in the place of shares: those of usual shares are within
+# about 1 of their middle then.
+SHARPNESS = 4.0
+
+
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return a view of an array that cannot be written to."""
     view = np.asarray(array).view()
@@ -170,6 +175,10 @@ class Geometry:
         What the columns of the table are, where some are categories: these have a feature for each
         of their levels. None: all columns are numbers.
 
+    log_levels : bool
+        Whether memories have logarithms of the shares of levels (over `SHARPNESS`, and shifted) in
+        the place of shares.
+
     Examples
     --------
     >>> import numpy as np
@@ -197,6 +206,7 @@ class Geometry:
     reads_completed: bool = True
     limits: Limits | None = None
     categories: Categories | None = None
+    log_levels: bool = False
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
@@ -468,6 +478,28 @@ class Geometry:
         scale = np.where(self.scale > 0, self.scale.astype(np.float64), np.inf)
         values = points / scale + self.offset
         return values if self.whitening is None else self.whitening.undo(values)
+
+    def centers(self, memories: FloatArray) -> FloatArray:
+        """Return memories in original units, with shares of levels where they have logarithms.
+
+        Parameters
+        ----------
+        memories : ndarray of shape (n_memories, n_features)
+            Memories in core units.
+
+        Returns
+        -------
+        centers : float64 ndarray of shape (n_memories, n_features)
+            What a cluster is: shares of levels are positive and sum to 1 then.
+        """
+        values = self.from_core(memories)
+        if self.log_levels and self.categories is not None:
+            for column in self.categories.categorical:
+                block = self.categories.block(int(column))
+                logs = SHARPNESS * values[:, block]
+                shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+                values[:, block] = shares / shares.sum(axis=1, keepdims=True)
+        return values
 
     def read(
         self,

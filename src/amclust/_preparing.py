@@ -35,9 +35,7 @@ from amclust._validation import (
 )
 from amclust._winsorising import Limits, Quartiles
 from amclust.backends import TrainingSet
-from amclust.backends.base import (
-    read_to_train,
-)
+from amclust.backends.base import is_drawn, read_to_train
 
 
 def n_drawn(size: TableSize, batch_size: int, recipe: Recipe, n_memories: int) -> int | None:
@@ -185,7 +183,8 @@ def prepare(
         lacking = geometry.lacks_values(rows, threads)
         missing = bool((lacking if indices is None else lacking[indices]).any())
         others_missing = bool(lacking.any()) and not missing
-    if whitened is None or missing:  # judged by what is likely, not by draws
+    drawn_alike = not missing or is_drawn(rows.n_rows if indices is None else len(indices))
+    if whitened is None or not drawn_alike:  # few rows are trained on what is likely, not on draws
         core = read_to_train(geometry, rows, indices, missing, threads)
     else:
         core = geometry.read_whitened(whitened.rows)
