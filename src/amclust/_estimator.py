@@ -36,7 +36,7 @@ from amclust._fitting import Fitting, Learned
 from amclust._frames import as_plain, fill_frame, like_frame
 from amclust._metrics import METRICS, Metric
 from amclust._network import Network
-from amclust._parameters import PARAMETERS, Constraints
+from amclust._parameters import PARAMETERS, Constraints, NamedParameters
 from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
@@ -55,7 +55,13 @@ from amclust.backends import find_backend
 
 
 @documented(ROWS)
-class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class ClAM(
+    NamedParameters,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
     """Clustering with a dense associative memory.
 
     `n_clusters` memories are learned by gradient descent so that the attractor dynamics of a

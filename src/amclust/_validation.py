@@ -40,19 +40,50 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool = False, trains: bool =
     if isinstance(X, np.ma.MaskedArray):
         floats = np.result_type(X.dtype, np.float32)
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data).astype(floats)
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        ensure_all_finite=False,
-    )
+    try:
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
+    except ValueError as error:
+        check_cells(X, error)
+        raise
     if not reset and not trains:
         threads = n_threads(getattr(estimator, "n_jobs", None))
         tell_empty_rows(len(empty_rows(X, threads)), X.shape[0])
     return X
+
+
+def check_cells(X: Any, error: ValueError) -> None:
+    """Name the first cell that is no number, where that was the error of a conversion."""
+    if sparse.issparse(X):
+        return
+    try:
+        cells = np.asarray(X, dtype=object)
+    except ValueError:  # rows of several lengths
+        return
+    if cells.ndim != 2:
+        return
+    for (row, column), cell in np.ndenumerate(cells):
+        if not _is_number(cell):
+            msg = (
+                f"X must contain numbers, got {cell!r} in row {row}, column {column}. Convert it, "
+                "or make it NaN where it is missing."
+            )
+            raise ValueError(msg) from error
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def tell_empty_rows(n_empty: int, n_rows: int, *, trained: bool = False) -> None:
