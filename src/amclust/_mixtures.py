@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from amclust import _native
+from amclust._categories import as_dense
 from amclust._rows import Indices, Rows, Weights, draw_places
 
 Floats = NDArray[np.float64]
@@ -59,6 +59,7 @@ class Mixture(NamedTuple):
     covariances: Floats  # one for all memories, or one each; of shape (0, d, d) with factors
     loadings: Floats | None = None
     noise: Floats | None = None
+    likelihood: float | None = None  # the mean logarithm of that of a row, where it is known
 
     @property
     def memories(self) -> _native.GaussianMemories:
@@ -151,7 +152,7 @@ class Learner:
             sums = _native.gaussian_sums(rows, mixture.memories, None, self.weights, self.threads)
             likelihood = sums.likelihood / sums.weight
             if likelihood - last < MIN_GAIN * d:
-                break
+                return mixture._replace(likelihood=likelihood)
             last = likelihood
             mixture = _maximised(mixture, sums)
         return mixture
@@ -253,6 +254,8 @@ class Learner:
 
     def likelihood(self, mixture: Mixture) -> float:
         """Return the mean log-likelihood of a row."""
+        if mixture.likelihood is not None:
+            return mixture.likelihood
         sums = _native.gaussian_sums(self.rows, mixture.memories, None, self.weights, self.threads)
         return float(sums.likelihood / sums.weight)
 
@@ -379,9 +382,7 @@ def rows_to_learn(
     if weights is not None:  # only ratios matter: covariances have some rows before they have any
         mean = max(float(weights.mean(dtype=np.float64)), TINY)
         weights = np.ascontiguousarray(weights / mean, dtype=np.float32)
-    taken = rows.take(places)
-    taken = taken.toarray() if sparse.issparse(taken) else taken
-    return np.asarray(taken, dtype=np.float64), weights
+    return np.asarray(as_dense(rows.take(places)), dtype=np.float64), weights
 
 
 def places_to_learn(n_features: int, n_rows: int) -> Indices | None:

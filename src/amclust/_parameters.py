@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
+    InvalidParameterError,
     StrOptions,
     validate_parameter_constraints,
 )
@@ -51,6 +52,7 @@ PARAMETERS: Constraints = {
     "size_min": [None, Interval(Integral, 0, MAX_INT, closed="both")],
     "size_max": [None, Interval(Integral, 1, MAX_INT, closed="both")],
     "scale": [StrOptions(set(SCALES)), None],
+    "categorical_features": [None, StrOptions({"from_dtype"}), "array-like"],
     "feature_weights": [None, "array-like", Mapping],
     "contamination": [None, Interval(Real, 0, 0.5, closed="left")],
     "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like", "sparse matrix"],
@@ -96,6 +98,8 @@ def check_constraints(allowed: Constraints, parameters: Parameters, owner: str) 
 def _check_constraints(name: str, value: Any, allowed: Any, owner: str) -> None:
     try:
         validate_parameter_constraints({name: allowed}, {name: value}, caller_name=owner)
+    except InvalidParameterError:
+        raise
     except (OverflowError, TypeError) as error:  # a fraction, say, cannot be compared with NaN
         msg = (
             f"The {name!r} parameter of {owner} cannot be of the type {type(value).__name__}, got "

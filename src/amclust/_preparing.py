@@ -34,9 +34,7 @@ from amclust._validation import (
 )
 from amclust._winsorising import Quartiles
 from amclust.backends import TrainingSet
-from amclust.backends.base import (
-    read_to_train,
-)
+from amclust.backends.base import is_drawn, read_to_train
 
 
 def n_drawn(size: TableSize, batch_size: int, recipe: Recipe, n_memories: int) -> int | None:
@@ -98,10 +96,14 @@ def prepare(
     Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
     order nor how copies are given matters. `more_rows` are others than those that a given geometry
     was taken from, and add to what it knows of missing values. `n_memories` are those that may
-    share the covariance of "mahalanobis"; None: as many as there are clusters. Without
+    share the covariance of "mahalanobis"; None: as many as there are clusters. `feature_names` are
+    those of the columns of the user, of which categories have several features. Without
     `reads_completed`, what rows lack is left to the memories.
     """
     rows, sample_weight = drawn.rows, drawn.sample_weight
+    layout, columns = rows.categories, feature_names
+    if layout is not None:
+        feature_names = layout.feature_names
     indices, counts = drawn.trained, sample_weight
     whole = rows.n_rows <= options.batch_size and not drawn.is_sample
     if whole:
@@ -129,9 +131,12 @@ def prepare(
             )
     else:
         check_columns(stats, feature_names, options.metric)
+        n_columns = rows.n_features if layout is None else layout.n_columns
         weighted_columns = check_feature_weights(
-            options.feature_weights, rows.n_features, feature_names, options.metric
+            options.feature_weights, n_columns, columns, options.metric
         )
+        if layout is not None and weighted_columns is not None:
+            weighted_columns = layout.spread(weighted_columns)
         seen: Rows = rows
         seen_indices, seen_stats, quartiles = indices, stats, None
         if options.scale == "robust" and find_metric(options.metric).scales:
@@ -172,7 +177,8 @@ def prepare(
         lacking = geometry.lacks_values(rows, threads)
         missing = bool((lacking if indices is None else lacking[indices]).any())
         others_missing = bool(lacking.any()) and not missing
-    if whitened is None or missing:  # judged by what is likely, not by draws
+    drawn_alike = not missing or is_drawn(rows.n_rows if indices is None else len(indices))
+    if whitened is None or not drawn_alike:  # few rows are trained on what is likely, not on draws
         core = read_to_train(geometry, rows, indices, missing, threads)
     else:
         core = geometry.read_whitened(whitened.rows)

@@ -14,6 +14,10 @@ class EmptyRowsWarning(UserWarning):
     """Rows have no value at all."""
 
 
+class UnseenLevelsWarning(UserWarning):
+    """Categories have levels that they did not have in fit."""
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn of something at the line that called the library."""
     level, frame = 1, sys._getframe()
