@@ -4,7 +4,7 @@
 // and several give the same bits.
 #include "energies/registry.hpp"
 #include "inference/infer.hpp"
-#include "objectives/registry.hpp"
+#include "objectives/objective.hpp"
 #include "rows/dataset.hpp"
 #include "rows/statistics.hpp"
 #include "training/seeding.hpp"
