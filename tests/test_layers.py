@@ -11,8 +11,9 @@ PACKAGE = Path(amclust.__file__).parent
 
 # From the bottom up: a module imports from rows below its own, or from its own package.
 LAYERS = [
-    ["_docs"],
+    ["_docs", "cli._signals"],
     ["_version", "_native", "io", "io.files", "_colours", "_frames", "_k_means", "_features"],
+    ["_threads"],
     ["io.container", "_config", "_rows", "_objectives", "_recipe", "_metrics"],
     ["_mixtures", "_winsorising"],
     ["_cluster_mixtures", "_more_rows"],
@@ -47,7 +48,7 @@ LAYERS = [
     ["torch.deep"],
     ["report", "torch"],
     ["cli.commands"],
-    ["cli.main"],
+    ["cli.program"],
     ["cli"],
     ["__main__"],
 ]

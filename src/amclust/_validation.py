@@ -12,11 +12,11 @@ from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from amclust import _native
-from amclust._config import n_threads
 from amclust._frames import as_plain, is_numeric
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric, name_metric
 from amclust._rows import Rows, Weights, empty_rows
+from amclust._threads import n_threads
 from amclust._warnings import EmptyRowsWarning, warn
 
 # Squares of much larger numbers do not fit float32, in which the core computes.
