@@ -52,7 +52,7 @@ def test_every_method_labels_rows():
 def test_the_page_is_that_of_the_records(tmp_path):
     store = Store(tmp_path / "none.jsonl", command.Key)
     page = tmp_path / "outliers.md"
-    page.write_text("\n".join((*command.NOISE_MARKS, *command.CELL_MARKS)))
+    page.write_text("\n".join((*command.NOISE_MARKS, *command.CELL_MARKS, *command.TARGET_MARKS)))
     command.write_page(page, store)
     text = page.read_text()
     for word in (*METHODS, *command.PARTS, *command.WILD):

@@ -481,6 +481,74 @@ def test_hostile_arrays_are_refused(content, scratch, arrays):
     refused(scratch, rebuilt(content, arrays=arrays), "damaged")
 
 
+def at(index, value):
+    def change(array):
+        array.flat[index] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "change", "reason"),
+    [
+        ("plain", "network.geometry.scale", at(1, 0), "scale is 0 in column 1"),
+        ("plain", "network.geometry.scale", lambda array: array.fill(0), "scale is 0 in all"),
+        *(
+            ("plain", f"network.{name}", at(0, value), f"{name.rpartition('.')[2]} must be finite")
+            for name, value in [
+                ("geometry.scale", -1.0),
+                ("geometry.offset", 1.797e308),
+                ("log_weights", 1e30),
+            ]
+        ),
+        *(("plain", "network.memories", at(0, v), r"memories \(the square") for v in (3e38, 1e19)),
+        ("plain", "network.geometry.scale", at(0, np.inf), "scale is not finite"),
+        ("plain", "network.geometry.scale", at(0, 1e-38), None),
+        ("float32", "network.geometry.offset", at(0, 1e39), "offset must be finite"),
+        ("plain", "optimizer.moments", at(-1, -1.0), r"optimizer.moments \(the second\)"),
+        ("mahalanobis", "network.geometry.whitening.forward", at(0, 1e9), "not the inverse"),
+        ("mahalanobis", "network.geometry.whitening.backward", at(0, 1e300), "whitening.backward"),
+        ("missing values", "network.geometry.completion.spread", at(0, 1e300), "spread"),
+        ("missing values", "network.geometry.completion.means", at(0, 1e300), "means must be"),
+        ("missing values", "network.geometry.completion.parts", at(0, 0.9), "parts do not sum"),
+        ("missing values", "network.geometry.low", at(0, -np.inf), "low is not finite"),
+    ],
+)
+def test_impossible_numbers_are_refused_by_name(tmp_path, model, name, change, reason):
+    fitted(model).save(tmp_path / "model.amc")
+    content = (tmp_path / "model.amc").read_bytes()
+    array = opened(content)[1][name].copy()
+    change(array)
+    changed = rebuilt(content, arrays={name: array})
+    if reason is None:  # odd, but possible: a column that hardly counts
+        (tmp_path / "model.amc").write_bytes(changed)
+        assert np.isfinite(amclust.load(tmp_path / "model.amc").energy(X)).all()
+    else:
+        refused(tmp_path / "model.amc", changed, reason)
+
+
+@pytest.mark.parametrize("beta", [1e308, 1e38, 1e-300, -1.0, 0.0])
+def test_impossible_temperatures_are_refused_by_name(content, scratch, beta):
+    refused(scratch, rebuilt(content, setter("network", beta=beta)), "beta must be")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("mean_square", -1.0), ("total_square", 1e308), ("mean_square", np.inf)]
+)
+def test_impossible_scatters_are_refused_by_name(content, scratch, name, value):
+    changed = rebuilt(content, setter("optimizer", **{name: value}))
+    refused(scratch, changed, f"optimizer.{name} must be finite")
+
+
+def test_extreme_parameters_leave_models_that_load(tmp_path):
+    for extreme in ({"beta": 1e30}, {"beta": 1e-30}, {"mask_value": 1e25}):
+        model = reloaded(quick(**extreme).fit(X), tmp_path)
+        assert np.isfinite(model.energy(X)).all()
+    weighted = reloaded(quick(weights=[1e-300, 1, 1e300]).fit(X), tmp_path)
+    assert np.isfinite(weighted.predict_proba(X)).all()
+    reloaded(quick(feature_weights=[0, 1, 2, 0]).fit(X), tmp_path)
+
+
 COMPLETION = "network.geometry.completion."
 
 

@@ -387,6 +387,19 @@ def test_wild_cells_do_not_move_clusters(size, missing):
     assert filled.size == 0 or (filled.min() > X.min() - 1 and filled.max() < X.max() + 1)
 
 
+@pytest.mark.parametrize("share", [0.01, 0.1])
+def test_wild_cells_have_no_say_in_where_quartiles_are(share):
+    rng = np.random.default_rng(0)
+    tame = rng.uniform(-1.0, 1.0, (200, 1))
+    wild = np.full((round(share * 200), 1), 50.0)
+    expected, found = (
+        Quartiles.of(TableRows(X), None, None) for X in (tame, np.vstack([wild, tame]))
+    )
+    assert_array_equal(found.distances, expected.distances)
+    assert_array_equal(found.limits.high, expected.limits.high)
+    assert_array_equal(found.limits.believed_low, expected.limits.believed_low)
+
+
 @pytest.mark.parametrize("settings", [{}, {"objective": "reconstruction"}, {"n_memories": 20}])
 def test_how_wild_a_cell_is_does_not_matter(settings):
     X = blobs(n=200, std=2.0)

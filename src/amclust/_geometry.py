@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._categories import Categories, MixedTable
 from amclust._completion import Completion, Range
 from amclust._metrics import METRICS, find_metric
 from amclust._mixtures import Learner, column_spread, rows_to_learn
@@ -146,7 +147,7 @@ class Geometry:
         What comes first for "mahalanobis".
 
     feature_names : tuple of str or None
-        Names of the columns, where they have names.
+        Names of the columns, where they have names; of levels ``colour=red``.
 
     scaling : {"standard", "robust"} or None
         What columns were divided by; None: nothing, as for directions and whitened rows.
@@ -164,6 +165,10 @@ class Geometry:
     limits : Limits or None
         The ranges that values of columns are brought into wherever rows are read, for
         ``scaling="robust"``. None: values are taken as they are.
+
+    categories : Categories or None
+        What the columns of the table are, where some are categories: these have a feature for each
+        of their levels. None: all columns are numbers.
 
     Examples
     --------
@@ -191,6 +196,7 @@ class Geometry:
     completion: Completion | None = None
     reads_completed: bool = True
     limits: Limits | None = None
+    categories: Categories | None = None
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
@@ -262,7 +268,8 @@ class Geometry:
             Of the columns, for ``scale="robust"``; `rows` are within their limits then.
 
         feature_weights : ndarray of shape (n_features,), default=None
-            What squared differences in columns are multiplied with; None: all 1.
+            What squared differences in columns are multiplied with; None: all 1. Levels of a
+            category have one weight.
 
         Returns
         -------
@@ -301,19 +308,25 @@ class Geometry:
         if scaling is not None:
             distances = None if quartiles is None else quartiles.distances
             factors = _column_factors(distances, stats, rows.dtype)
+        if rows.categories is not None:
+            factors = _with_levels(factors, stats, rows.categories, in_units=scaling is None)
         factors = factors * roots
         middle = _middles(rows, stats, indices)
         offset = middle.astype(dtype).astype(np.float64)  # exact in the type of the table
-        spread = float(np.sqrt(np.mean((variance * factors**2)[counts])))
+        squares, columns = variance * factors**2, counts
+        if rows.categories is not None:  # a category is one column, whatever its levels
+            squares = rows.categories.totals(squares)
+            columns = counts[rows.categories.starts]
+        spread = float(np.sqrt(np.mean(squares[columns])))
         common = 1.0 / spread if spread > 0 else 1.0
-        columns = (factors * common).astype(np.float32)
-        fill = np.ascontiguousarray((masks - offset) * columns, dtype=np.float32)
+        scales = (factors * common).astype(np.float32)
+        fill = np.ascontiguousarray((masks - offset) * scales, dtype=np.float32)
         length = 1.0 / float(np.float32(common))
         return cls(
             metric,
             dtype,
             offset,
-            columns,
+            scales,
             fill,
             length,
             whitening,
@@ -323,6 +336,7 @@ class Geometry:
             high,
             completion,
             limits=None if quartiles is None else quartiles.limits,
+            categories=rows.categories,
         )
 
     @property
@@ -595,6 +609,8 @@ class Geometry:
         columns = _native.missing_columns(rows.as_observed(), places)
         lacking = _native.count_missing(rows.as_observed(), threads)[places]
         counted = (self.scale > 0).astype(np.float64)
+        if self.categories is not None:
+            counted *= self.categories.parts
         own = np.repeat(np.arange(len(partly)), lacking)
         observed = counted.sum() - np.bincount(own, counted[columns], minlength=len(partly))
         some = observed > 0
@@ -632,7 +648,7 @@ class Geometry:
         points : float32 ndarray of shape (n_samples, n_features)
             The same in core units.
         """
-        if not sparse.issparse(X):
+        if not (sparse.issparse(X) or isinstance(X, MixedTable)):
             X = np.asarray(X)
             X = np.ascontiguousarray(X, dtype=X.dtype if X.dtype.kind == "f" else np.float64)
         rows = TableRows(X)
@@ -653,6 +669,8 @@ def _middles(rows: Rows, stats: _native.Statistics, indices: Indices | None) -> 
     middles = stats.mean.copy()
     spread = np.sqrt(stats.variance)
     suspects = np.flatnonzero(stats.max - stats.min > MAX_PLAIN_RANGE * spread)
+    if rows.categories is not None:
+        suspects = suspects[~rows.categories.are_levels[suspects]]
     if rows.is_sparse or not len(suspects):
         return middles
     every = np.arange(rows.n_rows) if indices is None else indices
@@ -691,3 +709,26 @@ def _column_factors(
         # More than half of the values are the same: the middle says nothing about the others.
         spread = np.where(spread > noise, spread, deviation)
     return 1.0 / np.where(spread > noise, spread, 1.0)
+
+
+def _with_levels(
+    factors: NDArray[np.float64],
+    stats: _native.Statistics,
+    categories: Categories,
+    *,
+    in_units: bool,
+) -> NDArray[np.float64]:
+    """Return what features are multiplied with, where some are levels.
+
+    The expected squared distance of two random rows is that of a number of variance 1: 2. Where
+    numbers are `in_units` of their own a category weighs as they do on average.
+    """
+    levels = categories.are_levels
+    variances = stats.variance[~levels]
+    weight = float(variances.mean()) if in_units and variances.any() else 1.0
+    shares = categories.totals(np.where(levels, stats.mean, 0.0) ** 2)
+    apart = np.maximum(1.0 - shares, 0.0)
+    # A level that all rows have tells nothing.
+    constant = categories.totals(stats.variance) <= 0
+    scales = np.sqrt(weight / np.where(constant | (apart <= 0), 1.0, apart))
+    return np.where(levels, categories.spread(scales), factors)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from amclust import _native
+from amclust._categories import as_dense
 from amclust._rows import Indices, Rows, Weights, draw_places
 
 Floats = NDArray[np.float64]
@@ -379,9 +379,7 @@ def rows_to_learn(
     if weights is not None:  # only ratios matter: covariances have some rows before they have any
         mean = max(float(weights.mean(dtype=np.float64)), TINY)
         weights = np.ascontiguousarray(weights / mean, dtype=np.float32)
-    taken = rows.take(places)
-    taken = taken.toarray() if sparse.issparse(taken) else taken
-    return np.asarray(taken, dtype=np.float64), weights
+    return np.asarray(as_dense(rows.take(places)), dtype=np.float64), weights
 
 
 def places_to_learn(n_features: int, n_rows: int) -> Indices | None:

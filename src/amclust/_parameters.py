@@ -48,6 +48,7 @@ PARAMETERS: Constraints = {
     "size_min": [None, Interval(Integral, 0, MAX_INT, closed="both")],
     "size_max": [None, Interval(Integral, 1, MAX_INT, closed="both")],
     "scale": [StrOptions(set(SCALES)), None],
+    "categorical_features": [None, StrOptions({"from_dtype"}), "array-like"],
     "feature_weights": [None, "array-like", Mapping],
     "contamination": [None, Interval(Real, 0, 0.5, closed="left")],
     "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like", "sparse matrix"],

@@ -98,10 +98,14 @@ def prepare(
     Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
     order nor how copies are given matters. `more_rows` are others than those that a given geometry
     was taken from, and add to what it knows of missing values. `n_memories` are those that may
-    share the covariance of "mahalanobis"; None: as many as there are clusters. Without
+    share the covariance of "mahalanobis"; None: as many as there are clusters. `feature_names` are
+    those of the columns of the user, of which categories have several features. Without
     `reads_completed`, what rows lack is left to the memories.
     """
     rows, sample_weight = drawn.rows, drawn.sample_weight
+    layout, columns = rows.categories, feature_names
+    if layout is not None:
+        feature_names = layout.feature_names
     indices, counts = drawn.trained, sample_weight
     whole = rows.n_rows <= options.batch_size and not drawn.is_sample
     if whole:
@@ -129,9 +133,12 @@ def prepare(
             )
     else:
         check_columns(stats, feature_names, options.metric)
+        n_columns = rows.n_features if layout is None else layout.n_columns
         weighted_columns = check_feature_weights(
-            options.feature_weights, rows.n_features, feature_names, options.metric
+            options.feature_weights, n_columns, columns, options.metric
         )
+        if layout is not None and weighted_columns is not None:
+            weighted_columns = layout.spread(weighted_columns)
         seen: Rows = rows
         seen_indices, seen_stats, quartiles = indices, stats, None
         if options.scale == "robust" and find_metric(options.metric).scales:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from amclust import _native
 from amclust._geometry import Geometry
-from amclust._network import Network
+from amclust._network import Network, Want
 from amclust._objectives import Objective, find_objective
+from amclust._rows import TableRows
+from amclust._silhouettes import sample_rows
 from amclust.backends.base import (
     EnergyFunction,
     EnergySeeding,
@@ -72,6 +74,33 @@ class OptimizerState:
     energy_moments: NDArray[np.float32] = field(
         default_factory=lambda: np.zeros((2, 0), np.float32)
     )
+
+
+def unmoved(network: Network, X: Any, objective: str) -> OptimizerState:
+    """Return the state of an optimiser that has made no step from a network, among rows of it."""
+    shape = network.memories.shape
+    rows = network.read(TableRows(X))
+    some = sample_rows(rows.n_rows)
+    values = _native.load_rows(rows, some).astype(np.float64)
+    total = float(np.nanvar(values, axis=0).sum())
+    near = network.infer(rows, Want.SQUARE_DISTANCES, indices=some).square_distances.min(axis=1)
+    learned = np.zeros((2, 0), np.float32)
+    if network.energy_function is not None:
+        from amclust.backends.torch import learned_values
+        from amclust.torch.energies import Energy
+
+        assert isinstance(network.energy_function, Energy)
+        learned = np.zeros((2, len(learned_values(network.energy_function))), np.float32)
+    moments, weight_moments = np.zeros((2, *shape), np.float32), np.zeros((2, shape[0]), np.float32)
+    square = float(near.mean(dtype=np.float64))
+    return OptimizerState(moments, weight_moments, 0, square, total, 0, objective, learned)
+
+
+def single_run(network: Network, silhouette: float, n_nonempty: int) -> NDArray[np.void]:
+    """Return the table of runs of a network that was trained elsewhere."""
+    beta = network.beta / network.geometry.distance_unit
+    run = (0, beta, np.nan, silhouette, n_nonempty, 0, True, True)
+    return np.array([run], dtype=RUN_DTYPE)
 
 
 @dataclass(frozen=True)

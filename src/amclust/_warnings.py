@@ -14,6 +14,10 @@ class EmptyRowsWarning(UserWarning):
     """Rows have no value at all."""
 
 
+class UnseenLevelsWarning(UserWarning):
+    """Categories have levels that they did not have in fit."""
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn of something at the line that called the library."""
     files = (sys.modules[name].__file__ for name in INSIDE if name in sys.modules)

@@ -14,6 +14,11 @@ from amclust.cli.tables.schema import MISSING
 NAMES = [command.__name__.rpartition(".")[2] for command in COMMANDS]
 
 
+@pytest.mark.parametrize("command", NAMES)
+def test_every_command_takes_a_number_of_threads(amclust, command):
+    assert "--threads N" in help_of(amclust, command)
+
+
 def help_of(amclust, *command):
     done = amclust(*command, "--help")
     assert done.code == 0

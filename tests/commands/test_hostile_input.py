@@ -383,6 +383,11 @@ def test_without_pandas_the_extra_is_named(amclust, table, monkeypatch):
         (["fit", "t.csv", "-k", "3", "--chunk-rows", "0"], "--chunk-rows"),
         (["fit", "t.csv", "-k", "3", "--stream", "--chunk-rows", "2"], "as many rows"),
         (["fit", "t.csv", "-k", "3", "--decimal", "x"], "point or comma"),
+        *(
+            (["predict", "m.amc", "t.csv", "--encoding", name], "an encoding that Python knows")
+            for name in ("klingon", "rot13", "hex", "")
+        ),
+        *((["info", "m.amc", "--threads", threads], "--threads") for threads in ("0", "-1", "x")),
         (["fit", "t.csv", "-k", "3", "--set", "n_clusters=5"], "n_clusters has an option"),
         (["fit", "t.csv", "-k", "3", "--set", "n_jobs=5"], "--threads"),
         (["fit", "t.csv", "-k", "3", "--chunk-rows", "9"], "--chunk-rows: counts only with"),

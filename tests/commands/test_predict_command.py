@@ -254,3 +254,10 @@ def test_what_cannot_be_meant(amclust, arguments, words):
     done = amclust("complete", *arguments)
     assert done.code == 2
     assert words in done.err
+
+
+def test_a_model_computes_with_the_threads_that_are_asked_for(model):
+    from amclust.cli.commands.files import load
+
+    assert load("model.amc").model.n_jobs == 1
+    assert load("model.amc", threads=2).model.n_jobs == 2

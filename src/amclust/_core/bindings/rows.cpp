@@ -79,11 +79,52 @@ HeldRows csr_rows(nb::object values, nb::object indices, nb::object indptr, int 
   HeldRows out;
   out.data.rows = static_cast<std::int64_t>(p.size()) - 1;
   out.data.features = features;
-  out.data.is_sparse = true;
+  out.data.storage = Storage::sparse;
   out.data.sparse = {v.data(), is_double, i.data(), p.data(), wide};
   out.held = {values, indices, indptr};
   set_plain_units(out.data);
   return out;
+}
+
+HeldRows mixed_rows(nb::object numbers, nb::object codes, const In<std::int32_t, 1>& levels) {
+  HeldRows out = dense_rows(numbers);
+  const auto c = nb::cast<AnyArray>(codes);
+  if (c.ndim() != 2 || c.dtype() != nb::dtype<std::uint8_t>())
+    throw std::invalid_argument("codes must be a matrix of bytes");
+  const std::size_t n = c.shape(0), q = c.shape(1);
+  if (n > 0 && q > 1 && c.stride(1) != 1) throw std::invalid_argument("codes must be stored row by row");
+  std::vector<TableColumn> columns;
+  std::vector<int> most;
+  for (std::size_t j = 0; j < levels.size(); ++j) {
+    const std::int32_t count = levels.data()[j];
+    if (count < 0 || count > MixedRows::kMissing) throw std::invalid_argument("a column has 0 to 255 levels");
+    columns.push_back({0, count});
+    if (count) most.push_back(count);
+  }
+  const auto n_numbers = static_cast<std::size_t>(out.data.features);
+  if (n != static_cast<std::size_t>(out.data.rows) || q != most.size() || q + n_numbers != columns.size())
+    throw std::invalid_argument("numbers and codes do not fit the columns");
+  out.data.mixed.numbers = out.data.dense;
+  out.data.mixed.codes = static_cast<const std::uint8_t*>(c.data());
+  out.data.mixed.code_stride = static_cast<std::ptrdiff_t>(n > 1 ? c.stride(0) : q);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint8_t* code = out.data.mixed.codes + static_cast<std::ptrdiff_t>(i) * out.data.mixed.code_stride;
+    for (std::size_t j = 0; j < q; ++j)
+      if (code[j] >= most[j] && code[j] != MixedRows::kMissing)
+        throw std::invalid_argument("a code is that of no level");
+  }
+  out.data.dense = {};
+  out.data.set_columns(std::move(columns));
+  out.held.push_back(codes);
+  set_plain_units(out.data);
+  return out;
+}
+
+std::optional<Out<std::int32_t, 1>> levels_of(const HeldRows& held) {
+  if (held.data.storage != Storage::mixed) return std::nullopt;
+  std::vector<std::int32_t> levels;
+  for (const TableColumn& column : held.data.mixed.columns) levels.push_back(column.levels);
+  return array(std::move(levels));
 }
 
 HeldRows in_units(const HeldRows& rows, const std::string& energy, const In<double, 1>& offset,
@@ -248,7 +289,7 @@ bool are_plain(const HeldRows& held, bool zeros, int threads) {
 }
 
 Out<std::int64_t, 1> without_values(const HeldRows& held, int threads) {
-  if (held.data.is_sparse) throw std::invalid_argument("the rows must be dense");
+  if (held.data.is_sparse()) throw std::invalid_argument("the rows must not be sparse");
   std::vector<std::int64_t> rows;
   supervised(threads, held.data.rows, [&](Team& team, Control&) {
     rows = empty_rows(held.data, team);
@@ -323,11 +364,13 @@ std::optional<Out<float, 1>> origin_of(const HeldRows& held) {
 }  // namespace
 
 void bind_rows(nb::module_& m) {
-  nb::class_<HeldRows>(m, "Rows", "Rows where they lie: dense or CSR, float32 or float64.")
+  nb::class_<HeldRows>(m, "Rows", "Rows where they lie: dense, CSR or numbers beside categories, float32 or float64.")
       .def_prop_ro("n_rows", [](const HeldRows& h) { return h.data.rows; })
       .def_prop_ro("n_features", [](const HeldRows& h) { return h.data.features; })
       .def_prop_ro("energy", [](const HeldRows& h) { return energy_name(h.data.metric); })
-      .def_prop_ro("is_sparse", [](const HeldRows& h) { return h.data.is_sparse; })
+      .def_prop_ro("is_sparse", [](const HeldRows& h) { return h.data.is_sparse(); })
+      .def_prop_ro("levels", &levels_of, "How many levels each column of the table has, 0 for numbers; None: all are.",
+                   kOwned)
       .def_prop_ro("has_missing", [](const HeldRows& h) { return h.data.has_missing; })
       .def_prop_ro(
           "gives_entries", [](const HeldRows& h) { return h.data.gives_entries(); },
@@ -356,6 +399,9 @@ void bind_rows(nb::module_& m) {
       .def_ro("zero_row", &ColumnStatistics::zero_row, "The first row that has no direction; -1: none.");
 
   m.def("dense_rows", &dense_rows, "rows"_a);
+  m.def("mixed_rows", &mixed_rows, "numbers"_a, "codes"_a, "levels"_a,
+        "Return rows of numbers beside categories: codes of levels, 255 where they are missing. `levels` has how many a "
+        "column has, in the order of the table; 0: it is a number.");
   m.def("csr_rows", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_features"_a);
   nb::class_<PartialStatistics>(m, "PartialStatistics",
                                 "What the statistics of some rows are made of: the same bits in whatever blocks rows "

@@ -79,7 +79,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
 
 
 def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, ...]]:
-    saved = files.load(path)
+    saved = files.load(path, arguments.threads)
     for chunk in files.chunks_for(arguments, saved, all_columns=True):
         yield saved.model, *chunk
 

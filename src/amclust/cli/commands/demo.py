@@ -101,8 +101,9 @@ def _show(arguments: argparse.Namespace) -> None:
 
     X, y = load_digits(return_X_y=True)
     k, restarts = len(np.unique(y)), arguments.restarts
+    seed, threads = arguments.seed, arguments.threads
     # All columns are pixels: they share their units, and so need no scaling.
-    model = ClAM(n_clusters=k, scale=None, n_init=restarts, random_state=arguments.seed)
+    model = ClAM(n_clusters=k, scale=None, n_init=restarts, random_state=seed, n_jobs=threads)
     if not arguments.json:
         say(f"scikit-learn's digits: {X.shape[0]} rows, {X.shape[1]} features, {k} clusters")
         say(f"{count(restarts, 'restart')} each, the best silhouette is kept\n")

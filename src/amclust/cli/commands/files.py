@@ -265,18 +265,24 @@ def learn(fit: Callable[[Any], Any], X: Any, what: str = "the table") -> Any:
         raise ValueError(msg) from error
 
 
-def load(path: str) -> ModelFile:
-    """Read a model file; the message about one that is not there names it."""
+def load(path: str, threads: int | None = None) -> ModelFile:
+    """Read a model file; the message about one that is not there names it.
+
+    The model computes with so many threads, None: with as many as it was fitted with.
+    """
     from amclust.io.model import load_model
 
     try:
-        return load_model(path)
+        saved = load_model(path)
     except FileNotFoundError:
         msg = f"there is no file {path!r}"
         raise FileNotFoundError(msg) from None
     except IsADirectoryError:
         msg = f"{path!r} is a folder, give the name of a model file"
         raise IsADirectoryError(msg) from None
+    if threads is not None:
+        saved.model.set_params(n_jobs=threads)
+    return saved
 
 
 def save(model: Any, arguments: argparse.Namespace, columns: Columns, rows: int) -> None:

@@ -105,9 +105,7 @@ def cluster(arguments: argparse.Namespace) -> Iterator[Engine]:
         stack.enter_context(_silent_logs())
         where, start_workers = arguments.dask, None
         if where == LOCAL:
-            where, start_workers = stack.enter_context(
-                _local_cluster(getattr(arguments, "threads", None))  # not every command has it
-            )
+            where, start_workers = stack.enter_context(_local_cluster(arguments.threads))
         connecting = distributed.Client(where, timeout=CONNECTING, set_as_default=False)
         client = stack.enter_context(connecting)
         if start_workers is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import contextlib
 import json
 import math
@@ -103,6 +104,7 @@ def add_command(commands: Any, name: str, command: Command) -> None:
         allow_abbrev=False,
     )
     command.add_options(parser)
+    add_number(parser, "--threads", "to compute with (default: all cores)")
     parser.set_defaults(command=name, run=partial(command.run, parser))
 
 
@@ -148,7 +150,8 @@ def add_reading(parser: Parser) -> None:
         "--format", metavar="NAME", choices=FORMATS, help=f"one of {', '.join(FORMATS)}"
     )
     group.add_argument("--delimiter", metavar="TEXT", help='between cells, ";" or "tab" say')
-    group.add_argument("--encoding", metavar="NAME", help="of a text file, latin-1 say")
+    words = "of a text file, latin-1 say"
+    group.add_argument("--encoding", metavar="NAME", type=encoding, help=words)
     group.add_argument("--sheet", metavar="NAME", help="of an Excel file: its name or number")
     words = "in text files: point or comma (default: point)"
     group.add_argument("--decimal", metavar="MARK", type=decimal_mark, help=words)
@@ -271,11 +274,10 @@ def add_contamination(group: Any) -> None:
 
 
 def add_seed(group: Any) -> None:
-    """Add what decides draws and speed."""
+    """Add what decides draws."""
     group.add_argument(
         "--seed", metavar="N", type=seed, default=0, help="random seed (default: %(default)s)"
     )
-    add_number(group, "--threads", "default: all cores")
 
 
 def add_output(parser: Parser, what: str) -> None:
@@ -378,6 +380,15 @@ def positive(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) < 2**31:
         raise _refused("a whole number of at least 1", text)
     return int(text)
+
+
+def encoding(text: str) -> str:
+    """Return the name of an encoding of text."""
+    with contextlib.suppress(LookupError, ValueError):  # the latter for a zero byte
+        codecs.lookup(text)
+        " ".encode(text)  # some are known, but are none of text
+        return text
+    raise _refused("an encoding that Python knows, such as latin-1", text)
 
 
 def thousands_mark(text: str, allowed: Mapping[str, str] = MARKS) -> str:

@@ -65,7 +65,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     to_file = arguments.output not in (None, "-")
     if arguments.json and arguments.output == "-":
         parser.error("--json and -o - would both go to standard output")
-    saved = files.load(arguments.model)
+    saved = files.load(arguments.model, arguments.threads)
     sizes, rows = console.cluster_sizes([], saved.model.n_clusters_), 0
 
     def chunks() -> Iterator[Table]:
@@ -97,7 +97,7 @@ def _run_on_dask(parser: options.Parser, arguments: argparse.Namespace) -> None:
     if arguments.output is None:
         parser.error("--dask: name a folder for what workers write, with -o labels")
     files.check_order(parser, arguments.model, arguments.table)
-    saved = files.load(arguments.model)
+    saved = files.load(arguments.model, arguments.threads)
     with on_dask.folder_of(arguments, "output") as folder, on_dask.cluster(arguments) as engine:
         parts = on_dask.open_parts(arguments, engine)
         columns = files.columns_of(saved, arguments, parts)

@@ -51,7 +51,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         X, ids = matrix.frame, matrix.columns.ids(matrix.row_names)
         files.learn(model.fit, X)
     else:
-        saved = files.load(arguments.model)
+        saved = files.load(arguments.model, arguments.threads)
         model = saved.model
         [(columns, table, _, X)] = files.chunks_for(arguments, saved, all_columns=False)
         ids = columns.ids(table) if columns.id in table.names else None

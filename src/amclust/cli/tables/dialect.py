@@ -12,7 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from amclust.cli.tables.cells import NUMBER
-from amclust.cli.tables.errors import TableError, TableWarning, find_repeated, listed, shortened
+from amclust.cli.tables.errors import (
+    TableError,
+    TableOptionError,
+    TableWarning,
+    find_repeated,
+    listed,
+    shortened,
+)
 
 DELIMITERS = (",", ";", "\t", "|")
 """What is looked for where no delimiter is given."""
@@ -93,9 +100,10 @@ def find_encoding(head: bytes, given: str | None, source: str, *, complete: bool
     if given is not None:
         try:
             name = codecs.lookup(given).name
-        except LookupError:
+            " ".encode(name)  # some are known, but are none of text
+        except (LookupError, ValueError):
             msg = f"encoding must be one that Python knows, such as latin-1, got {given!r}"
-            raise TableError(msg) from None
+            raise TableOptionError(msg) from None
         return "utf-8-sig" if name == "utf-8" else name
     for mark, name in _BYTE_ORDER_MARKS:
         if head.startswith(mark):
