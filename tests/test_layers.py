@@ -32,7 +32,7 @@ LAYERS = [
     ["_options", "_distant"],
     ["_runs", "_preparing"],
     ["_judging"],
-    ["_trimming", "_averaging", "_full_passes"],
+    ["_trimming", "_averaging", "_full_passes", "_likelihoods"],
     ["_size_limits"],
     ["_training"],
     ["_n_clusters", "_assemblies"],

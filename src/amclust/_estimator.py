@@ -95,10 +95,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         move memories that are hardly needed to where they are): a better k-means, the choice for
         codebooks. (`batch_size`, `learning_rate` and `patience` say nothing about these steps; they
         end where one gains less than a hundredth of `tol`, of few clusters and rows less than a
-        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette" (with a
-        single cluster, "reconstruction"). But for "completion", missing values are completed first,
-        at the means of what they are likely to be; of 4,096 rows or more, for training only, by
-        draws of it.
+        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette"; with a
+        single cluster, and with `contamination`, "reconstruction". But for "completion", missing
+        values are completed first, at the means of what they are likely to be; of 4,096 rows or
+        more, for training only, by draws of it.
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest

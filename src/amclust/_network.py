@@ -177,7 +177,7 @@ class Network:
     @property
     def centers(self) -> NDArray[Any]:
         """The memories in original units (unit vectors for directions), in the table's type."""
-        centers = self.geometry.from_core(self.memories)
+        centers = self.geometry.centers(self.memories)
         if self.ignored_means is not None:
             centers[:, self.geometry.ignored] = self.ignored_means
         return centers.astype(self.geometry.dtype)
@@ -187,7 +187,7 @@ class Network:
         """The clusters in original units: the memory of each, or the mean of its memories."""
         if self.is_plain:
             return self.centers
-        centers = self.geometry.from_core(self._means)
+        centers = self.geometry.centers(self._means)
         if self.ignored_means is not None:
             centers[:, self.geometry.ignored] = self._shares @ self.ignored_means
         return centers.astype(self.geometry.dtype)
@@ -323,7 +323,7 @@ class Network:
         step = max(1, MAX_CENTER_VALUES // self.n_features)
         chunks, means = [], self._means
         for first in range(0, self.n_clusters, step):
-            values = self.geometry.from_core(means[first : first + step])
+            values = self.geometry.centers(means[first : first + step])
             size = np.abs(values)
             rounding = MEMORY_ROUNDING * np.abs(values - self.geometry.center)
             kept = (size >= min_weight) & (size > rounding)
@@ -383,8 +383,12 @@ class Network:
         if not weights.sum() > 0:  # all rows are noise
             weights = np.ones(self.n_clusters)
         means = self._means
-        mean = geometry.from_core((weights / weights.sum() @ means)[None])[0]
-        centers = (geometry.from_core(means[[cluster]])[0] for cluster in range(self.n_clusters))
+        shares = weights / weights.sum()
+        if geometry.log_levels:  # the mean of logarithms is not that of shares
+            mean = shares @ geometry.centers(means)
+        else:
+            mean = geometry.from_core((shares @ means)[None])[0]
+        centers = (geometry.centers(means[[cluster]])[0] for cluster in range(self.n_clusters))
         return tell_apart(
             centers,
             mean,

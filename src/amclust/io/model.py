@@ -115,6 +115,7 @@ NEW = {
     "max_energy": None,
     "ignored_means": None,
     "categories": None,
+    "log_levels": False,
 }
 # Types of fields that are in the header as they are.
 PLAIN = (bool, int, float, str)
