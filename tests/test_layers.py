@@ -48,7 +48,7 @@ LAYERS = [
     ["_voronoi"],
     ["plotting", "torch.autoencoders"],
     ["torch.deep"],
-    ["report", "torch"],
+    ["report", "torch", "onnx"],
     ["cli.commands"],
     ["cli.main"],
     ["cli"],
@@ -62,6 +62,7 @@ CALLED = {
     ("_assemblies", "plotting"),
     ("_estimator", "io.model"),
     ("_estimator", "report"),
+    ("_network", "onnx"),
     ("backends.base", "backends.native"),
     ("backends.base", "backends.torch"),
 }
