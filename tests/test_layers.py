@@ -49,7 +49,7 @@ LAYERS = [
     ["_voronoi"],
     ["plotting", "torch.autoencoders"],
     ["torch.deep"],
-    ["report", "torch"],
+    ["report", "torch", "onnx"],
     ["cli.commands"],
     ["cli.program"],
     ["cli"],
@@ -63,6 +63,7 @@ CALLED = {
     ("_assemblies", "plotting"),
     ("_estimator", "io.model"),
     ("_estimator", "report"),
+    ("_network", "onnx"),
     ("backends.base", "backends.native"),
     ("backends.base", "backends.torch"),
 }
