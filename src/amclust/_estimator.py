@@ -24,7 +24,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from amclust._categories import MixedTable
 from amclust._columns import as_table, fill_table, summary, tell
-from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEAN_ROUNDING,
@@ -44,6 +43,7 @@ from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
 from amclust._runs import Fit, OptimizerState, TrainedRun, single_run, unmoved
 from amclust._size_limits import check_unlimited, given_limits
+from amclust._threads import n_threads, single_threaded_blas
 from amclust._training import COLLAPSED_SHARE
 from amclust._validation import (
     check_numeric_columns,
@@ -256,7 +256,9 @@ class ClAM(
         `backend="native"`.
 
     n_jobs : int, default=None
-        Number of threads. None uses all cores. Results do not depend on it.
+        Number of threads. None: as many as what surrounds the call allows, joblib, threadpoolctl,
+        OMP_NUM_THREADS or the cores of this process, the nearest of these (see
+        :doc:`/guide/manners`). Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Determines seeding, masks and the order of rows.
@@ -518,7 +520,7 @@ class ClAM(
         self : ClAM
             The fitted estimator.
         """
-        with restored_on_failure(self):
+        with restored_on_failure(self), single_threaded_blas():
             fitting = self._fitting(X, sample_weight, reset=True)
             learned = fitting.fit(check_random_state(self.random_state))
             self._keep_learned(learned)
@@ -549,7 +551,7 @@ class ClAM(
             The fitted estimator.
         """
         check_unlimited(self, "partial_fit")
-        with restored_on_failure(self):
+        with restored_on_failure(self), single_threaded_blas():
             first = not hasattr(self, "network_")
             fitting = self._fitting(X, sample_weight, reset=first)
             if first:

@@ -15,7 +15,6 @@ from amclust import _native
 from amclust._categories import Categories, MixedTable, as_dense
 from amclust._cluster_mixtures import MAX_COLUMNS
 from amclust._columns import as_table, frame_names, read_table
-from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEMORY_ROUNDING,
@@ -27,6 +26,7 @@ from amclust._features import (
 from amclust._geometry import Geometry, read_only
 from amclust._rows import Indices, TableRows, empty_rows
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
+from amclust._threads import n_threads
 from amclust._validation import check_rows, check_sample_weight
 from amclust.backends.base import Answers, Backend, EnergyFunction
 from amclust.backends.native import NativeBackend

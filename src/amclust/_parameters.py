@@ -14,14 +14,11 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from amclust._metrics import check_metric
+from amclust._metrics import SCALES, check_metric
 from amclust._objectives import AUTO, find_objective
 
 # What the core counts with.
 MAX_INT = 2**31 - 1
-
-# What columns are divided by; the default first.
-SCALES = ("standard", "robust")
 
 # What users set, by name; and what that may be, as scikit-learn declares it.
 Parameters = dict[str, Any]

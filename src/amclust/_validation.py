@@ -14,11 +14,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from amclust import _native
 from amclust._categories import Categories, MixedTable
 from amclust._columns import as_table, find_columns, is_date, is_frame, learn_table, read_table
-from amclust._config import n_threads
 from amclust._frames import as_plain, is_numeric
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric, name_metric
 from amclust._rows import Rows, Weights, empty_rows
+from amclust._threads import n_threads
 from amclust._warnings import EmptyRowsWarning, warn
 
 # Squares of much larger numbers do not fit float32, in which the core computes.

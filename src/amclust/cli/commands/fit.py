@@ -7,10 +7,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from amclust._progress import ProgressLine, finish
-from amclust._rows import empty_rows
 from amclust.cli.commands import console, files, on_dask, options
 from amclust.cli.commands.console import count, say
 
@@ -122,6 +118,10 @@ def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
 
     Of a file a sample is read first. What can be read only once has that of the rows so far.
     """
+    import numpy as np
+
+    from amclust._progress import ProgressLine, finish
+    from amclust._rows import empty_rows
     from amclust.cli.tables import choose_columns, named
     from amclust.cli.tables.streaming import WINDOW_CHUNKS, Order, Sample, in_turns
 
