@@ -154,7 +154,7 @@ def test_a_function_is_an_objective(tmp_path):
     few = {"backend": "torch", "n_init": 2, "max_epochs": 15, "random_state": 0}
     model = clone(ClAM(3, objective=scatter, **few)).fit(X)
     assert model.objective is scatter
-    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    assert model.loss_ <= model.loss_curve_[0]
     assert model.optimizer_state_.objective.endswith(".scatter")
     pickled = pickle.loads(pickle.dumps(model))
     assert_array_equal(pickled.predict(X), model.labels_)

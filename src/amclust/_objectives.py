@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils._param_validation import InvalidParameterError
-
 AUTO = "auto"
 
 
@@ -133,6 +131,8 @@ def objective_name(objective: str | Callable[..., Any]) -> str:
 
 def find_objective(objective: str | Callable[..., Any]) -> Objective:
     """Return the objective of a name that is not "auto", or of a loss of one's own."""
+    from sklearn.utils._param_validation import InvalidParameterError  # not for --help
+
     name = objective_name(objective)
     if name not in OBJECTIVES:
         names = ", ".join(repr(known) for known in (AUTO, *OBJECTIVES))
