@@ -95,10 +95,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         move memories that are hardly needed to where they are): a better k-means, the choice for
         codebooks. (`batch_size`, `learning_rate` and `patience` say nothing about these steps; they
         end where one gains less than a hundredth of `tol`, of few clusters and rows less than a
-        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette" (with a
-        single cluster, "reconstruction"). But for "completion", missing values are completed first,
-        at the means of what they are likely to be; of 4,096 rows or more, for training only, by
-        draws of it.
+        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette"; with a
+        single cluster, and with `contamination`, "reconstruction". But for "completion", missing
+        values are completed first, at the means of what they are likely to be; of 4,096 rows or
+        more, for training only, by draws of it.
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
@@ -949,10 +949,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             raise TypeError(msg)
         model = cls(**(_parameters_of(network) | params))
         model._validate_params()
-        X = validate_rows(model, X, reset=True)
-        if X.shape[1] != network.n_features:
-            msg = f"X must have {network.n_features} columns, got {X.shape[1]}."
-            raise ValueError(msg)
+        model.__dict__.update(columns_of(network), network_=network)
+        X = validate_rows(model, X)
         labels = network.labels(X, n_jobs=model.n_jobs)
         silhouette = network.silhouette(X, n_jobs=model.n_jobs)
         model.__dict__.update(
@@ -1211,6 +1209,18 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             )
 
 
+def columns_of(network: Network) -> dict[str, Any]:
+    """Return the attributes of a fitted ClAM that tell the columns of its table."""
+    layout, names = network.geometry.categories, network.geometry.feature_names
+    if layout is not None:
+        names = layout.names
+    found: dict[str, Any] = {}
+    found["n_features_in_"] = network.n_features if layout is None else layout.n_columns
+    if names is not None:
+        found["feature_names_in_"] = np.array(names, dtype=object)
+    return found
+
+
 def _parameters_of(network: Network) -> dict[str, Any]:
     """Return the parameters of an estimator that follow from its network."""
     geometry = network.geometry
@@ -1224,6 +1234,8 @@ def _parameters_of(network: Network) -> dict[str, Any]:
         "metric": geometry.metric,
         "scale": geometry.scaling,
     }
+    if geometry.categories is not None:
+        found["categorical_features"] = (geometry.categories.n_levels > 0).tolist()
     return found if geometry.is_native else found | {"backend": "torch"}
 
 

@@ -243,6 +243,7 @@ class Search:
             n_clusters=n_clusters,
             n_features=data.rows.n_features,
             has_missing=data.rows.has_missing,
+            leaves_out=bool(options.contamination),
             resumed=None,
         )
         plan = make_plan(

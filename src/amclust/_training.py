@@ -376,6 +376,7 @@ def _objective(
         n_clusters=n_clusters,
         n_features=data.rows.n_features,
         has_missing=data.rows.has_missing,
+        leaves_out=bool(options.contamination),
         resumed=resumed,
     )
 

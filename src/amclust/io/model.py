@@ -20,7 +20,7 @@ from amclust._assemblies import EVIDENCE_DTYPE as SHAPE_DTYPE
 from amclust._assemblies import ShapeEvidence
 from amclust._categories import Categories
 from amclust._completion import Completion
-from amclust._estimator import ClAM, fitted_attributes
+from amclust._estimator import ClAM, columns_of, fitted_attributes
 from amclust._geometry import Geometry, Whitening
 from amclust._metrics import METRICS, name_metric
 from amclust._n_clusters import EVIDENCE_DTYPE
@@ -115,6 +115,7 @@ NEW = {
     "max_energy": None,
     "ignored_means": None,
     "categories": None,
+    "log_levels": False,
 }
 # Types of fields that are in the header as they are.
 PLAIN = (bool, int, float, str)
@@ -260,9 +261,6 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     inertia = header.get("inertia")  # not in files of versions before it
     sound = inertia is None or (type(inertia) is float and 0 <= inertia < math.inf)
     require(sound, f"inertia is {inertia!r}")
-    layout = geometry.categories
-    n_columns = network.n_features if layout is None else layout.n_columns
-    names = geometry.feature_names if layout is None else layout.names
     model = ClAM(**parameters)
     model.__dict__.update(
         fitted_attributes(
@@ -275,13 +273,11 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
             silhouette=float(header["silhouette"]),
             inertia=inertia,
         ),
-        n_features_in_=n_columns,
+        **columns_of(network),
         **{name: arrays[name] for name in OPTIONAL if name in arrays and "." not in name},
     )
     if "shape_evidence.table" in arrays:
         model.shape_evidence_ = _join(ShapeEvidence, "shape_evidence", {}, arrays)
-    if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
     return model
 
 

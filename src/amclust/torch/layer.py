@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from amclust._network import Network
 
 
+# Of sums of parts of columns.
+ROUNDING = 1e-6
+
+
 class AssociativeMemory(nn.Module):
     r"""A dense associative memory that carries its input to one of k learned memories.
 
@@ -469,11 +473,11 @@ class AssociativeMemory(nn.Module):
             observed = observed.to(self.memories.dtype)
             if gone is None:
                 gone = torch.zeros_like(observed, dtype=torch.bool)
-            counted = (self.units.scale > 0).double()
+            counted = self.units.counted.double()
             there = (~gone).double() @ counted
             own = self._ask(F.energy, self._state(observed, gone)).double() - ground
-            scaled = own * counted.sum() / there.clamp(min=1.0)
-            heights = torch.where(there > 0, scaled, heights)
+            scaled = own * counted.sum() / there.clamp(min=ROUNDING)
+            heights = torch.where(there > ROUNDING, scaled, heights)
         return heights.clamp(min=0.0)
 
 
