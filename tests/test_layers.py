@@ -11,8 +11,9 @@ PACKAGE = Path(amclust.__file__).parent
 
 # From the bottom up: a module imports from rows below its own, or from its own package.
 LAYERS = [
-    ["_docs"],
+    ["_docs", "cli._signals"],
     ["_version", "_native", "io", "io.files", "_colours", "_frames", "_k_means", "_features"],
+    ["_threads"],
     ["_categories", "_warnings"],
     ["_columns"],
     ["io.container", "_config", "_rows", "_objectives", "_recipe", "_metrics"],
@@ -50,7 +51,7 @@ LAYERS = [
     ["torch.deep"],
     ["report", "torch", "onnx"],
     ["cli.commands"],
-    ["cli.main"],
+    ["cli.program"],
     ["cli"],
     ["__main__"],
 ]

@@ -24,7 +24,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from amclust._categories import MixedTable
 from amclust._columns import as_table, fill_table, summary, tell
-from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEAN_ROUNDING,
@@ -38,12 +37,13 @@ from amclust._fitting import Fitting, Learned
 from amclust._frames import as_plain, fill_frame, like_frame
 from amclust._metrics import METRICS, Metric
 from amclust._network import Network
-from amclust._parameters import PARAMETERS, Constraints
+from amclust._parameters import PARAMETERS, Constraints, NamedParameters
 from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
 from amclust._runs import Fit, OptimizerState, TrainedRun, single_run, unmoved
 from amclust._size_limits import check_unlimited, given_limits
+from amclust._threads import n_threads, single_threaded_blas
 from amclust._training import COLLAPSED_SHARE
 from amclust._validation import (
     check_numeric_columns,
@@ -57,7 +57,13 @@ from amclust.backends import find_backend
 
 
 @documented(ROWS)
-class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class ClAM(
+    NamedParameters,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
     """Clustering with a dense associative memory.
 
     `n_clusters` memories are learned by gradient descent so that the attractor dynamics of a
@@ -250,7 +256,9 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         `backend="native"`.
 
     n_jobs : int, default=None
-        Number of threads. None uses all cores. Results do not depend on it.
+        Number of threads. None: as many as what surrounds the call allows, joblib, threadpoolctl,
+        OMP_NUM_THREADS or the cores of this process, the nearest of these (see
+        :doc:`/guide/manners`). Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Determines seeding, masks and the order of rows.
@@ -512,7 +520,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self : ClAM
             The fitted estimator.
         """
-        with restored_on_failure(self):
+        with restored_on_failure(self), single_threaded_blas():
             fitting = self._fitting(X, sample_weight, reset=True)
             learned = fitting.fit(check_random_state(self.random_state))
             self._keep_learned(learned)
@@ -543,7 +551,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             The fitted estimator.
         """
         check_unlimited(self, "partial_fit")
-        with restored_on_failure(self):
+        with restored_on_failure(self), single_threaded_blas():
             first = not hasattr(self, "network_")
             fitting = self._fitting(X, sample_weight, reset=first)
             if first:

@@ -21,10 +21,10 @@ from scipy import sparse
 from amclust import _native
 from amclust._categories import Categories, MixedTable
 from amclust._completion import Completion, Range
-from amclust._config import n_threads, single_threaded_blas
 from amclust._metrics import METRICS, find_metric
 from amclust._mixtures import Learner, column_spread, rows_to_learn
 from amclust._rows import Indices, Rows, TableRows, Weights
+from amclust._threads import n_threads, single_threaded_blas
 from amclust._winsorising import Limits, Quartiles
 
 FloatArray = NDArray[np.floating[Any]]
@@ -528,7 +528,7 @@ class Geometry:
             likely to be.
 
         threads : int, default=None
-            Number of threads; None: all cores.
+            Number of threads; None: as many as may be.
 
         Returns
         -------

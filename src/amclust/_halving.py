@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
-from amclust._config import n_threads
 from amclust._estimator import ClAM
 from amclust._fitting import Fitting, with_completion
 from amclust._judging import judge_runs, order_runs
@@ -25,6 +24,7 @@ from amclust._rows import DrawnRows
 from amclust._runs import RUN_DTYPE, Start, TrainedRun
 from amclust._size_limits import given_limits, hold_runs
 from amclust._space import Config, parameters_of
+from amclust._threads import n_threads
 from amclust._training import (
     MAX_SEED,
     conclude,

@@ -15,7 +15,6 @@ from amclust import _native
 from amclust._categories import Categories, MixedTable, as_dense
 from amclust._cluster_mixtures import MAX_COLUMNS
 from amclust._columns import as_table, frame_names, read_table
-from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEMORY_ROUNDING,
@@ -27,6 +26,7 @@ from amclust._features import (
 from amclust._geometry import Geometry, read_only
 from amclust._rows import Indices, TableRows, empty_rows
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
+from amclust._threads import n_threads
 from amclust._validation import check_rows, check_sample_weight
 from amclust.backends.base import Answers, Backend, EnergyFunction
 from amclust.backends.native import NativeBackend
@@ -556,7 +556,9 @@ class Network:
         found = found.astype(rows.dtype, copy=False)
         if self.geometry.degree == 2:  # squares
             return np.sqrt(found) * found.dtype.type(self.geometry.length)
-        return found if self.geometry.spherical else found * self._distance_unit(found)
+        if self.geometry.spherical:  # 1 - similarity, which rounding takes below 0
+            return np.maximum(found, 0)
+        return found * self._distance_unit(found)
 
     def energy(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
         """Return the energy of rows: low near a memory, high far from all of them.

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils._param_validation import InvalidParameterError
-
 AUTO = "auto"
 
 
@@ -115,6 +113,8 @@ register_objective(
 
 def find_objective(name: str) -> Objective:
     """Return the objective of a name that is not "auto"."""
+    from sklearn.utils._param_validation import InvalidParameterError  # not for --help
+
     if name not in OBJECTIVES:
         names = ", ".join(repr(known) for known in (AUTO, *OBJECTIVES))
         msg = f"The 'objective' parameter of ClAM must be one of {names}. Got {name!r} instead."
