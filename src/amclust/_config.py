@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from contextlib import AbstractContextManager
 from numbers import Integral
 
@@ -33,17 +34,57 @@ def n_threads(n_jobs: int | None) -> int:
     return max(1, min(wanted, max(8, 2 * cores)))
 
 
-def single_threaded_blas() -> AbstractContextManager[object]:
-    """Let BLAS take one thread: the same bits for any number of them.
+class _SingleThreadedBlas:
+    """One thread for BLAS while any thread wants that.
 
-    To look for the libraries takes milliseconds, which a small fit has not: it is done once.
+    The limit is that of the whole process, and only the thread that set it can lift it. So the
+    first in sets it, and waits for the others before it lifts it; who comes meanwhile waits too.
+    Otherwise one would lift it under another, or leave it behind for good.
     """
-    limits: AbstractContextManager[object] = _blas().limit(limits=1)
-    return limits
+
+    def __init__(self) -> None:
+        self._changed, self._inside, self._lifting = threading.Condition(), 0, False
+        self._own = threading.local()
+
+    def __enter__(self) -> None:
+        self._own.depth = getattr(self._own, "depth", 0) + 1
+        if self._own.depth > 1:
+            return
+        self._own.limit = None
+        with self._changed:
+            self._changed.wait_for(lambda: not self._lifting)
+            if not self._inside:
+                self._own.limit = _blas().limit(limits=1)
+                self._own.limit.__enter__()
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        self._own.depth -= 1
+        if self._own.depth:
+            return
+        with self._changed:
+            self._inside -= 1
+            if self._own.limit is not None:
+                self._lifting = True
+                try:
+                    self._changed.wait_for(lambda: not self._inside)
+                finally:
+                    self._lifting = False
+                    self._own.limit.__exit__(None, None, None)
+            self._changed.notify_all()
+
+
+_SINGLE_THREADED = _SingleThreadedBlas()
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """Let BLAS take one thread: the same bits for any number of them."""
+    return _SINGLE_THREADED
 
 
 @functools.cache
 def _blas() -> ThreadpoolController:
+    # To look for the libraries takes milliseconds, which a small fit has not: it is done once.
     return ThreadpoolController().select(user_api="blas")
 
 
