@@ -28,7 +28,7 @@ LAYERS = [
     ["_network"],
     ["_options", "_distant"],
     ["_runs", "_preparing"],
-    ["_judging"],
+    ["_judging", "_callbacks"],
     ["_trimming", "_averaging", "_full_passes"],
     ["_size_limits"],
     ["_training"],
