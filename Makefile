@@ -99,7 +99,7 @@ test: $(STAMPS)/test ## run the tests and the doctests
 
 # Those that stand on other packages most: frames, files, plots, tables.
 LOWEST_TESTS := $(addprefix tests/,test_clam_sklearn.py test_frames.py test_model_file.py test_bad_input.py \
-  test_completion.py test_threads.py test_packaging.py plotting tables)
+  test_completion.py test_shared_state.py test_packaging.py plotting tables)
 
 test-lowest: wheel ## run a part of the tests with the oldest versions of everything (constraints-lowest.txt)
 	$(OLDEST_PYTHON) -m venv --clear build/lowest

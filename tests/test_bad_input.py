@@ -159,10 +159,14 @@ def test_columns_that_are_not_numbers():
     frame["color"] = ["red", "blue"] * 30
     frame["day"] = pd.Timestamp("2024-01-01")
     frame["mixed"] = pd.Series([1, "x"] * 30, dtype=object)
-    with raises("numbers", "'color'", "'day'", "'mixed' \\(object\\)", "encode"):
+    with raises("numbers", "'day'", "'mixed' \\(object\\)", "days since"):
         make().fit(frame)
-    with raises("'color'"):
-        make().fit(pl.DataFrame(table(), schema=["a", "b", "c"]).with_columns(color=pl.lit("red")))
+    with raises("numbers", "'color'", "'day'", "'mixed' \\(object\\)", "days since"):
+        make(categorical_features=None).fit(frame)
+    with raises("'color'", "from_dtype"):
+        make(categorical_features=None).fit(
+            pl.DataFrame(table(), schema=["a", "b", "c"]).with_columns(color=pl.lit("red"))
+        )
     model = make().fit(frame[["a", "b", "c"]])
     with raises("'b'"):
         model.predict(frame[["a", "b", "c"]].assign(b="x"))

@@ -73,6 +73,7 @@ def public_names():
     modules = ["amclust", "amclust.datasets"]
     for optional, needs in (
         ("amclust.dask", "distributed"),
+        ("amclust.onnx", "onnx"),
         ("amclust.plotting", "matplotlib"),
         ("amclust.torch", "torch"),
     ):
@@ -102,7 +103,7 @@ def test_every_public_name_is_on_the_api_page():
 
 
 def test_the_api_page_lists_nothing_else():
-    for package in ("distributed", "torch", "matplotlib"):
+    for package in ("distributed", "onnx", "torch", "matplotlib"):
         pytest.importorskip(package)
     assert listed_names() <= set(public_names())
 

@@ -116,10 +116,10 @@ def test_sparse_columns_stay_sparse():
 @pytest.mark.parametrize(
     "cells", [["a", "b", "c", "d"], pd.to_datetime(["2020", "2021", "2022", "2023"])]
 )
-def test_categories_that_are_no_numbers_are_refused(cells):
+def test_categories_that_are_no_numbers_are_not_taken_for_numbers(cells):
     frame = pd.DataFrame({"a": pd.Categorical(cells), "b": np.arange(4.0)})
     with pytest.raises(ValueError, match="All columns must be numbers; not so: 'a' \\(category"):
-        ClAM(2).fit(frame)
+        ClAM(2, categorical_features=None).fit(frame)
     assert not is_numeric(frame["a"].dtype)
 
 

@@ -11,25 +11,33 @@ PACKAGE = Path(amclust.__file__).parent
 
 # From the bottom up: a module imports from rows below its own, or from its own package.
 LAYERS = [
-    ["_docs"],
+    ["_docs", "cli._signals"],
     ["_version", "_native", "io", "io.files", "_colours", "_frames", "_k_means", "_features"],
+    ["_threads"],
+    ["_categories", "_warnings"],
+    ["_columns"],
     ["io.container", "_config", "_rows", "_objectives", "_recipe", "_metrics"],
     ["_mixtures", "_winsorising"],
     ["_cluster_mixtures", "_more_rows"],
     ["_completion"],
-    ["_progress", "_geometry", "_parameters", "_warnings", "_clouds"],
+    ["_progress", "_geometry", "_parameters", "_clouds"],
     ["_validation", "_silhouettes"],
     ["backends.base"],
     ["backends.native", "backends", "torch.energies", "torch._device"],
-    ["torch._dynamics", "torch._soft_silhouette"],
-    ["torch.functional"],
+    ["torch._dynamics", "torch._soft_silhouette", "torch._completion"],
+    ["torch.functional", "torch._units"],
     ["torch.layer", "torch._training"],
     ["backends.torch"],
     ["_network"],
     ["_options", "_distant"],
     ["_runs", "_preparing"],
+<<<<<<< HEAD
     ["_judging", "_callbacks"],
     ["_trimming", "_averaging", "_full_passes"],
+=======
+    ["_judging"],
+    ["_trimming", "_averaging", "_full_passes", "_likelihoods"],
+>>>>>>> main
     ["_size_limits"],
     ["_training"],
     ["_n_clusters", "_assemblies"],
@@ -46,9 +54,9 @@ LAYERS = [
     ["_voronoi"],
     ["plotting", "torch.autoencoders"],
     ["torch.deep"],
-    ["report", "torch"],
+    ["report", "torch", "onnx"],
     ["cli.commands"],
-    ["cli.main"],
+    ["cli.program"],
     ["cli"],
     ["__main__"],
 ]
@@ -60,6 +68,7 @@ CALLED = {
     ("_assemblies", "plotting"),
     ("_estimator", "io.model"),
     ("_estimator", "report"),
+    ("_network", "onnx"),
     ("backends.base", "backends.native"),
     ("backends.base", "backends.torch"),
 }

@@ -62,6 +62,12 @@ def test_chosen_features_leave_the_others_at_their_mean():
     assert_allclose(plane.lift([[7, 8]]), [[8, X[:, 1].mean(), X[:, 2].mean(), 7]])
 
 
+def test_a_column_of_weight_zero_stays_at_its_mean():
+    plane = Plane.from_estimator(fit(X, feature_weights=[1, 1, 1, 0]), X)
+    rows = plane.lift(plane.project(X))
+    assert_allclose(rows[:, 3], X[:, 3].mean())
+
+
 def test_a_row_to_go_through(model):
     plane = Plane.from_estimator(model, X, (0, 1), through=[1, 2, 3, 4])
     assert_allclose(plane.lift([[7, 8]]), [[7, 8, 3, 4]])

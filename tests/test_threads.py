@@ -1,106 +1,280 @@
-"""Many threads at the same time: what they share stays whole, with the GIL and without it."""
+"""How many threads a call uses: what surrounds it decides, the nearest first."""
 
+import os
+import subprocess
 import sys
-import sysconfig
+import textwrap
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
+import joblib
 import numpy as np
 import pytest
+import threadpoolctl
+from joblib import Parallel, delayed, parallel_config
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
-from threadpoolctl import threadpool_info
 
-from amclust import ClAM, _native
-from amclust._config import single_threaded_blas
+import amclust
+from amclust import ClAM, _native, _threads
 
-N_THREADS = 8
-
-
-def together(task, n=N_THREADS):
-    """Results of a task in threads that begin at the same moment."""
-    barrier = threading.Barrier(n)
-
-    def begin(number):
-        barrier.wait()
-        return task(number)
-
-    with ThreadPoolExecutor(n) as pool:
-        return list(pool.map(begin, range(n)))
+X = make_blobs(300, 4, centers=3, random_state=0)[0]
+on_posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+on_linux = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux's affinity")
 
 
-def table(n=400, missing=0.0):
-    X = make_blobs(n, 5, centers=4, random_state=0)[0]
-    X[np.random.default_rng(0).uniform(size=X.shape) < missing] = np.nan
-    return X
+@pytest.fixture(autouse=True)
+def four_cores(monkeypatch):
+    """On any machine, and whatever the tests were started with."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(_threads, "available_cores", lambda: 4)
+
+
+def threads():
+    return _threads.n_threads(None)
+
+
+def test_all_cores_without_anything_else():
+    assert threads() == 4
+    assert amclust.show_config()["threads"] == 4
+
+
+@pytest.mark.parametrize(("given", "used"), [(1, 1), (3, 3), (-1, 4), (-2, 3), (-9, 1), (99, 8)])
+def test_n_jobs_comes_first(given, used, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with parallel_config(n_jobs=2), threadpoolctl.threadpool_limits(2):
+        assert _threads.n_threads(given) == used
+
+
+@pytest.mark.parametrize("bad", [0, 1.5, "2"])
+def test_n_jobs_is_checked(bad):
+    with pytest.raises(ValueError, match="n_jobs must be None or an int other than 0"):
+        _threads.n_threads(bad)
+
+
+def test_then_joblib(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    with threadpoolctl.threadpool_limits(1):
+        with parallel_config(n_jobs=3):
+            assert threads() == 3
+        with parallel_config(n_jobs=-1):
+            assert threads() == 4
+        with parallel_config("threading"):
+            assert threads() == 1
+
+
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing", "loky"])
+def test_jobs_side_by_side_use_one_thread_each(backend):
+    """Loky's processes as many as are left for each; the others are not told how many they are."""
+    expected = {max(1, joblib.cpu_count() // 2) if backend == "loky" else 1}
+    assert set(Parallel(2, backend=backend)(delayed(threads)() for _ in range(4))) == expected
+
+
+def test_one_job_after_the_other_uses_all():
+    assert Parallel(1)(delayed(threads)() for _ in range(2)) == [4, 4]
+
+
+def test_then_threadpoolctl(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    for limits in (2, {"openmp": 2}):
+        with threadpoolctl.threadpool_limits(limits):
+            assert threads() == 2
+            with threadpoolctl.threadpool_limits(1, user_api="openmp"):
+                assert threads() == 1
+            assert threads() == 2
+        assert threads() == 3
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        assert threads() == 3
+    assert _native.thread_limit() == 0  # nothing stays
+
+
+def test_threadpoolctl_finds_the_pool():
+    (found,) = [one for one in threadpoolctl.threadpool_info() if one["internal_api"] == "amclust"]
+    assert found["user_api"] == "openmp"
+    assert found["num_threads"] == 4
+    assert found["version"] == amclust.__version__
+
+
+def test_a_limit_is_of_the_thread_that_sets_it():
+    """As OpenMP's."""
+    seen = []
+    with threadpoolctl.threadpool_limits(2):
+        other = threading.Thread(target=lambda: seen.append(threads()))
+        other.start()
+        other.join()
+        assert threads() == 2
+    assert seen == [4]
+
+
+@pytest.mark.parametrize(
+    ("value", "used"), [("2", 2), ("3,1", 3), (" 1 ", 1), ("", 4), ("0", 4), ("many", 4)]
+)
+def test_then_the_environment(value, used, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert threads() == used
+
+
+@on_linux
+def test_then_the_cores_of_the_process(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert threads() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert threads() == min(len(allowed), joblib.cpu_count())
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert threads() == 1
+
+
+def test_a_quota_counts(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 1)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "977")  # it is asked anew
+    assert _threads.available_cores() == 1
+
+
+# --- BLAS ---------------------------------------------------------------------------------------
 
 
 def blas_threads():
-    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+    info = threadpoolctl.threadpool_info()
+    return [one["num_threads"] for one in info if one["user_api"] == "blas"]
 
 
-@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="Python has the GIL")
-def test_the_core_leaves_the_gil_disabled():
-    assert not sys._is_gil_enabled()
+def test_the_last_to_leave_gives_blas_its_threads_back():
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        inside, leave = threading.Barrier(2), threading.Event()
+
+        def other():
+            with _threads.single_threaded_blas():
+                inside.wait(20)
+                leave.wait(20)
+
+        thread = threading.Thread(target=other)
+        with _threads.single_threaded_blas():
+            thread.start()
+            inside.wait(20)
+            assert set(blas_threads()) <= {1}
+        assert set(blas_threads()) <= {1}
+        leave.set()
+        thread.join()
+        assert blas_threads() == before
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_fits_at_the_same_time_find_what_one_finds_alone(missing):
-    X = table(missing=missing)
-    before = blas_threads()
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_blas_has_one_thread_while_a_fit_lasts(method, monkeypatch):
+    seen = []
+    from amclust import _fitting
 
-    def fit(number):
-        return ClAM(4, n_init=2, random_state=number % 2, n_jobs=2).fit(X)
+    of_rows = _fitting.Fitting.__init__
 
-    alone = [fit(0), fit(1)]
-    for number, model in enumerate(together(fit)):
-        assert_array_equal(model.memories_, alone[number % 2].memories_)
-        assert_array_equal(model.labels_, alone[number % 2].labels_)
-    assert blas_threads() == before
+    def look(*args, **kwargs):
+        seen.extend(blas_threads())
+        of_rows(*args, **kwargs)
 
-
-def test_a_network_answers_many_threads():
-    X, missing = table(), table(missing=0.2)
-    model = ClAM(4, n_init=2, random_state=0, n_jobs=1).fit(X)
-    expected = model.labels_.copy(), model.predict(missing), model.predict_proba(X)
-    # Another network of the same memories: the first to ask it prepares it, for all.
-    model = ClAM(4, n_init=2, random_state=0, n_jobs=1).fit(X)
-
-    def ask(number):
-        ways = model.predict, (lambda _: model.predict(missing)), model.predict_proba
-        return [(number + at) % 3 for at in range(3)], [
-            ways[(number + at) % 3](X) for at in range(3)
-        ]
-
-    for order, found in together(ask):
-        for which, values in zip(order, found, strict=True):
-            assert_array_equal(values, expected[which])
+    monkeypatch.setattr(_fitting.Fitting, "__init__", look)
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        getattr(ClAM(3, n_init=1, random_state=0), method)(X)
+        assert set(seen) <= {1}
+        assert set(blas_threads()) <= {2}
 
 
-def test_statistics_are_added_by_many_threads():
-    X = table(64)
-    rows = _native.dense_rows(X)
-    total = _native.partial_statistics(rows, None, None, 1)
-    together(lambda _: total.add(_native.partial_statistics(rows, None, None, 1)))
-    assert total.n_rows == 64 * (N_THREADS + 1)
-    assert_array_equal(total.finish().mean, _native.statistics(rows, None, None, 1).mean)
+# --- the pool -----------------------------------------------------------------------------------
 
 
-def test_blas_has_one_thread_while_any_wants_it():
-    before, inside, go_on, after = blas_threads(), threading.Event(), threading.Event(), []
+def run(code, **environment):
+    """Run a program of its own; what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | environment,
+    )
+    return done.stdout.split()
 
-    def second():
-        with single_threaded_blas(), single_threaded_blas():
-            inside.set()
-            go_on.wait(10)
-            after.append(blas_threads())
 
-    thread = threading.Thread(target=second)
-    with single_threaded_blas():
-        thread.start()
-        inside.wait(10)
-        threading.Timer(0.05, go_on.set).start()
-    # The first thread was ready to lift the limit before the second had done its work.
-    thread.join(10)
-    assert set(after[0]) <= {1}
-    assert blas_threads() == before
+def test_the_process_has_one_pool():
+    """Threads that fit side by side have one each for their work, and share the helpers."""
+    out = run(
+        """
+        import threading
+        import numpy as np
+        from amclust import ClAM, _native
+        X = np.random.default_rng(0).normal(size=(300, 4))
+        print(_native.pool_size())
+        ClAM(3, n_init=4, n_jobs=3, random_state=0).fit(X).predict(X)
+        print(_native.pool_size())
+        fits = [lambda: ClAM(3, n_init=4, n_jobs=3, random_state=0).fit(X) for _ in range(4)]
+        for _ in range(2):
+            threads = [threading.Thread(target=fit) for fit in fits]
+            [thread.start() for thread in threads]
+            [thread.join() for thread in threads]
+        print(_native.pool_size() <= 4 + 2)
+        """
+    )
+    assert out == ["0", "3", "True"]
+
+
+def test_a_moment_of_work_starts_no_thread():
+    out = run(
+        """
+        import numpy as np
+        from amclust import _native
+        rows = _native.dense_rows(np.random.default_rng(0).normal(size=(10_000, 10)))
+        memories = np.eye(8, 10, dtype=np.float32)
+        network = _native.Network(memories, np.zeros(8, np.float32), "euclidean", 1.0, 0.5, 10)
+        _native.infer(network, rows, np.zeros(10, np.float32), _native.Want.LABELS, None, 4)
+        print(_native.pool_size())
+        """
+    )
+    assert out == ["0"]
+
+
+@on_posix
+def test_a_child_has_a_pool_of_its_own():
+    """Its parent's threads stay behind, in the middle of a fit of another thread too."""
+    out = run(
+        """
+        import os, threading, time
+        import numpy as np
+        from sklearn.datasets import make_blobs
+        from amclust import ClAM
+        X = make_blobs(300, 4, centers=4, random_state=0)[0]
+        def fit(**more):
+            return ClAM(4, n_init=2, n_jobs=2, random_state=0, **more).fit(X)
+        expected = fit()
+        other = threading.Thread(
+            target=lambda: fit(max_epochs=10**8, early_stopping=False), daemon=True
+        )
+        other.start()
+        time.sleep(0.2)
+        for _ in range(2):
+            child = os.fork()
+            if not child:
+                same = (fit().memories_ == expected.memories_).all()
+                same &= (expected.predict(X) == expected.labels_).all()
+                os._exit(0 if same else 1)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        os._exit(0)  # the other fit never ends
+        """
+    )
+    assert out == ["0", "0"]
+
+
+def test_the_same_bits_for_any_surroundings(monkeypatch):
+    expected = ClAM(3, n_init=3, random_state=0, n_jobs=1).fit(X).memories_
+    with parallel_config(n_jobs=3):
+        assert_array_equal(ClAM(3, n_init=3, random_state=0).fit(X).memories_, expected)
+    with threadpoolctl.threadpool_limits(2):
+        assert_array_equal(ClAM(3, n_init=3, random_state=0).fit(X).memories_, expected)
+    models = Parallel(2, backend="threading")(
+        delayed(ClAM(3, n_init=3, random_state=0).fit)(X) for _ in range(3)
+    )
+    for model in models:
+        assert_array_equal(model.memories_, expected)
+        assert np.isfinite(model.loss_)

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from amclust import _native
+from amclust._categories import as_dense
 from amclust._cluster_mixtures import (
     ENOUGH_ERRORS,
     MAX_COLUMNS,
     errors_between_halves,
     mixtures_of_clusters,
 )
-from amclust._config import single_threaded_blas
 from amclust._mixtures import (
     TINY,
     Learner,
@@ -37,6 +37,7 @@ from amclust._mixtures import (
 )
 from amclust._more_rows import in_new_units, with_more_rows
 from amclust._rows import Indices, Rows, Weights, draw_places
+from amclust._threads import single_threaded_blas
 
 Floats = NDArray[np.float64]
 
@@ -177,47 +178,48 @@ class Completion:
         # What the core made of it stays here.
         return {name: value for name, value in vars(self).items() if name != "memories"}
 
-    @cached_property
-    def memories(self) -> list[_native.GaussianMemories]:
-        """The mixtures, as the core takes them."""
+    @property
+    def regressions(self) -> list[Regression]:
+        """The mixtures, each with what it is made of."""
         found, covariance, factor = [], 0, 0
         for number, count in enumerate(self.n_covariances):
             own = self.mixture == number
+            parts, means = self.parts[own], self.means[own]
             if count:
                 precisions = self.precisions[covariance : covariance + count]
-                found.append(
-                    _native.GaussianMemories.with_precisions(
-                        self.parts[own], self.means[own], np.ascontiguousarray(precisions)
-                    )
-                )
+                found.append(Regression(parts, means, np.ascontiguousarray(precisions)))
                 covariance += int(count)
             else:
-                found.append(
-                    _native.GaussianMemories.with_factors(
-                        self.parts[own],
-                        self.means[own],
-                        np.ascontiguousarray(self.loadings[factor]),
-                        np.ascontiguousarray(self.noise[factor]),
-                    )
-                )
+                loadings = np.ascontiguousarray(self.loadings[factor])
+                noise = np.ascontiguousarray(self.noise[factor])
+                found.append(Regression(parts, means, None, loadings, noise))
                 factor += 1
+        return found
+
+    @cached_property
+    def memories(self) -> list[_native.GaussianMemories]:
+        """The mixtures, as the core takes them."""
+        found = []
+        for parts, means, precisions, loadings, noise in self.regressions:
+            if precisions is not None:
+                one = _native.GaussianMemories.with_precisions(parts, means, precisions)
+            else:
+                assert loadings is not None
+                assert noise is not None
+                one = _native.GaussianMemories.with_factors(parts, means, loadings, noise)
+            found.append(one)
         return found
 
     @property
     def mixtures(self) -> list[Mixture]:
         """The mixtures as they were learned."""
-        found, covariance, factor, d = [], 0, 0, self.n_features
-        for number, count in enumerate(self.n_covariances):
-            own = self.mixture == number
-            parts, means = self.parts[own], self.means[own]
-            if count:
-                inverse = np.linalg.inv(self.precisions[covariance : covariance + count])
+        found, d = [], self.n_features
+        for parts, means, precisions, loadings, noise in self.regressions:
+            if precisions is not None:
+                inverse = np.linalg.inv(precisions)
                 found.append(Mixture(parts, means, (inverse + inverse.transpose(0, 2, 1)) / 2))
-                covariance += int(count)
             else:
-                loadings, noise = self.loadings[factor], self.noise[factor]
                 found.append(Mixture(parts, means, np.zeros((0, d, d)), loadings, noise))
-                factor += 1
         return found
 
     @property
@@ -400,6 +402,16 @@ class Completion:
         return (inside.low - self.mean) / self.spread, (inside.high - self.mean) / self.spread
 
 
+class Regression(NamedTuple):
+    """One mixture: memories that share covariances, or have some each, or factors and noise."""
+
+    parts: Floats
+    means: Floats
+    precisions: Floats | None  # one for all memories, or one each
+    loadings: Floats | None = None
+    noise: Floats | None = None
+
+
 class Range(NamedTuple):
     """The least and the largest observed value of each column, in original units."""
 
@@ -564,7 +576,7 @@ def completion_of_clusters(
     inside = inside if some is None else inside[some]
     if not len(inside):
         return None
-    Z = np.asarray(rows.take(places[inside]), dtype=np.float64)
+    Z = np.asarray(as_dense(rows.take(places[inside])), dtype=np.float64)
     shares = np.ones(len(Z)) if weights is None else weights[inside].astype(np.float64)
     shares /= shares.sum()
     _, clusters = np.unique(labels[places[inside]], return_inverse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import functools
 import os
 import threading
@@ -10,10 +11,14 @@ from numbers import Integral
 
 from threadpoolctl import ThreadpoolController
 
+=======
+>>>>>>> main
 from amclust import _native
+from amclust._threads import available_cores, n_threads
 from amclust._version import __version__
 
 
+<<<<<<< HEAD
 def available_cores() -> int:
     """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -88,6 +93,8 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
+=======
+>>>>>>> main
 def show_config() -> dict[str, str | int]:
     """Tell what this installation of amclust runs on.
 
@@ -95,16 +102,18 @@ def show_config() -> dict[str, str | int]:
     -------
     config : dict
         ``version`` of the package, ``instruction_set`` that the native core chose on this
-        machine ("avx512", "avx2" or "baseline"), and ``cores`` this process may use.
+        machine ("avx512", "avx2" or "baseline"), ``cores`` this process may use, and ``threads``
+        that a call without `n_jobs` does.
 
     Examples
     --------
     >>> import amclust
     >>> sorted(amclust.show_config())
-    ['cores', 'instruction_set', 'version']
+    ['cores', 'instruction_set', 'threads', 'version']
     """
     return {
         "version": __version__,
         "instruction_set": _native.instruction_set(),
         "cores": available_cores(),
+        "threads": n_threads(None),
     }

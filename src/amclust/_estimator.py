@@ -23,8 +23,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+<<<<<<< HEAD
 from amclust._callbacks import CallbackSupportMixin, Task, WatchedBackend
 from amclust._config import n_threads
+=======
+from amclust._categories import MixedTable
+from amclust._columns import as_table, fill_table, summary, tell
+>>>>>>> main
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEAN_ROUNDING,
@@ -42,8 +47,9 @@ from amclust._parameters import PARAMETERS, Constraints
 from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
-from amclust._runs import Fit, OptimizerState, TrainedRun
+from amclust._runs import Fit, OptimizerState, TrainedRun, single_run, unmoved
 from amclust._size_limits import check_unlimited, given_limits
+from amclust._threads import n_threads, single_threaded_blas
 from amclust._training import COLLAPSED_SHARE
 from amclust._validation import (
     check_numeric_columns,
@@ -101,10 +107,10 @@ class ClAM(
         move memories that are hardly needed to where they are): a better k-means, the choice for
         codebooks. (`batch_size`, `learning_rate` and `patience` say nothing about these steps; they
         end where one gains less than a hundredth of `tol`, of few clusters and rows less than a
-        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette" (with a
-        single cluster, "reconstruction"). But for "completion", missing values are completed first,
-        at the means of what they are likely to be; of 4,096 rows or more, for training only, by
-        draws of it.
+        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette"; with a
+        single cluster, and with `contamination`, "reconstruction". But for "completion", missing
+        values are completed first, at the means of what they are likely to be; of 4,096 rows or
+        more, for training only, by draws of it.
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
@@ -150,7 +156,15 @@ class ClAM(
         missing, wherever rows are read. Not for `metric="cosine"`, which takes rows as they are,
         nor "mahalanobis", which has its own way.
 
-    feature_weights : None, mapping or array-like of shape (n_features,), default=None
+    categorical_features : "from_dtype", None or array-like, default="from_dtype"
+        Which columns are categories: "from_dtype" takes columns of a data frame that hold
+        categories, text or truth values; an array-like has names, indices, or a truth value for
+        each column (of frames and arrays; ``[True, False, ...]``); None: all columns are numbers. A
+        memory has a share for each level of a category; a category weighs in distances as a number
+        does, whatever its levels. None, NaN and NA are missing values, and so are levels that `fit`
+        has not seen (a warning names them). Not for the metrics "cosine" and "mahalanobis".
+
+    feature_weights : None, mapping or array-like of shape (`n_features_in_`,), default=None
         What squared differences in columns are multiplied with after scaling; None: all count the
         same. A mapping has weights by column name, and columns that it does not name weigh 1. With
         0 a column is left out of distances; its values are still completed, and centres have the
@@ -248,7 +262,9 @@ class ClAM(
         `backend="native"`.
 
     n_jobs : int, default=None
-        Number of threads. None uses all cores. Results do not depend on it.
+        Number of threads. None: as many as what surrounds the call allows, joblib, threadpoolctl,
+        OMP_NUM_THREADS or the cores of this process, the nearest of these (see
+        :doc:`/guide/manners`). Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Determines seeding, masks and the order of rows.
@@ -269,7 +285,14 @@ class ClAM(
 
     cluster_centers_ : ndarray of shape (`n_clusters_`, n_features)
         The memory of each cluster (unit vectors for `metric="cosine"`), or the mean of its
-        memories, weighted by their rows. `sparse_centers` has them sparse.
+        memories, weighted by their rows. `sparse_centers` has them sparse. A category has as many
+        features as levels, and centres have their shares: `network_.geometry.feature_names` names
+        them, like "colour=red".
+
+    cluster_summary_ : pandas.DataFrame of shape (`n_clusters_`, 1 + n_columns)
+        What the clusters are, by the columns of the table: their size, centres of numbers, and of a
+        category its most frequent level and the share of it ("colour" and "colour share"), as
+        `cluster_centers_` have them. Made when it is asked for; needs pandas.
 
     memories_ : ndarray of shape (n_memories, n_features)
         The memories; without `n_memories` the same as `cluster_centers_`.
@@ -339,7 +362,7 @@ class ClAM(
         `memories_` are those of the epoch with the best loss, not of the last.)
 
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of columns seen during fit.
 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during fit, where `X` has names that are strings.
@@ -417,6 +440,7 @@ class ClAM(
         weights: Any = None,
         metric: Any = "euclidean",
         scale: str | None = "standard",
+        categorical_features: Any = "from_dtype",
         feature_weights: Any = None,
         contamination: float | None = None,
         size_min: int | None = None,
@@ -450,6 +474,7 @@ class ClAM(
         self.weights = weights
         self.metric = metric
         self.scale = scale
+        self.categorical_features = categorical_features
         self.feature_weights = feature_weights
         self.contamination = contamination
         self.size_min = size_min
@@ -501,8 +526,12 @@ class ClAM(
         self : ClAM
             The fitted estimator.
         """
+<<<<<<< HEAD
         task = Task.of_fit(self, self._n_restarts(), X, y, sample_weight)
         with restored_on_failure(self):
+=======
+        with restored_on_failure(self), single_threaded_blas():
+>>>>>>> main
             fitting = self._fitting(X, sample_weight, reset=True)
             if task.watched:
                 backend = WatchedBackend(fitting.backend, task, run_attributes)
@@ -537,8 +566,12 @@ class ClAM(
             The fitted estimator.
         """
         check_unlimited(self, "partial_fit")
+<<<<<<< HEAD
         task = Task.of_fit(self, 0, X, y, sample_weight)
         with restored_on_failure(self):
+=======
+        with restored_on_failure(self), single_threaded_blas():
+>>>>>>> main
             first = not hasattr(self, "network_")
             fitting = self._fitting(X, sample_weight, reset=first)
             if first:
@@ -715,13 +748,16 @@ class ClAM(
         -------
         completed : same type as X, of shape (n_samples, n_features)
             A copy of `X` with the NaN filled. A data frame keeps its columns, index and types:
-            whole numbers are rounded, truth values are true from 0.5 on, and a category of numbers
-            is the nearest one.
+            whole numbers are rounded, and categories have the likeliest level. (Where
+            `categorical_features` has them as numbers, truth values are true from 0.5 on, and a
+            category of numbers is the nearest one.) A level that `fit` has not seen stays.
 
         std : {ndarray, data frame} of shape (n_samples, n_features)
             Standard deviations of the completed values, 0 for all others; a data frame where X is
             one. About 95 % of the values lie within 1.96 of them, if what is missing does not hang
-            on the missing values themselves. Only with ``return_std=True``.
+            on the missing values themselves. Of a category it is ``sqrt(p * (1 - p))``, where p is
+            how likely the level is that was filled in: 0 is sure, 0.5 as sure as a coin. Only with
+            ``return_std=True``.
 
         Examples
         --------
@@ -732,10 +768,17 @@ class ClAM(
         >>> model.complete([[5.05, np.nan]]).round(0)
         array([[5., 5.]])
         """
-        frame = X if hasattr(X, "columns") else None
+        given, frame = X, X if hasattr(X, "columns") else None
         X = validate_rows(self, X)
         found = self.network_.complete(X, return_std=return_std, n_jobs=self.n_jobs)
         completed, std = found if return_std else (found, None)
+        if isinstance(X, MixedTable):
+            told = tell(completed, std, X)
+            completed = fill_table(as_table(given), told, X)
+            std = None if std is None else told.deviations
+            if std is not None and frame is not None:
+                std = like_frame(frame, std)
+            return (completed, std) if return_std else completed
         if frame is not None:
             if hasattr(X, "toarray"):  # of a frame of sparse columns
                 X, completed = X.toarray(), completed.toarray()
@@ -765,6 +808,17 @@ class ClAM(
         return -1.0 if np.isnan(value) else value
 
     # --- memories that can be read --------------------------------------------------------------
+
+    @property
+    def cluster_summary_(self) -> Any:
+        """One row a cluster: size, centres of numbers, modes of categories with their shares."""
+        check_is_fitted(self)
+        return summary(
+            self.network_.geometry.categories,
+            self.cluster_centers_,
+            self._cluster_sizes(),
+            getattr(self, "feature_names_in_", None),
+        )
 
     def sparse_centers(self, min_weight: float = 0.0) -> Any:
         """Return `cluster_centers_` as a sparse matrix, for text and other wide sparse rows.
@@ -883,6 +937,64 @@ class ClAM(
             rounding=MEAN_ROUNDING,
             two_sided=two_sided,
         )
+
+    # --- networks from elsewhere ----------------------------------------------------------------
+
+    @classmethod
+    def from_network(cls, network: Network, X: Any, **params: Any) -> ClAM:
+        """Return a fitted estimator of a network, one that was trained in torch for example.
+
+        It answers, saves and reports like any other, and `partial_fit` goes on from it. What only
+        training knows is not there: `loss_` is NaN, `loss_curve_` empty.
+
+        Parameters
+        ----------
+        network : Network
+            The network; see `Network.from_torch`.
+
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows that it is for: `labels_` and `silhouette_` are theirs.
+
+        **params
+            Parameters of the estimator, for those that do not follow from the network.
+
+        Returns
+        -------
+        model : ClAM
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from amclust import ClAM
+        >>> X = np.array([[0.0, 0.0], [0.1, 0.1], [5.0, 5.0], [5.1, 4.9]])
+        >>> network = ClAM(n_clusters=2, random_state=0).fit(X).network_
+        >>> model = ClAM.from_network(network, X)
+        >>> model.n_clusters_, round(model.silhouette_, 3)
+        (2, 0.98)
+        """
+        if not isinstance(network, Network):
+            msg = f"network must be a Network, got {type(network).__name__}."
+            raise TypeError(msg)
+        model = cls(**(_parameters_of(network) | params))
+        model._validate_params()
+        model.__dict__.update(columns_of(network), network_=network)
+        X = validate_rows(model, X)
+        labels = network.labels(X, n_jobs=model.n_jobs)
+        silhouette = network.silhouette(X, n_jobs=model.n_jobs)
+        model.__dict__.update(
+            fitted_attributes(
+                network,
+                unmoved(network, X, model.objective),
+                runs=single_run(network, silhouette, len(np.unique(labels[labels >= 0]))),
+                labels=labels,
+                loss=float("nan"),
+                loss_curve=np.zeros(0),
+                silhouette=silhouette,
+                inertia=None,
+            )
+        )
+        return model
 
     # --- files ----------------------------------------------------------------------------------
 
@@ -1131,6 +1243,36 @@ class ClAM(
                 "a larger beta or more restarts.",
                 ConvergenceWarning,
             )
+
+
+def columns_of(network: Network) -> dict[str, Any]:
+    """Return the attributes of a fitted ClAM that tell the columns of its table."""
+    layout, names = network.geometry.categories, network.geometry.feature_names
+    if layout is not None:
+        names = layout.names
+    found: dict[str, Any] = {}
+    found["n_features_in_"] = network.n_features if layout is None else layout.n_columns
+    if names is not None:
+        found["feature_names_in_"] = np.array(names, dtype=object)
+    return found
+
+
+def _parameters_of(network: Network) -> dict[str, Any]:
+    """Return the parameters of an estimator that follow from its network."""
+    geometry = network.geometry
+    objective = "silhouette" if network.n_clusters > 1 else "reconstruction"
+    found = {
+        "n_clusters": network.n_clusters,
+        "n_memories": None if network.is_plain else network.n_memories,
+        "objective": "completion" if network.fills_from_mask else objective,
+        "n_steps": network.n_steps,
+        "step_size": network.step_size,
+        "metric": geometry.metric,
+        "scale": geometry.scaling,
+    }
+    if geometry.categories is not None:
+        found["categorical_features"] = (geometry.categories.n_levels > 0).tolist()
+    return found if geometry.is_native else found | {"backend": "torch"}
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def kind_of(estimator: Any) -> str:
 def column_names(network: Network, X: Any = None) -> list[str]:
     """Return the names of the columns: those of a frame, the network's, or x0, x1, ..."""
     names = getattr(X, "columns", None)
-    if names is None:
+    if names is None or network.geometry.categories is not None:
         names = network.geometry.feature_names
     if names is None:
         return [f"x{index}" for index in range(network.n_features)]

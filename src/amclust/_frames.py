@@ -62,15 +62,22 @@ def fill_frame(frame: Any, values: Floats, missing: NDArray[np.bool_]) -> Any:
     if hasattr(frame, "isetitem"):  # pandas
         filled = frame.copy()
         for at in columns:
-            filled.isetitem(at, _fill_pandas(frame.iloc[:, at], values[:, at], missing[:, at]))
+            filled.isetitem(at, fill_column(frame.iloc[:, at], values[:, at], missing[:, at]))
         return filled
     series = [frame.get_column(frame.columns[at]) for at in columns]  # polars
     return frame.with_columns(
         [
-            _fill_polars(one, values[:, at], missing[:, at])
+            fill_column(one, values[:, at], missing[:, at])
             for at, one in zip(columns, series, strict=True)
         ]
     )
+
+
+def fill_column(series: Any, values: Floats, missing: NDArray[np.bool_]) -> Any:
+    """Return one column of numbers filled, as `fill_frame` does it."""
+    if hasattr(series.dtype, "is_numeric"):
+        return _fill_polars(series, values, missing)
+    return _fill_pandas(series, values, missing)
 
 
 def like_frame(frame: Any, values: Floats) -> Any:

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._categories import Categories, MixedTable
 from amclust._completion import Completion, Range
-from amclust._config import n_threads, single_threaded_blas
 from amclust._metrics import METRICS, find_metric
 from amclust._mixtures import Learner, column_spread, rows_to_learn
 from amclust._rows import Indices, Rows, TableRows, Weights
+from amclust._threads import n_threads, single_threaded_blas
 from amclust._winsorising import Limits, Quartiles
 
 FloatArray = NDArray[np.floating[Any]]
@@ -32,6 +33,11 @@ FloatArray = NDArray[np.floating[Any]]
 NORMAL_INTERQUARTILE_RANGE = 1.3489795
 # A column that varies less is one of a single value: float32 could not hold what it is divided by.
 MIN_SPREAD = 1e-30
+
+
+# By what logarithms of shares are divided in the place of shares: those of usual shares are within
+# about 1 of their middle then.
+SHARPNESS = 4.0
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -146,7 +152,7 @@ class Geometry:
         What comes first for "mahalanobis".
 
     feature_names : tuple of str or None
-        Names of the columns, where they have names.
+        Names of the columns, where they have names; of levels ``colour=red``.
 
     scaling : {"standard", "robust"} or None
         What columns were divided by; None: nothing, as for directions and whitened rows.
@@ -164,6 +170,14 @@ class Geometry:
     limits : Limits or None
         The ranges that values of columns are brought into wherever rows are read, for
         ``scaling="robust"``. None: values are taken as they are.
+
+    categories : Categories or None
+        What the columns of the table are, where some are categories: these have a feature for each
+        of their levels. None: all columns are numbers.
+
+    log_levels : bool
+        Whether memories have logarithms of the shares of levels (over `SHARPNESS`, and shifted) in
+        the place of shares.
 
     Examples
     --------
@@ -191,6 +205,8 @@ class Geometry:
     completion: Completion | None = None
     reads_completed: bool = True
     limits: Limits | None = None
+    categories: Categories | None = None
+    log_levels: bool = False
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
@@ -220,6 +236,7 @@ class Geometry:
         whitened: Whitened | None = None,
         quartiles: Quartiles | None = None,
         feature_weights: NDArray[np.float64] | None = None,
+        scaling_variance: NDArray[np.float64] | None = None,
     ) -> Geometry:
         """Choose the units for rows, from the statistics of those that are trained on.
 
@@ -262,7 +279,11 @@ class Geometry:
             Of the columns, for ``scale="robust"``; `rows` are within their limits then.
 
         feature_weights : ndarray of shape (n_features,), default=None
-            What squared differences in columns are multiplied with; None: all 1.
+            What squared differences in columns are multiplied with; None: all 1. Levels of a
+            category have one weight.
+
+        scaling_variance : ndarray of shape (n_features,), default=None
+            Of columns, what they are scaled by with ``scale="standard"``; None: their own.
 
         Returns
         -------
@@ -300,20 +321,27 @@ class Geometry:
         factors = np.ones(d)
         if scaling is not None:
             distances = None if quartiles is None else quartiles.distances
-            factors = _column_factors(distances, stats, rows.dtype)
+            deviation = np.sqrt(variance if scaling_variance is None else scaling_variance)
+            factors = _column_factors(distances, deviation, stats.mean, rows.dtype)
+        if rows.categories is not None:
+            factors = _with_levels(factors, stats, rows.categories, in_units=scaling is None)
         factors = factors * roots
         middle = _middles(rows, stats, indices)
         offset = middle.astype(dtype).astype(np.float64)  # exact in the type of the table
-        spread = float(np.sqrt(np.mean((variance * factors**2)[counts])))
+        squares, columns = variance * factors**2, counts
+        if rows.categories is not None:  # a category is one column, whatever its levels
+            squares = rows.categories.totals(squares)
+            columns = counts[rows.categories.starts]
+        spread = float(np.sqrt(np.mean(squares[columns])))
         common = 1.0 / spread if spread > 0 else 1.0
-        columns = (factors * common).astype(np.float32)
-        fill = np.ascontiguousarray((masks - offset) * columns, dtype=np.float32)
+        scales = (factors * common).astype(np.float32)
+        fill = np.ascontiguousarray((masks - offset) * scales, dtype=np.float32)
         length = 1.0 / float(np.float32(common))
         return cls(
             metric,
             dtype,
             offset,
-            columns,
+            scales,
             fill,
             length,
             whitening,
@@ -323,6 +351,7 @@ class Geometry:
             high,
             completion,
             limits=None if quartiles is None else quartiles.limits,
+            categories=rows.categories,
         )
 
     @property
@@ -450,6 +479,28 @@ class Geometry:
         values = points / scale + self.offset
         return values if self.whitening is None else self.whitening.undo(values)
 
+    def centers(self, memories: FloatArray) -> FloatArray:
+        """Return memories in original units, with shares of levels where they have logarithms.
+
+        Parameters
+        ----------
+        memories : ndarray of shape (n_memories, n_features)
+            Memories in core units.
+
+        Returns
+        -------
+        centers : float64 ndarray of shape (n_memories, n_features)
+            What a cluster is: shares of levels are positive and sum to 1 then.
+        """
+        values = self.from_core(memories)
+        if self.log_levels and self.categories is not None:
+            for column in self.categories.categorical:
+                block = self.categories.block(int(column))
+                logs = SHARPNESS * values[:, block]
+                shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+                values[:, block] = shares / shares.sum(axis=1, keepdims=True)
+        return values
+
     def read(
         self,
         rows: Rows,
@@ -477,7 +528,7 @@ class Geometry:
             likely to be.
 
         threads : int, default=None
-            Number of threads; None: all cores.
+            Number of threads; None: as many as may be.
 
         Returns
         -------
@@ -595,6 +646,8 @@ class Geometry:
         columns = _native.missing_columns(rows.as_observed(), places)
         lacking = _native.count_missing(rows.as_observed(), threads)[places]
         counted = (self.scale > 0).astype(np.float64)
+        if self.categories is not None:
+            counted *= self.categories.parts
         own = np.repeat(np.arange(len(partly)), lacking)
         observed = counted.sum() - np.bincount(own, counted[columns], minlength=len(partly))
         some = observed > 0
@@ -632,7 +685,7 @@ class Geometry:
         points : float32 ndarray of shape (n_samples, n_features)
             The same in core units.
         """
-        if not sparse.issparse(X):
+        if not (sparse.issparse(X) or isinstance(X, MixedTable)):
             X = np.asarray(X)
             X = np.ascontiguousarray(X, dtype=X.dtype if X.dtype.kind == "f" else np.float64)
         rows = TableRows(X)
@@ -653,6 +706,8 @@ def _middles(rows: Rows, stats: _native.Statistics, indices: Indices | None) -> 
     middles = stats.mean.copy()
     spread = np.sqrt(stats.variance)
     suspects = np.flatnonzero(stats.max - stats.min > MAX_PLAIN_RANGE * spread)
+    if rows.categories is not None:
+        suspects = suspects[~rows.categories.are_levels[suspects]]
     if rows.is_sparse or not len(suspects):
         return middles
     every = np.arange(rows.n_rows) if indices is None else indices
@@ -676,18 +731,43 @@ def _mask_values(mask_value: str | float, stats: _native.Statistics) -> NDArray[
 
 
 def _column_factors(
-    quartiles: NDArray[np.float64] | None, stats: _native.Statistics, dtype: np.dtype[Any]
+    quartiles: NDArray[np.float64] | None,
+    deviation: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    dtype: np.dtype[Any],
 ) -> NDArray[np.float64]:
     """Return what each column is multiplied with before distances are taken.
 
     `quartiles` are the distances between those of each column; None: its deviation counts. Columns
     of one value (up to rounding) are left as they are.
     """
-    deviation = np.sqrt(stats.variance)
-    noise = np.maximum(10 * np.finfo(dtype).eps * np.abs(stats.mean), MIN_SPREAD)
+    noise = np.maximum(10 * np.finfo(dtype).eps * np.abs(mean), MIN_SPREAD)
     spread = deviation
     if quartiles is not None:
         spread = quartiles / NORMAL_INTERQUARTILE_RANGE
         # More than half of the values are the same: the middle says nothing about the others.
         spread = np.where(spread > noise, spread, deviation)
     return 1.0 / np.where(spread > noise, spread, 1.0)
+
+
+def _with_levels(
+    factors: NDArray[np.float64],
+    stats: _native.Statistics,
+    categories: Categories,
+    *,
+    in_units: bool,
+) -> NDArray[np.float64]:
+    """Return what features are multiplied with, where some are levels.
+
+    The expected squared distance of two random rows is that of a number of variance 1: 2. Where
+    numbers are `in_units` of their own a category weighs as they do on average.
+    """
+    levels = categories.are_levels
+    variances = stats.variance[~levels]
+    weight = float(variances.mean()) if in_units and variances.any() else 1.0
+    shares = categories.totals(np.where(levels, stats.mean, 0.0) ** 2)
+    apart = np.maximum(1.0 - shares, 0.0)
+    # A level that all rows have tells nothing.
+    constant = categories.totals(stats.variance) <= 0
+    scales = np.sqrt(weight / np.where(constant | (apart <= 0), 1.0, apart))
+    return np.where(levels, categories.spread(scales), factors)

@@ -12,8 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+<<<<<<< HEAD
 from amclust import _callbacks, _native
 from amclust._config import n_threads
+=======
+from amclust import _native
+>>>>>>> main
 from amclust._estimator import ClAM
 from amclust._fitting import Fitting, with_completion
 from amclust._judging import judge_runs, order_runs
@@ -25,6 +29,7 @@ from amclust._rows import DrawnRows
 from amclust._runs import RUN_DTYPE, Start, TrainedRun
 from amclust._size_limits import given_limits, hold_runs
 from amclust._space import Config, parameters_of
+from amclust._threads import n_threads
 from amclust._training import (
     MAX_SEED,
     conclude,
@@ -252,6 +257,7 @@ class Search:
             n_clusters=n_clusters,
             n_features=data.rows.n_features,
             has_missing=data.rows.has_missing,
+            leaves_out=bool(options.contamination),
             resumed=None,
         )
         plan = make_plan(

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from amclust import _native
+from amclust._categories import as_dense
 from amclust._rows import Indices, Rows, Weights, draw_places
 
 Floats = NDArray[np.float64]
@@ -59,6 +59,7 @@ class Mixture(NamedTuple):
     covariances: Floats  # one for all memories, or one each; of shape (0, d, d) with factors
     loadings: Floats | None = None
     noise: Floats | None = None
+    likelihood: float | None = None  # the mean logarithm of that of a row, where it is known
 
     @property
     def memories(self) -> _native.GaussianMemories:
@@ -151,7 +152,7 @@ class Learner:
             sums = _native.gaussian_sums(rows, mixture.memories, None, self.weights, self.threads)
             likelihood = sums.likelihood / sums.weight
             if likelihood - last < MIN_GAIN * d:
-                break
+                return mixture._replace(likelihood=likelihood)
             last = likelihood
             mixture = _maximised(mixture, sums)
         return mixture
@@ -171,7 +172,7 @@ class Learner:
 
     def several(self, filled: Floats, count: int, shared: bool, seed: int) -> Mixture:
         """Return a mixture of so many memories, which start from clusters of completed rows."""
-        labels = _clusters(filled, self.weights, count, seed)
+        labels = nearest_clusters(filled, self.weights, count, seed)
         members = np.zeros((count, len(filled)))
         members[labels, np.arange(len(filled))] = self.shares
         sizes = members.sum(axis=1)
@@ -222,7 +223,7 @@ class Learner:
         labels = np.zeros(n, np.int64)
         found = [alone, *(self.by_factors(filled, labels, count) for count in FACTORS[1:])]
         if most >= FACTOR_MEMORIES:
-            labels = _clusters(filled, self.weights, FACTOR_MEMORIES, 0)
+            labels = nearest_clusters(filled, self.weights, FACTOR_MEMORIES, 0)
             found.append(self.by_factors(filled, labels, FACTORS[0]))
         return found
 
@@ -241,7 +242,7 @@ class Learner:
                 if count > 1 and d <= MAX_FULL:
                     mixture = self.several(filled, count, True, seed)
                 elif count > 1:
-                    labels = _clusters(filled, self.weights, count, seed)
+                    labels = nearest_clusters(filled, self.weights, count, seed)
                     mixture = self.by_factors(filled, labels, max(FACTORS))
                 tried.append((self.evidence(mixture), -len(tried), mixture))
         return max(tried, key=lambda one: one[:2])[2].shared
@@ -253,6 +254,8 @@ class Learner:
 
     def likelihood(self, mixture: Mixture) -> float:
         """Return the mean log-likelihood of a row."""
+        if mixture.likelihood is not None:
+            return mixture.likelihood
         sums = _native.gaussian_sums(self.rows, mixture.memories, None, self.weights, self.threads)
         return float(sums.likelihood / sums.weight)
 
@@ -271,7 +274,9 @@ class Learner:
         return not left.any()
 
 
-def _clusters(filled: Floats, weights: Weights | None, count: int, seed: int) -> NDArray[np.int64]:
+def nearest_clusters(
+    filled: Floats, weights: Weights | Floats | None, count: int, seed: int
+) -> NDArray[np.int64]:
     """Return the nearest of memories that k-means++ and a few exact steps find."""
     rng = np.random.default_rng(seed)
     shares = np.ones(len(filled)) if weights is None else weights.astype(np.float64)
@@ -379,9 +384,7 @@ def rows_to_learn(
     if weights is not None:  # only ratios matter: covariances have some rows before they have any
         mean = max(float(weights.mean(dtype=np.float64)), TINY)
         weights = np.ascontiguousarray(weights / mean, dtype=np.float32)
-    taken = rows.take(places)
-    taken = taken.toarray() if sparse.issparse(taken) else taken
-    return np.asarray(taken, dtype=np.float64), weights
+    return np.asarray(as_dense(rows.take(places)), dtype=np.float64), weights
 
 
 def places_to_learn(n_features: int, n_rows: int) -> Indices | None:

@@ -90,5 +90,7 @@ def in_new_units(mixture: Mixture, shift: Floats, factor: Floats) -> Mixture:
     means = (mixture.means - shift) * factor
     if mixture.loadings is not None and mixture.noise is not None:
         loadings = np.ascontiguousarray(mixture.loadings * factor[:, None])
-        return mixture._replace(means=means, loadings=loadings, noise=mixture.noise * factor**2)
-    return mixture._replace(means=means, covariances=mixture.covariances * factor[:, None] * factor)
+        mixture = mixture._replace(loadings=loadings, noise=mixture.noise * factor**2)
+        return mixture._replace(means=means, likelihood=None)
+    covariances = mixture.covariances * factor[:, None] * factor
+    return mixture._replace(means=means, covariances=covariances, likelihood=None)

@@ -19,6 +19,7 @@ from amclust._config import single_threaded_blas
 from amclust._network import Network, Want
 from amclust._objectives import OBJECTIVES
 from amclust._recipe import Recipe
+from amclust._threads import single_threaded_blas
 from amclust.backends import TrainingSet
 
 AUTO = range(1, 21)
@@ -141,7 +142,10 @@ def _principal(rows: Rows) -> Rows:
     """Return the rows in their main directions, which are uncorrelated."""
     centred = rows - rows.mean(axis=0, dtype=np.float64)
     wide = centred.shape[1] > len(centred)
+<<<<<<< HEAD
     # BLAS spins its threads, which takes twenty times as long beside a busy process.
+=======
+>>>>>>> main
     with single_threaded_blas():
         values, vectors = np.linalg.eigh(centred @ centred.T if wide else centred.T @ centred)
         if not values.max() > 0:  # a single row

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._categories import Categories, MixedTable, as_dense
 from amclust._cluster_mixtures import MAX_COLUMNS
-from amclust._config import n_threads
+from amclust._columns import as_table, frame_names, read_table
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEMORY_ROUNDING,
@@ -24,9 +26,14 @@ from amclust._features import (
 from amclust._geometry import Geometry, read_only
 from amclust._rows import Indices, TableRows, empty_rows
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
+from amclust._threads import n_threads
 from amclust._validation import check_rows, check_sample_weight
 from amclust.backends.base import Answers, Backend, EnergyFunction
 from amclust.backends.native import NativeBackend
+
+if TYPE_CHECKING:
+    from amclust.torch._dynamics import Backward
+    from amclust.torch.layer import AssociativeMemory
 
 Want = _native.Want
 
@@ -171,7 +178,7 @@ class Network:
     @property
     def centers(self) -> NDArray[Any]:
         """The memories in original units (unit vectors for directions), in the table's type."""
-        centers = self.geometry.from_core(self.memories)
+        centers = self.geometry.centers(self.memories)
         if self.ignored_means is not None:
             centers[:, self.geometry.ignored] = self.ignored_means
         return centers.astype(self.geometry.dtype)
@@ -179,9 +186,9 @@ class Network:
     @property
     def cluster_centers(self) -> NDArray[Any]:
         """The clusters in original units: the memory of each, or the mean of its memories."""
-        if self._is_plain:
+        if self.is_plain:
             return self.centers
-        centers = self.geometry.from_core(self._means)
+        centers = self.geometry.centers(self._means)
         if self.ignored_means is not None:
             centers[:, self.geometry.ignored] = self._shares @ self.ignored_means
         return centers.astype(self.geometry.dtype)
@@ -199,12 +206,161 @@ class Network:
     @property
     def _means(self) -> NDArray[np.float32]:
         """The clusters in core units."""
-        if self._is_plain:
+        if self.is_plain:
             return self.memories
         means: NDArray[np.float64] = self._shares @ self.memories.astype(np.float64)
         if self.geometry.spherical:
             means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-30)
         return means.astype(np.float32)
+
+    # --- elsewhere ------------------------------------------------------------------------------
+
+    def to_torch(
+        self, *, learn_beta: bool = False, learn_weights: bool = False, backward: Backward = "store"
+    ) -> AssociativeMemory:
+        """Return the network as a layer of torch that can be trained further.
+
+        Needs ``pip install "amclust[torch]"``. The layer takes rows in original units, NaN where
+        values are missing, and answers as the network does. Of a table with categories the rows are
+        what `features` gives.
+
+        Parameters
+        ----------
+        learn_beta, learn_weights : bool, default=False
+            Whether the temperature and the strengths of the memories are learned with the memories.
+
+        backward : {"store", "checkpoint", "implicit"}, default="store"
+            How gradients get through the steps.
+
+        Returns
+        -------
+        layer : amclust.torch.AssociativeMemory
+            A copy: training it does not change the network.
+
+        Examples
+        --------
+        >>> import numpy as np, torch
+        >>> from amclust import ClAM, Network
+        >>> X = np.array([[0.0, 0.0], [0.1, np.nan], [5.0, 5.0], [5.1, 4.9]])
+        >>> network = ClAM(2, random_state=0).fit(X).network_
+        >>> layer = network.to_torch()
+        >>> bool((layer.assign(torch.tensor(X)).numpy() == network.labels(X)).all())
+        True
+        """
+        from amclust.torch.layer import AssociativeMemory
+
+        return AssociativeMemory.from_network(
+            self, learn_beta=learn_beta, learn_weights=learn_weights, backward=backward
+        )
+
+    @classmethod
+    def from_torch(cls, layer: AssociativeMemory) -> Network:
+        """Return what a layer of torch has become as a network; the way back from `to_torch`.
+
+        A layer that was not made of a network has rows in the units of its memories.
+
+        Parameters
+        ----------
+        layer : amclust.torch.AssociativeMemory
+            The layer; it is copied.
+
+        Returns
+        -------
+        network : Network
+            `ClAM.from_network` makes an estimator of it.
+
+        Examples
+        --------
+        >>> import numpy as np, torch
+        >>> from amclust import ClAM, Network
+        >>> X = np.array([[0.0, 0.0], [0.1, 0.2], [5.0, 5.0], [5.1, 4.9]])
+        >>> layer = ClAM(2, random_state=0).fit(X).network_.to_torch()
+        >>> with torch.no_grad():
+        ...     _ = layer.memories.add_(0.01)  # training
+        >>> model = ClAM.from_network(Network.from_torch(layer), X)
+        >>> model.predict(X[:2])[0] == model.predict(X[:2])[1]
+        np.True_
+        """
+        from amclust.torch.layer import AssociativeMemory
+
+        if not isinstance(layer, AssociativeMemory):
+            kind = type(layer).__name__
+            msg = f"layer must be an AssociativeMemory of amclust.torch, got {kind}."
+            raise TypeError(msg)
+        return cls(**layer.network_parts())
+
+    def to_onnx(
+        self, path: str | os.PathLike[str] | None = None, *, dtype: str | None = None
+    ) -> Any:
+        """Write the network as an ONNX model, which other programs run without amclust.
+
+        Needs ``pip install "amclust[onnx]"``. Its input "X" has rows in original units, NaN where
+        values are missing; its outputs are "labels", as `labels` gives them, and "memberships". Of
+        a table with categories "X" has the numbers, and an input "codes" the places of the levels
+        (see `amclust.onnx.inputs`), -1 where they are missing.
+
+        Parameters
+        ----------
+        path : str or path, default=None
+            Where to write it; None: nowhere.
+
+        dtype : {"float32", "float64"}, default=None
+            Type of the rows; None: that of the table of the fit.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            The model.
+
+        Raises
+        ------
+        ValueError
+            If the network has an energy of one's own, which ONNX cannot hold.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import onnxruntime
+        >>> from amclust import ClAM
+        >>> X = np.array([[0.0, 0.0], [0.1, np.nan], [5.0, 5.0], [5.1, 4.9]])
+        >>> network = ClAM(2, random_state=0).fit(X).network_
+        >>> model = network.to_onnx().SerializeToString()
+        >>> (labels,) = onnxruntime.InferenceSession(model).run(["labels"], {"X": X})
+        >>> bool((labels == network.labels(X)).all())
+        True
+        """
+        from amclust.onnx import export
+
+        return export(self, path, dtype=dtype)
+
+    def features(self, X: Any) -> NDArray[Any]:
+        """Return rows as a layer of torch takes them: a matrix of the network's features.
+
+        Categories have a feature for each level, 1 where a row has it and 0 elsewhere. Numbers
+        stay as they are.
+
+        Parameters
+        ----------
+        {X}
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_features)
+            NaN where values are missing.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from amclust import ClAM
+        >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.1], "kind": ["a", "a", "b", None]})
+        >>> ClAM(2, random_state=0).fit(table).network_.features(table)
+        array([[1. , 1. , 0. ],
+               [1.1, 1. , 0. ],
+               [5. , 0. , 1. ],
+               [5.1, nan, nan]])
+        """
+        found: NDArray[Any] = as_dense(self._table(X).X)
+        return found
 
     # --- memories that can be read --------------------------------------------------------------
 
@@ -242,7 +398,7 @@ class Network:
         step = max(1, MAX_CENTER_VALUES // self.n_features)
         chunks, means = [], self._means
         for first in range(0, self.n_clusters, step):
-            values = self.geometry.from_core(means[first : first + step])
+            values = self.geometry.centers(means[first : first + step])
             size = np.abs(values)
             rounding = MEMORY_ROUNDING * np.abs(values - self.geometry.center)
             kept = (size >= min_weight) & (size > rounding)
@@ -302,8 +458,12 @@ class Network:
         if not weights.sum() > 0:  # all rows are noise
             weights = np.ones(self.n_clusters)
         means = self._means
-        mean = geometry.from_core((weights / weights.sum() @ means)[None])[0]
-        centers = (geometry.from_core(means[[cluster]])[0] for cluster in range(self.n_clusters))
+        shares = weights / weights.sum()
+        if geometry.log_levels:  # the mean of logarithms is not that of shares
+            mean = shares @ geometry.centers(means)
+        else:
+            mean = geometry.from_core((shares @ means)[None])[0]
+        centers = (geometry.centers(means[[cluster]])[0] for cluster in range(self.n_clusters))
         return tell_apart(
             centers,
             mean,
@@ -367,7 +527,7 @@ class Network:
         self, core: _native.Rows, rows: TableRows, indices: Indices | None, n_jobs: int | None
     ) -> NDArray[Any]:
         parts = self.infer(core, Want.MEMBERSHIPS, indices=indices, n_jobs=n_jobs).memberships
-        if not self._is_plain:
+        if not self.is_plain:
             members = np.zeros((self.n_memories, self.n_clusters), np.float32)
             members[np.arange(self.n_memories), self.assembly] = 1.0
             parts = parts @ members
@@ -389,7 +549,7 @@ class Network:
         """
         rows = self._table(X)
         found = self._ask(rows, Want.SQUARE_DISTANCES, n_jobs).square_distances
-        if not self._is_plain:
+        if not self.is_plain:
             found = np.stack(
                 [found[:, self.assembly == c].min(axis=1) for c in range(self.n_clusters)], axis=1
             )
@@ -427,7 +587,7 @@ class Network:
         entropy : ndarray of shape (n_samples,)
             Between 0 and ``log(n_clusters)``.
         """
-        if not self._is_plain:
+        if not self.is_plain:
             parts = self.memberships(X, n_jobs=n_jobs)
             logs = np.log(parts, out=np.zeros_like(parts), where=parts > 0)
             found: NDArray[Any] = -(parts * logs).sum(axis=1)
@@ -474,7 +634,7 @@ class Network:
         Returns
         -------
         completed : {ndarray, CSR matrix} of shape (n_samples, n_features)
-            A copy of the rows.
+            A copy of the rows; of categories, how likely each level is.
 
         std : ndarray of shape (n_samples, n_features)
             Standard deviations of the values that were missing, 0 for all others. Only with
@@ -486,15 +646,16 @@ class Network:
         table = self._table(X)
         check_rows(table, self.geometry.metric, self.geometry.feature_names, threads)
         X = table.X
-        dense = X.toarray() if sparse.issparse(X) else X
+        dense = as_dense(X)
         missing = np.isnan(dense)
         incomplete = np.flatnonzero(missing.any(axis=1))
         completed = np.array(dense)
         std = np.zeros(dense.shape, dense.dtype) if return_std else None
         if not len(incomplete):
-            completed = X.copy()
+            completed = X.copy() if sparse.issparse(X) else completed
         elif completion is not None:
-            seen = dense if self.geometry.limits is None else self.geometry.limits.apply(dense)
+            seen = X if self.geometry.limits is None else self.geometry.limits.apply(X)
+            seen = as_dense(seen)
             found = completion.complete(TableRows(seen), self.geometry.range, threads)
             asked = missing[np.isnan(seen)]  # what is only not believed stays
             completed[missing] = found[0][asked]
@@ -541,8 +702,7 @@ class Network:
         filled = found.filled
         if self.geometry.spherical:
             filled = filled * found.row_scale[:, None]
-        taken = table.take(incomplete)
-        dense = taken.toarray() if sparse.issparse(taken) else taken
+        dense = as_dense(table.take(incomplete))
         values = self.geometry.from_core(filled)
         if self.ignored_means is not None:
             memories = self.infer(rows, Want.LABELS, indices=incomplete, n_jobs=n_jobs).labels
@@ -569,7 +729,7 @@ class Network:
         found = self.infer(rows, Want.LABELS | Want.ENERGY | Want.ENTROPY, n_jobs=n_jobs)
         energy = self._energies(found.energy.astype(np.float64))
         entropy = found.entropy.astype(np.float64)
-        if not self._is_plain:
+        if not self.is_plain:
             entropy = self.entropy(X, n_jobs=n_jobs).astype(np.float64)
         labels = self._clusters(found.labels)
         if self.max_energy is not None:
@@ -825,6 +985,9 @@ class Network:
         return TorchBackend("cpu")
 
     def _table(self, X: Any) -> TableRows:
+        layout = self.geometry.categories
+        if layout is not None:
+            return TableRows(X if isinstance(X, MixedTable) else self._mixed(X, layout))
         if hasattr(X, "columns") and hasattr(X, "to_numpy"):
             self._check_names([str(name) for name in X.columns])
         if hasattr(X, "isetitem"):  # pandas, which has missing values of its own
@@ -842,6 +1005,20 @@ class Network:
             X = X.astype(np.float64)
         return TableRows(X if sparse.issparse(X) else np.ascontiguousarray(X))
 
+    def _mixed(self, X: Any, layout: Categories) -> MixedTable:
+        X = as_table(X)
+        if X.shape[1] != layout.n_columns:
+            msg = f"X must have {layout.n_columns} columns, got a table of shape {X.shape}."
+            raise ValueError(msg)
+        names = frame_names(X)
+        if None not in (names, layout.names) and names != layout.names:
+            msg = (
+                f"X must have the columns of the fit, {list(layout.names or ())}, in this order, "
+                f"got {list(names or ())}."
+            )
+            raise ValueError(msg)
+        return read_table(X, layout)
+
     def _check_names(self, names: list[str]) -> None:
         """Refuse a frame whose columns are not those of the fit, in their order."""
         known = self.geometry.feature_names
@@ -853,12 +1030,12 @@ class Network:
         return self.infer(self.read(rows, n_jobs=n_jobs), want, n_jobs=n_jobs)
 
     @property
-    def _is_plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether every memory is a cluster of its own."""
         return np.array_equal(self.assembly, np.arange(self.n_memories))
 
     def _clusters(self, memory_labels: NDArray[np.int32]) -> NDArray[np.int32]:
-        if self._is_plain:
+        if self.is_plain:
             return memory_labels
         return np.where(memory_labels < 0, memory_labels, self.assembly[memory_labels])
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils._param_validation import InvalidParameterError
-
 AUTO = "auto"
 
 
@@ -115,6 +113,8 @@ register_objective(
 
 def find_objective(name: str) -> Objective:
     """Return the objective of a name that is not "auto"."""
+    from sklearn.utils._param_validation import InvalidParameterError  # not for --help
+
     if name not in OBJECTIVES:
         names = ", ".join(repr(known) for known in (AUTO, *OBJECTIVES))
         msg = f"The 'objective' parameter of ClAM must be one of {names}. Got {name!r} instead."
@@ -123,16 +123,24 @@ def find_objective(name: str) -> Objective:
 
 
 def choose_objective(
-    name: str, *, n_clusters: int, n_features: int, has_missing: bool, resumed: str | None
+    name: str,
+    *,
+    n_clusters: int,
+    n_features: int,
+    has_missing: bool,
+    leaves_out: bool,
+    resumed: str | None,
 ) -> Objective:
     """Return the objective to train with, which suits rows and clusters; "auto" is decided here.
 
-    `resumed` is that of the training that goes on here, whether or not these rows lack values.
+    `leaves_out` says whether rows of high energy are left out: what trains the others is their
+    energy, too. `resumed` is the objective of the training that goes on here, whether or not these
+    rows lack values.
     """
     if name == AUTO:
         if resumed is not None:
             name = resumed
-        elif n_clusters == 1:
+        elif n_clusters == 1 or (leaves_out and not has_missing):
             name = "reconstruction"
         else:
             name = "completion" if has_missing and n_features > 1 else "silhouette"

@@ -13,14 +13,11 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from amclust._metrics import check_metric
+from amclust._metrics import SCALES, check_metric
 from amclust._objectives import AUTO, find_objective
 
 # What the core counts with.
 MAX_INT = 2**31 - 1
-
-# What columns are divided by; the default first.
-SCALES = ("standard", "robust")
 
 # What users set, by name; and what that may be, as scikit-learn declares it.
 Parameters = dict[str, Any]
@@ -51,6 +48,7 @@ PARAMETERS: Constraints = {
     "size_min": [None, Interval(Integral, 0, MAX_INT, closed="both")],
     "size_max": [None, Interval(Integral, 1, MAX_INT, closed="both")],
     "scale": [StrOptions(set(SCALES)), None],
+    "categorical_features": [None, StrOptions({"from_dtype"}), "array-like"],
     "feature_weights": [None, "array-like", Mapping],
     "contamination": [None, Interval(Real, 0, 0.5, closed="left")],
     "init": [StrOptions({"auto", "k-means++", "ward", "random"}), "array-like", "sparse matrix"],

@@ -106,7 +106,7 @@ class Plane:
             A row that the plane goes through; None: the mean of `X`.
 
         n_jobs : int, default=None
-            Number of threads of what the network is asked; None: all cores.
+            Number of threads of what the network is asked; None: as many as may be.
         """
         sample = completed(network, _sample(X), n_jobs)
         d = network.n_features
@@ -150,7 +150,8 @@ class Plane:
     def lift(self, points: Any) -> Floats:
         """Return points of the plane as rows of the table, shape (n_points, n_features)."""
         points = np.asarray(points, dtype=np.float64)
-        rows = self.origin + points @ self.axes.T / self.factors
+        # A column of weight 0 is the same everywhere on the plane.
+        rows = self.origin + points @ self.axes.T / np.where(self.factors > 0, self.factors, np.inf)
         if self.network.geometry.spherical:  # zero has no direction
             rows[~rows.any(axis=1)] = 1e-9
         return rows

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amclust import _native
 from amclust._completion import DRAW_SEED, Completion, Range, learn_completion
@@ -32,11 +33,9 @@ from amclust._validation import (
     check_feature_weights,
     check_rows,
 )
-from amclust._winsorising import Quartiles
+from amclust._winsorising import Limits, Quartiles
 from amclust.backends import TrainingSet
-from amclust.backends.base import (
-    read_to_train,
-)
+from amclust.backends.base import is_drawn, read_to_train
 
 
 def n_drawn(size: TableSize, batch_size: int, recipe: Recipe, n_memories: int) -> int | None:
@@ -69,7 +68,7 @@ def prepare_trimmed(
 ) -> tuple[DrawnRows, TrainingSet]:
     """Prepare rows without those that are far from the others, where some belong nowhere.
 
-    Units are those of the others then. The settings are those of `prepare`.
+    The settings are those of `prepare`.
     """
     data = prepare(drawn, options, **settings)
     if not options.contamination:
@@ -77,8 +76,8 @@ def prepare_trimmed(
     places = seen_places(drawn)
     weights = place_weights(drawn, places)
     outside = find_distant(data, places, weights, options.contamination).outside
-    drawn = without(drawn, places[outside])
-    return drawn, prepare(drawn, options, **settings)
+    trimmed = without(drawn, places[outside])
+    return trimmed, prepare(trimmed, options, untrimmed=drawn, **settings)
 
 
 def prepare(
@@ -92,16 +91,22 @@ def prepare(
     more_rows: bool = False,
     n_memories: Sequence[int] | None = None,
     reads_completed: bool = True,
+    untrimmed: DrawnRows | None = None,
 ) -> TrainingSet:
     """Check rows and bring them into core units, which are chosen here if not given.
 
     Where one batch holds all rows, the distinct ones are trained on, weighted: then neither their
     order nor how copies are given matters. `more_rows` are others than those that a given geometry
     was taken from, and add to what it knows of missing values. `n_memories` are those that may
-    share the covariance of "mahalanobis"; None: as many as there are clusters. Without
-    `reads_completed`, what rows lack is left to the memories.
+    share the covariance of "mahalanobis"; None: as many as there are clusters. `feature_names` are
+    those of the columns of the user, of which categories have several features. Without
+    `reads_completed`, what rows lack is left to the memories. `untrimmed` are the rows with those
+    that are left out: columns are scaled by what these deviate inside the range of the others.
     """
     rows, sample_weight = drawn.rows, drawn.sample_weight
+    layout, columns = rows.categories, feature_names
+    if layout is not None:
+        feature_names = layout.feature_names
     indices, counts = drawn.trained, sample_weight
     whole = rows.n_rows <= options.batch_size and not drawn.is_sample
     if whole:
@@ -129,9 +134,12 @@ def prepare(
             )
     else:
         check_columns(stats, feature_names, options.metric)
+        n_columns = rows.n_features if layout is None else layout.n_columns
         weighted_columns = check_feature_weights(
-            options.feature_weights, rows.n_features, feature_names, options.metric
+            options.feature_weights, n_columns, columns, options.metric
         )
+        if layout is not None and weighted_columns is not None:
+            weighted_columns = layout.spread(weighted_columns)
         seen: Rows = rows
         seen_indices, seen_stats, quartiles = indices, stats, None
         if options.scale == "robust" and find_metric(options.metric).scales:
@@ -165,6 +173,9 @@ def prepare(
             whitened=whitened,
             quartiles=quartiles,
             feature_weights=weighted_columns,
+            scaling_variance=(
+                None if untrimmed is None else _variance_within(untrimmed, stats, threads)
+            ),
         )
         geometry = dataclasses.replace(geometry, reads_completed=whitens or reads_completed)
     missing, others_missing = stats.missing > 0, everything.missing > stats.missing
@@ -172,7 +183,8 @@ def prepare(
         lacking = geometry.lacks_values(rows, threads)
         missing = bool((lacking if indices is None else lacking[indices]).any())
         others_missing = bool(lacking.any()) and not missing
-    if whitened is None or missing:  # judged by what is likely, not by draws
+    drawn_alike = not missing or is_drawn(rows.n_rows if indices is None else len(indices))
+    if whitened is None or not drawn_alike:  # few rows are trained on what is likely, not on draws
         core = read_to_train(geometry, rows, indices, missing, threads)
     else:
         core = geometry.read_whitened(whitened.rows)
@@ -202,6 +214,25 @@ def prepare(
         sample_weight=sample_weight,
         missing_share=1.0 - float(stats.weight.mean() / max(total, 1e-30)),
     )
+
+
+def _variance_within(
+    drawn: DrawnRows, stats: _native.Statistics, threads: int
+) -> NDArray[np.float64] | None:
+    """Return the variance of columns with all values brought inside the range of some rows.
+
+    None where the rows stand for others, too: the statistics are those of all rows then.
+    """
+    if drawn.is_sample:
+        return None
+    low, high = np.asarray(stats.min), np.asarray(stats.max)
+    if np.isnan(low).any():
+        return None
+    far = np.full(len(low), np.inf)
+    if drawn.rows.is_sparse:
+        low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+    limits = Limits(low, high, -far, far)
+    return np.asarray(limits.within(drawn.rows).statistics(*drawn.counted, threads).variance)
 
 
 def _drawn_and_whitened(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._categories import Categories, MixedTable, categories_of
 
 Indices = NDArray[np.int64]
 Weights = NDArray[np.float32]
@@ -43,6 +44,10 @@ class Rows(Protocol):
     def is_sparse(self) -> bool:
         """Whether the rows are a CSR matrix."""
 
+    @property
+    def categories(self) -> Categories | None:
+        """What the columns are, where some are categories."""
+
     def statistics(
         self, indices: Indices | None, weights: Weights | None, threads: int
     ) -> _native.Statistics:
@@ -55,7 +60,7 @@ class Rows(Protocol):
         """Return the values of one column."""
 
     def take(self, indices: Indices | None) -> Any:
-        """Return rows as an array or a CSR matrix."""
+        """Return rows as an array, a CSR matrix or a table with categories."""
 
     def read(self) -> _native.Rows:
         """Return the rows as the core reads them, in original units."""
@@ -66,7 +71,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class TableRows:
-    """Rows of a validated matrix: C-contiguous (in memory or memory-mapped) or CSR."""
+    """Rows of a validated table: a C-contiguous matrix (it may be memory-mapped), CSR or mixed."""
 
     X: Any
 
@@ -93,6 +98,11 @@ class TableRows:
         """Whether the rows are a CSR matrix."""
         return bool(sparse.issparse(self.X))
 
+    @property
+    def categories(self) -> Categories | None:
+        """What the columns are, where some are categories."""
+        return categories_of(self.X)
+
     def statistics(
         self, indices: Indices | None, weights: Weights | None, threads: int
     ) -> _native.Statistics:
@@ -107,12 +117,14 @@ class TableRows:
         """Return the values of one column."""
         if self.is_sparse:
             column = self._by_column[:, [index]].toarray()[:, 0]
+        elif isinstance(self.X, MixedTable):
+            column = self.X.column(index)
         else:
             column = self.X[:, index]
         return np.asarray(column if indices is None else column[indices])
 
     def take(self, indices: Indices | None) -> Any:
-        """Return rows as an array or a CSR matrix."""
+        """Return rows as an array, a CSR matrix or a table with categories."""
         return self.X if indices is None else self.X[indices]
 
     def read(self) -> _native.Rows:
@@ -123,7 +135,7 @@ class TableRows:
     def _read(self) -> _native.Rows:
         X = self.X
         if not self.is_sparse:
-            return _native.dense_rows(X)
+            return _read_dense(X)
         if not X.has_canonical_format or not X.data.all():
             X = X.copy()
             X.sum_duplicates()
@@ -145,13 +157,19 @@ class TableRows:
         return self.X.tocsc()
 
 
+def _read_dense(X: Any) -> _native.Rows:
+    if isinstance(X, MixedTable):
+        return _native.mixed_rows(X.numbers, X.codes, X.categories.n_levels)
+    return _native.dense_rows(X)
+
+
 def empty_rows(X: Any, threads: int = 1) -> Indices:
     """Return which rows of a validated matrix have no value at all: all of it is NaN."""
     n_features = X.shape[1]
     if not n_features:
         return np.zeros(0, np.int64)
     if not sparse.issparse(X):
-        return _native.empty_rows(_native.dense_rows(X), threads)
+        return _native.empty_rows(_read_dense(X), threads)
     unknown = np.flatnonzero(np.isnan(X.data))
     if len(unknown) < n_features:
         return np.zeros(0, np.int64)
@@ -182,6 +200,9 @@ def digest(values: Any) -> str:
         return "None"
     parts = [values.data, values.indices, values.indptr] if sparse.issparse(values) else [values]
     code = hashlib.sha256(str(values.shape).encode())
+    if isinstance(values, MixedTable):
+        code.update(repr(values.categories).encode())
+        parts = [values.numbers, values.codes]
     for part in parts:
         code.update(np.ascontiguousarray(part).data)
     return code.hexdigest()
@@ -242,7 +263,7 @@ class TableSize(NamedTuple):
     """How much there is of a table: what decides how many of its rows a fit looks at."""
 
     n_counted: int  # rows with a weight above 0
-    values_per_row: float  # of CSR those that are stored
+    values_per_row: float  # those that are stored
 
 
 class Places(NamedTuple):
@@ -312,7 +333,11 @@ class TableSource:
     @property
     def size(self) -> TableSize:
         """How much there is of the table."""
-        values = float(self.X.nnz / self.n_rows if sparse.issparse(self.X) else self.n_features)
+        values = float(self.n_features)
+        if sparse.issparse(self.X):
+            values = self.X.nnz / self.n_rows
+        elif isinstance(self.X, MixedTable):
+            values = float(self.X.n_stored)
         return TableSize(self.n_counted, values)
 
     def draw(self, choose: Callable[[TableSize], Places]) -> DrawnRows:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amclust import _native
 from amclust._geometry import Geometry
-from amclust._network import Network
+from amclust._network import Network, Want
 from amclust._objectives import Objective, find_objective
+from amclust._rows import TableRows
+from amclust._silhouettes import sample_rows
 from amclust.backends.base import (
     EnergyFunction,
     EnergySeeding,
@@ -74,6 +76,33 @@ class OptimizerState:
     )
 
 
+def unmoved(network: Network, X: Any, objective: str) -> OptimizerState:
+    """Return the state of an optimiser that has made no step from a network, among rows of it."""
+    shape = network.memories.shape
+    rows = network.read(TableRows(X))
+    some = sample_rows(rows.n_rows)
+    values = _native.load_rows(rows, some).astype(np.float64)
+    total = float(np.nanvar(values, axis=0).sum())
+    near = network.infer(rows, Want.SQUARE_DISTANCES, indices=some).square_distances.min(axis=1)
+    learned = np.zeros((2, 0), np.float32)
+    if network.energy_function is not None:
+        from amclust.backends.torch import learned_values
+        from amclust.torch.energies import Energy
+
+        assert isinstance(network.energy_function, Energy)
+        learned = np.zeros((2, len(learned_values(network.energy_function))), np.float32)
+    moments, weight_moments = np.zeros((2, *shape), np.float32), np.zeros((2, shape[0]), np.float32)
+    square = float(near.mean(dtype=np.float64))
+    return OptimizerState(moments, weight_moments, 0, square, total, 0, objective, learned)
+
+
+def single_run(network: Network, silhouette: float, n_nonempty: int) -> NDArray[np.void]:
+    """Return the table of runs of a network that was trained elsewhere."""
+    beta = network.beta / network.geometry.distance_unit
+    run = (0, beta, np.nan, silhouette, n_nonempty, 0, True, True)
+    return np.array([run], dtype=RUN_DTYPE)
+
+
 @dataclass(frozen=True)
 class UntrainedRun:
     """A restart that was judged by its start, and went no further."""
@@ -82,6 +111,14 @@ class UntrainedRun:
     beta: float  # in core units
     silhouette: float
     n_nonempty: int
+
+
+class Refined(NamedTuple):
+    """What became of a run after training, in units of its own."""
+
+    memories: NDArray[np.float32]
+    log_weights: NDArray[np.float32]
+    beta: float
 
 
 @dataclass
@@ -99,10 +136,13 @@ class TrainedRun:
     moved: NDArray[np.float32] | None = None  # memories, where empty clusters were given rows
     cooled: float | None = None  # and the inverse temperature at which these keep them
     held: NDArray[np.float32] | None = None  # log-weights, where these hold sizes within limits
+    refined: Refined | None = None  # where likelihood counts
 
     @property
     def beta(self) -> float:
         """Inverse temperature, in core units."""
+        if self.refined is not None:
+            return self.refined.beta
         return self.plan.network.beta if self.cooled is None else self.cooled
 
     @property
@@ -119,6 +159,8 @@ class TrainedRun:
         elif self.plan.learn_weights:  # only ratios matter: make the mean weight 1
             log_weights -= np.log(np.mean(np.exp(log_weights)))
         network = network_at_start(self.plan, geometry)
+        if self.refined is not None:
+            return dataclasses.replace(network, **self.refined._asdict())
         return dataclasses.replace(
             network,
             memories=found.memories if self.moved is None else self.moved,

@@ -108,7 +108,7 @@ class ClAMSearch(CallbackSupportMixin, TransformerMixin, ClusterMixin, BaseEstim
         the same object with the same parameters and data.
 
     n_jobs : int, default=None
-        Number of threads. None uses all cores. Results do not depend on it.
+        Number of threads, as of :class:`ClAM`. Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Determines the configurations drawn and all runs.

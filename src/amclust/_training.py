@@ -376,6 +376,7 @@ def _objective(
         n_clusters=n_clusters,
         n_features=data.rows.n_features,
         has_missing=data.rows.has_missing,
+        leaves_out=bool(options.contamination),
         resumed=resumed,
     )
 
@@ -489,7 +490,8 @@ def make_plan(
     settings.anchor = recipe.anchor / unit
     settings.tie = recipe.tie / max(inside, 1e-12)
     settings.neighbours = recipe.met_memories(n_clusters, beta, start.median_gap)
-    if not settings.neighbours or data.rows.is_sparse or data.rows.has_missing:
+    by_entries = data.rows.is_sparse or data.rows.gives_entries
+    if not settings.neighbours or by_entries or data.rows.has_missing:
         # Rows meet all memories: a batch holds a few numbers for each pair.
         plan.batch_size = min(plan.batch_size, max(recipe.batch_rows, MAX_PAIRS // n_clusters))
     schedule = plan.schedule

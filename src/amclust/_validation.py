@@ -12,11 +12,13 @@ from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from amclust import _native
-from amclust._config import n_threads
+from amclust._categories import Categories, MixedTable
+from amclust._columns import as_table, find_columns, is_date, is_frame, learn_table, read_table
 from amclust._frames import as_plain, is_numeric
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric, name_metric
 from amclust._rows import Rows, Weights, empty_rows
+from amclust._threads import n_threads
 from amclust._warnings import EmptyRowsWarning, warn
 
 # Squares of much larger numbers do not fit float32, in which the core computes.
@@ -29,18 +31,39 @@ MAX_DISTANCE = 1e9
 def validate_rows(estimator: Any, X: Any, *, reset: bool = False, trains: bool = False) -> Any:
     """Return rows as a C-contiguous or CSR matrix of floats, NaN where a value is missing.
 
-    `reset`: the estimator is about to be fitted to them and keeps their number of columns and
-    names; otherwise they must be those that it was fitted to. Of rows without any value it warns,
-    unless it `trains` on them: what this means there its fit tells.
+    Where columns are categories it is a `MixedTable`. `reset`: the estimator is about to be fitted
+    to them and keeps their number of columns and names; otherwise they must be those that it was
+    fitted to. Of rows without any value it warns, unless it `trains` on them: what this means there
+    its fit tells.
     """
     if not reset:
         check_is_fitted(estimator)
-    check_numeric_columns(X)
+    X = _validated(estimator, X, reset=reset)
+    if not reset and not trains:
+        threads = n_threads(getattr(estimator, "n_jobs", None))
+        tell_empty_rows(len(empty_rows(X, threads)), X.shape[0])
+    return X
+
+
+def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+    given = getattr(estimator, "categorical_features", None)
+    layout = None if reset else categories_of_network(estimator)
+    columns: list[int] | NDArray[np.int64] = []
+    if layout is not None:
+        columns = layout.categorical
+    elif reset:
+        check_frame(X)
+        if not (given is None or (isinstance(given, str) and not is_frame(X))):
+            X = as_table(X)
+        columns = find_columns(X, given)
+    if len(columns):
+        return _mixed_table(estimator, X, layout, columns)
+    check_numeric_columns(X, hint=given is None)
     X = as_plain(X)
     if isinstance(X, np.ma.MaskedArray):
         floats = np.result_type(X.dtype, np.float32)
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data).astype(floats)
-    X = validate_data(
+    return validate_data(
         estimator,
         X,
         reset=reset,
@@ -49,10 +72,42 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool = False, trains: bool =
         order="C",
         ensure_all_finite=False,
     )
-    if not reset and not trains:
-        threads = n_threads(getattr(estimator, "n_jobs", None))
-        tell_empty_rows(len(empty_rows(X, threads)), X.shape[0])
-    return X
+
+
+def categories_of_network(estimator: Any) -> Categories | None:
+    """Return what the columns are that an estimator was fitted to; None: all are numbers."""
+    network = getattr(estimator, "network_", None)
+    return None if network is None else network.geometry.categories
+
+
+def _mixed_table(
+    estimator: Any, X: Any, layout: Categories | None, columns: Sequence[int] | NDArray[np.int64]
+) -> MixedTable:
+    """Return a table with categories; None as `layout`: its levels are those of a fit."""
+    check_frame(X)
+    X = as_table(X)
+    owner = type(estimator).__name__
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        msg = f"X must have at least one row and one column, got an array of shape {X.shape}."
+        raise ValueError(msg)
+    validate_data(estimator, X, reset=layout is None, skip_check_array=True)
+    check_numeric_columns(X, categorical=columns)
+    if layout is not None:
+        return read_table(X, layout)
+    table = learn_table(X, list(columns))
+    check_metric_of_categories(estimator.metric, table.categories, owner)
+    return table
+
+
+def check_metric_of_categories(metric: Any, categories: Categories, owner: str = "ClAM") -> None:
+    """Refuse metrics that have no place for categories."""
+    if not find_metric(metric).scales:
+        msg = (
+            f"metric={name_metric(metric)} of {owner} takes numbers only, but these columns are "
+            f"categories: {categories.told()}. Use metric='euclidean', or leave these columns out; "
+            "where they are numbers after all, set categorical_features=None."
+        )
+        raise ValueError(msg)
 
 
 def tell_empty_rows(n_empty: int, n_rows: int, *, trained: bool = False) -> None:
@@ -98,8 +153,8 @@ def check_sample_weight(sample_weight: Any, X: Any) -> Weights | None:
     return weights
 
 
-def check_numeric_columns(X: Any) -> None:
-    """Refuse a data frame with columns that are not numbers, and list them."""
+def check_frame(X: Any) -> None:
+    """Refuse what is no table yet, and columns that have one name."""
     if getattr(getattr(X, "dtype", None), "kind", "f") in "mM":
         msg = f"X must contain numbers, got dates or times ({X.dtype}). Convert them first."
         raise ValueError(msg)
@@ -108,23 +163,46 @@ def check_numeric_columns(X: Any) -> None:
         raise ValueError(msg)
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return
-    names = list(X.columns)
-    twice = sorted(repr(name) for name, n in Counter(names).items() if n > 1)
+    twice = sorted(repr(name) for name, n in Counter(X.columns).items() if n > 1)
     if twice:
         msg = f"Column names must differ; more than once: {', '.join(twice)}. Rename these columns."
         raise ValueError(msg)
+
+
+def check_numeric_columns(
+    X: Any, *, categorical: Sequence[int] | NDArray[np.int64] = (), hint: bool = False
+) -> None:
+    """Refuse a data frame with columns that are neither numbers nor categories, and list them.
+
+    `hint`: categories were not asked for, and might be.
+    """
+    check_frame(X)
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    places = {int(column) for column in categorical}
     bad = [
-        f"{name!r} ({dtype})"
-        for name, dtype in zip(names, list(X.dtypes), strict=True)
-        if not is_numeric(dtype)
+        (f"{name!r} ({dtype})", dtype)
+        for at, (name, dtype) in enumerate(zip(X.columns, list(X.dtypes), strict=True))
+        if at not in places and not is_numeric(dtype)
     ]
-    if bad:
-        msg = (
-            f"All columns must be numbers; not so: {', '.join(bad)}. "
-            "Drop these columns, encode them as numbers (one-hot, say), or convert columns of "
-            "numbers with astype(float)."
+    if not bad:
+        return
+    told, dates = ", ".join(name for name, _ in bad), any(is_date(dtype) for _, dtype in bad)
+    advice = "Drop these columns, "
+    if dates:
+        advice += (
+            "or make numbers of dates (days since the first, say) or categories (the year, the "
+            "month or the weekday as text), "
         )
-        raise ValueError(msg)
+    elif hint:
+        advice += "take text as categories (categorical_features='from_dtype'), "
+    else:
+        advice += "name categories in categorical_features, "
+    msg = (
+        f"All columns must be numbers; not so: {told}. "
+        f"{advice}or convert columns of numbers with astype(float)."
+    )
+    raise ValueError(msg)
 
 
 def name_column(index: int, feature_names: Sequence[str] | None) -> str:

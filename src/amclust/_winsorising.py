@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._categories import MISSING, MixedTable
 from amclust._rows import Indices, Rows, TableRows, Weights
 
 Floats = NDArray[np.float64]
@@ -28,6 +29,8 @@ NEAR, FAR = 1.0, 3.0
 RARE_NEAR, RARE_FAR = 2.0, 4.0
 # Values that differ by less, in units of what their type can tell apart, are the same.
 ROUNDING = 10
+# Of a level: no quartiles, and limits that it does not meet.
+LEVEL = (0.0, 0.0, 1.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +59,8 @@ class Limits:
 
     def apply(self, X: Any) -> Any:
         """Return a copy of a table, dense or CSR, with all values within the limits."""
+        if isinstance(X, MixedTable):
+            return self._apply_beside_levels(X)
         if not sparse.issparse(X):
             none = ~np.any(self._believed(X, slice(None)), axis=1)
             return self._limited(X, slice(None), none[:, None])
@@ -65,6 +70,15 @@ class Limits:
         none = np.bincount(rows, ~believed, minlength=X.shape[0]) == X.shape[1]
         X.data = self._limited(X.data, X.indices, none[rows])
         return X
+
+    def _apply_beside_levels(self, X: MixedTable) -> MixedTable:
+        """Limit the numbers of a table with categories, whose levels are what they are."""
+        layout = X.categories
+        features = layout.starts[layout.numbers]
+        none = ~np.any(self._believed(X.numbers, features), axis=1) & (X.codes == MISSING).all(
+            axis=1
+        )
+        return X.with_numbers(lambda values: self._limited(values, features, none[:, None]))
 
     def _believed(self, values: Any, columns: Any) -> NDArray[np.bool_]:
         found: NDArray[np.bool_] = values >= self.believed_low[columns]
@@ -112,7 +126,13 @@ class Quartiles(NamedTuple):
     @classmethod
     def of(cls, rows: Rows, indices: Indices | None, weights: Weights | None) -> Quartiles:
         """Return the quartiles of some rows; one of weight 2 counts like two."""
-        columns = [_quartiles(rows.column(j, indices), weights) for j in range(rows.n_features)]
+        layout = rows.categories
+        columns = [
+            LEVEL
+            if layout is not None and layout.are_levels[j]
+            else _quartiles(rows.column(j, indices), weights)
+            for j in range(rows.n_features)
+        ]
         distances, *fences = np.array(columns).T.copy()
         if rows.is_sparse:  # zeros are not stored: they stay what they are
             fences = [

@@ -142,3 +142,21 @@ def test_completed_files_keep_types(amclust, holed, stream):
     cells = pd.read_csv("f.csv", dtype=str)
     assert set(cells["count"]) <= {"0", "1"}
     assert set(cells["old"]) == {"True", "False"}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_cells_that_are_left_are_told(amclust, holed, stream):
+    frame = holed.assign(empty=np.nan, note=["?", *["seen"] * 59])
+    frame.to_csv("t.csv", index=False)
+    given = ("--id", "id", "--drop", "note", "--drop-empty", *FAST)
+    assert amclust("fit", "t.csv", "-k", 3, *given, "-o", "m.amc").code == 0
+    given = STREAM if stream else ()
+    done = amclust("complete", "m.amc", "t.csv", *given, "-o", "f.csv")
+    told = "amclust: 61 missing cells left in columns 'empty', 'note', not used by the model"
+    assert told in done.err.splitlines()
+    filled = pd.read_csv("f.csv", na_values="?")
+    assert filled.isna().to_numpy().sum() == 61
+    done = amclust("complete", "m.amc", "t.csv", *given, "-o", "f.csv", "--force", "--json")
+    assert (done.json()["filled"], done.json()["left"]) == (24, 61)
+    done = amclust("complete", "m.amc", "t.csv", *given, "-o", "f.csv", "--force", "-q")
+    assert "left" not in done.err

@@ -41,7 +41,7 @@ struct Forms {
     Dataset out;
     out.rows = n;
     out.features = d;
-    out.is_sparse = is_sparse;
+    out.storage = is_sparse ? amclust::Storage::sparse : amclust::Storage::dense;
     if (is_sparse)
       out.sparse = {values.data(), sizeof(Value) == 8, indices.data(), indptr.data(), sizeof(Index) == 8};
     else

@@ -54,7 +54,7 @@ struct Both {
       data->set_units(metric, offset.data(), scale.data());
     }
     dense.dense = {table.data(), false, d};
-    sparse.is_sparse = true;
+    sparse.storage = amclust::Storage::sparse;
     sparse.sparse = {values.data(), false, indices.data(), indptr.data(), false};
   }
 

@@ -31,3 +31,11 @@ def test_autoencoder(capsys):
     assert before > 0.6
     assert after > before - 0.02
     assert "NMI" in capsys.readouterr().out
+
+
+def test_fine_tune(capsys, tmp_path):
+    before, after, model = load("torch_fine_tune.py").main(steps=30)
+    assert before > 0.5
+    assert after > before
+    assert "fine-tuned" in capsys.readouterr().out
+    model.save(tmp_path / "tuned.amc")

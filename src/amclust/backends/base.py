@@ -52,7 +52,7 @@ class TrainingSet:
     @property
     def labelled_rows(self) -> _native.Rows:
         """All rows in core units, as labels are told of them: of those not trained on, too."""
-        drawn = self.has_missing and _is_drawn(self.n_rows)
+        drawn = self.has_missing and is_drawn(self.n_rows)
         if drawn or (self.others_missing and not self.has_missing):
             return self._completed
         return self.rows
@@ -63,7 +63,7 @@ class TrainingSet:
 
     def drawn_rows(self) -> _native.Rows:
         """Return rows that scatter as if nothing were missing, also where few are trained on."""
-        if not self.has_missing or _is_drawn(self.n_rows):
+        if not self.has_missing or is_drawn(self.n_rows):
             return self.rows
         return _read_drawn(self.geometry, self.table, self.indices, self.threads)
 
@@ -88,7 +88,7 @@ def read_to_train(
     geometry: Geometry, table: Rows, indices: Indices | None, has_missing: bool, threads: int
 ) -> _native.Rows:
     """Return rows in core units, as they are trained on: completed where that is known."""
-    if has_missing and _is_drawn(table.n_rows if indices is None else len(indices)):
+    if has_missing and is_drawn(table.n_rows if indices is None else len(indices)):
         return _read_drawn(geometry, table, indices, threads)
     return geometry.read(table, has_missing=has_missing, threads=threads)
 
@@ -100,7 +100,7 @@ def _read_drawn(
     return geometry.read(table, has_missing=True, order=indices, seed=DRAW_SEED, threads=threads)
 
 
-def _is_drawn(n_rows: int) -> bool:
+def is_drawn(n_rows: int) -> bool:
     """Whether so many rows are trained on draws of what they lack."""
     return n_rows >= MIN_DRAWN_ROWS
 

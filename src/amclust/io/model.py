@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from amclust._assemblies import EVIDENCE_DTYPE as SHAPE_DTYPE
 from amclust._assemblies import ShapeEvidence
+from amclust._categories import Categories
 from amclust._completion import Completion
-from amclust._estimator import ClAM, fitted_attributes
+from amclust._estimator import ClAM, columns_of, fitted_attributes
 from amclust._geometry import Geometry, Whitening
 from amclust._metrics import METRICS, name_metric
 from amclust._n_clusters import EVIDENCE_DTYPE
@@ -113,6 +114,8 @@ NEW = {
     "limits": None,
     "max_energy": None,
     "ignored_means": None,
+    "categories": None,
+    "log_levels": False,
 }
 # Types of fields that are in the header as they are.
 PLAIN = (bool, int, float, str)
@@ -270,13 +273,11 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
             silhouette=float(header["silhouette"]),
             inertia=inertia,
         ),
-        n_features_in_=network.n_features,
+        **columns_of(network),
         **{name: arrays[name] for name in OPTIONAL if name in arrays and "." not in name},
     )
     if "shape_evidence.table" in arrays:
         model.shape_evidence_ = _join(ShapeEvidence, "shape_evidence", {}, arrays)
-    if geometry.feature_names is not None:
-        model.feature_names_in_ = np.array(geometry.feature_names, dtype=object)
     return model
 
 
@@ -310,6 +311,13 @@ def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
     limits = None
     if values.get("limits") is not None:  # not in files of versions before them
         limits = _join(Limits, "network.geometry.limits", values["limits"], arrays)
+    categories = None
+    if values.get("categories") is not None:  # not in files of versions before them
+        categories = _categories(values["categories"])
+        require(
+            categories.n_features == len(arrays["network.geometry.offset"]), "levels do not fit"
+        )
+        require(METRICS[values["metric"]].scales, "the metric has no place for categories")
     fits = names is None or (
         isinstance(names, list)
         and len(names) == len(arrays["network.geometry.offset"])
@@ -324,12 +332,34 @@ def _geometry(values: Header, arrays: dict[str, Array]) -> Geometry:
         whitening=whitening,
         completion=completion,
         limits=limits,
+        categories=categories,
         feature_names=None if names is None else tuple(names),
     )
     require(0 < geometry.length < math.inf, f"length is {geometry.length}")
     known = scaling is None or (geometry.by_column and scaling in ("standard", "robust"))
     require(known, f"scaling is {scaling!r}")
     return geometry
+
+
+def _categories(values: Header) -> Categories:
+    """Return what columns are; `Categories` looks at the levels themselves."""
+    levels, names = values["levels"], values["names"]
+    lists = isinstance(levels, list) and all(
+        one is None or (isinstance(one, list | tuple) and all(map(_is_level, one)))
+        for one in levels
+    )
+    require(lists, "levels are no lists of texts, truth values and numbers")
+    named = names is None or (isinstance(names, list) and all(type(one) is str for one in names))
+    require(named, "names of columns do not fit")
+    return Categories(
+        tuple(None if one is None else tuple(one) for one in levels),
+        None if names is None else tuple(names),
+    )
+
+
+def _is_level(level: Any) -> bool:
+    finite = type(level) is not float or math.isfinite(level)
+    return type(level) in (str, bool, int, float) and finite
 
 
 def _split(name: str, value: Any) -> tuple[Header, dict[str, Array]]:
@@ -373,6 +403,8 @@ def _encode_parameters(parameters: Parameters) -> tuple[Parameters, dict[str, Ar
             values[name] = None  # a generator's future draws are not kept
         elif value is None or isinstance(value, bool | str):
             values[name] = value
+        elif name == "categorical_features":
+            values[name] = np.asarray(value, dtype=object).tolist()
         elif name == "device":
             values[name] = str(value)
         elif isinstance(value, np.bool_):

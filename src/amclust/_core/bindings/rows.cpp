@@ -79,11 +79,52 @@ HeldRows csr_rows(nb::object values, nb::object indices, nb::object indptr, int 
   HeldRows out;
   out.data.rows = static_cast<std::int64_t>(p.size()) - 1;
   out.data.features = features;
-  out.data.is_sparse = true;
+  out.data.storage = Storage::sparse;
   out.data.sparse = {v.data(), is_double, i.data(), p.data(), wide};
   out.held = {values, indices, indptr};
   set_plain_units(out.data);
   return out;
+}
+
+HeldRows mixed_rows(nb::object numbers, nb::object codes, const In<std::int32_t, 1>& levels) {
+  HeldRows out = dense_rows(numbers);
+  const auto c = nb::cast<AnyArray>(codes);
+  if (c.ndim() != 2 || c.dtype() != nb::dtype<std::uint8_t>())
+    throw std::invalid_argument("codes must be a matrix of bytes");
+  const std::size_t n = c.shape(0), q = c.shape(1);
+  if (n > 0 && q > 1 && c.stride(1) != 1) throw std::invalid_argument("codes must be stored row by row");
+  std::vector<TableColumn> columns;
+  std::vector<int> most;
+  for (std::size_t j = 0; j < levels.size(); ++j) {
+    const std::int32_t count = levels.data()[j];
+    if (count < 0 || count > MixedRows::kMissing) throw std::invalid_argument("a column has 0 to 255 levels");
+    columns.push_back({0, count});
+    if (count) most.push_back(count);
+  }
+  const auto n_numbers = static_cast<std::size_t>(out.data.features);
+  if (n != static_cast<std::size_t>(out.data.rows) || q != most.size() || q + n_numbers != columns.size())
+    throw std::invalid_argument("numbers and codes do not fit the columns");
+  out.data.mixed.numbers = out.data.dense;
+  out.data.mixed.codes = static_cast<const std::uint8_t*>(c.data());
+  out.data.mixed.code_stride = static_cast<std::ptrdiff_t>(n > 1 ? c.stride(0) : q);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint8_t* code = out.data.mixed.codes + static_cast<std::ptrdiff_t>(i) * out.data.mixed.code_stride;
+    for (std::size_t j = 0; j < q; ++j)
+      if (code[j] >= most[j] && code[j] != MixedRows::kMissing)
+        throw std::invalid_argument("a code is that of no level");
+  }
+  out.data.dense = {};
+  out.data.set_columns(std::move(columns));
+  out.held.push_back(codes);
+  set_plain_units(out.data);
+  return out;
+}
+
+std::optional<Out<std::int32_t, 1>> levels_of(const HeldRows& held) {
+  if (held.data.storage != Storage::mixed) return std::nullopt;
+  std::vector<std::int32_t> levels;
+  for (const TableColumn& column : held.data.mixed.columns) levels.push_back(column.levels);
+  return array(std::move(levels));
 }
 
 HeldRows in_units(const HeldRows& rows, const std::string& energy, const In<double, 1>& offset,
@@ -138,13 +179,14 @@ void visit_missing(const Dataset& data, std::int64_t row, Visit&& visit) {
 
 Out<std::int32_t, 1> count_missing(const HeldRows& held, int threads) {
   std::vector<std::int32_t> counts(static_cast<std::size_t>(held.data.rows), 0);
-  supervised([&](Control&) {
-    Team team(team_size(threads, held.data.rows * held.data.features));
+  supervised(threads, held.data.rows * held.data.features, [&](Team& team, Control&) {
     const int parts = 4 * team.size();
     team.run(parts, [&](int part, int) {
       const std::int64_t last = held.data.rows * (part + 1) / parts;
-      for (std::int64_t i = held.data.rows * part / parts; i < last; ++i)
+      for (std::int64_t i = held.data.rows * part / parts; i < last; ++i) {
+        check_interrupt();
         visit_missing(held.data, i, [&](int) { ++counts[i]; });
+      }
     });
   });
   return array(std::move(counts));
@@ -153,9 +195,11 @@ Out<std::int32_t, 1> count_missing(const HeldRows& held, int threads) {
 Out<std::int32_t, 1> missing_columns(const HeldRows& held, const Indices& indices) {
   const TrainingRows which = some_rows(held.data, indices, std::nullopt);
   std::vector<std::int32_t> columns;
-  supervised([&](Control&) {
-    for (std::int64_t i = 0; i < which.size; ++i)
+  supervised(1, which.size * held.data.features, [&](Team&, Control&) {
+    for (std::int64_t i = 0; i < which.size; ++i) {
+      check_interrupt();
       visit_missing(held.data, which.rows ? which.rows[i] : i, [&](int j) { columns.push_back(j); });
+    }
   });
   return array(std::move(columns));
 }
@@ -163,8 +207,7 @@ Out<std::int32_t, 1> missing_columns(const HeldRows& held, const Indices& indice
 PartialStatistics some_statistics(const HeldRows& held, const Indices& indices, const Weights& weights, int threads) {
   const TrainingRows which = some_rows(held.data, indices, weights);
   PartialStatistics stats;
-  supervised([&](Control&) {
-    Team team(team_size(threads, which.size * held.data.features));
+  supervised(threads, which.size * held.data.features, [&](Team& team, Control&) {
     stats = partial_statistics(held.data, which.rows, which.size, which.weights, team);
   });
   return stats;
@@ -239,18 +282,16 @@ PartialStatistics statistics_of(const GivenStatistics& parts) {
 
 bool are_plain(const HeldRows& held, bool zeros, int threads) {
   bool plain = false;
-  supervised([&](Control&) {
-    Team team(team_size(threads, held.data.rows * held.data.features));
+  supervised(threads, held.data.rows * held.data.features, [&](Team& team, Control&) {
     plain = rows_are_plain(held.data, zeros, team);
   });
   return plain;
 }
 
 Out<std::int64_t, 1> without_values(const HeldRows& held, int threads) {
-  if (held.data.is_sparse) throw std::invalid_argument("the rows must be dense");
+  if (held.data.is_sparse()) throw std::invalid_argument("the rows must not be sparse");
   std::vector<std::int64_t> rows;
-  supervised([&](Control&) {
-    Team team(team_size(threads, held.data.rows));
+  supervised(threads, held.data.rows, [&](Team& team, Control&) {
     rows = empty_rows(held.data, team);
   });
   return array(std::move(rows));
@@ -260,7 +301,9 @@ std::pair<Out<std::int64_t, 1>, Out<float, 1>> distinct(const HeldRows& held, co
                                                         const Weights& weights) {
   const TrainingRows which = some_rows(held.data, indices, weights);
   DistinctRows rows;
-  supervised([&](Control&) { rows = distinct_rows(held.data, which.rows, which.size, which.weights); });
+  supervised(1, which.size * held.data.features, [&](Team&, Control&) {
+    rows = distinct_rows(held.data, which.rows, which.size, which.weights);
+  });
   return {array(std::move(rows.rows)), array(std::move(rows.weights))};
 }
 
@@ -268,8 +311,7 @@ Out<double, 2> mapped(const In<double, 2>& rows, const In<double, 2>& matrix, in
   const std::size_t n = rows.shape(0), d = rows.shape(1);
   if (matrix.shape(0) != d || matrix.shape(1) != d) throw std::invalid_argument("the matrix does not fit the rows");
   std::vector<double> out(n * d);
-  supervised([&](Control&) {
-    Team team(team_size(threads, static_cast<std::int64_t>(n * d * d)));
+  supervised(threads, static_cast<std::int64_t>(n * d * d), [&](Team& team, Control&) {
     map_rows(rows.data(), static_cast<std::int64_t>(n), static_cast<int>(d), matrix.data(), out.data(), team);
   });
   return array(std::move(out), n, d);
@@ -280,10 +322,11 @@ Out<float, 2> load_rows(const HeldRows& held, const Indices& indices) {
   const TrainingRows which = some_rows(held.data, indices, std::nullopt);
   const std::size_t n = static_cast<std::size_t>(which.size), d = held.data.features;
   std::vector<float> out(n * d);
-  supervised([&](Control&) {
+  supervised(1, static_cast<std::int64_t>(n * d), [&](Team&, Control&) {
     const std::vector<float> fill(d, std::numeric_limits<float>::quiet_NaN());
     std::vector<std::uint8_t> missing(d);
     for (std::int64_t i = 0; i < which.size; ++i) {
+      check_interrupt();
       const std::int64_t row = which.rows ? which.rows[i] : i;
       held.data.load(&row, 1, fill.data(), out.data() + i * d, static_cast<int>(d), missing.data());
     }
@@ -321,11 +364,13 @@ std::optional<Out<float, 1>> origin_of(const HeldRows& held) {
 }  // namespace
 
 void bind_rows(nb::module_& m) {
-  nb::class_<HeldRows>(m, "Rows", "Rows where they lie: dense or CSR, float32 or float64.")
+  nb::class_<HeldRows>(m, "Rows", "Rows where they lie: dense, CSR or numbers beside categories, float32 or float64.")
       .def_prop_ro("n_rows", [](const HeldRows& h) { return h.data.rows; })
       .def_prop_ro("n_features", [](const HeldRows& h) { return h.data.features; })
       .def_prop_ro("energy", [](const HeldRows& h) { return energy_name(h.data.metric); })
-      .def_prop_ro("is_sparse", [](const HeldRows& h) { return h.data.is_sparse; })
+      .def_prop_ro("is_sparse", [](const HeldRows& h) { return h.data.is_sparse(); })
+      .def_prop_ro("levels", &levels_of, "How many levels each column of the table has, 0 for numbers; None: all are.",
+                   kOwned)
       .def_prop_ro("has_missing", [](const HeldRows& h) { return h.data.has_missing; })
       .def_prop_ro(
           "gives_entries", [](const HeldRows& h) { return h.data.gives_entries(); },
@@ -354,6 +399,9 @@ void bind_rows(nb::module_& m) {
       .def_ro("zero_row", &ColumnStatistics::zero_row, "The first row that has no direction; -1: none.");
 
   m.def("dense_rows", &dense_rows, "rows"_a);
+  m.def("mixed_rows", &mixed_rows, "numbers"_a, "codes"_a, "levels"_a,
+        "Return rows of numbers beside categories: codes of levels, 255 where they are missing. `levels` has how many a "
+        "column has, in the order of the table; 0: it is a number.");
   m.def("csr_rows", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_features"_a);
   nb::class_<PartialStatistics>(m, "PartialStatistics",
                                 "What the statistics of some rows are made of: the same bits in whatever blocks rows "

@@ -162,18 +162,23 @@ BatchGradient evaluate(const HeldRows& held, const In<std::int64_t, 1>& indices,
 
 // The hidden coordinates that training draws, -1 where a row has fewer: for other backends, and for the tests.
 Out<std::int32_t, 2> draw_masks(std::uint64_t seed, std::uint32_t epoch, const In<std::int64_t, 1>& rows,
-                                double fraction, const In<std::uint8_t, 2>& missing) {
+                                double fraction, const In<std::uint8_t, 2>& missing,
+                                const std::optional<In<std::int32_t, 1>>& levels) {
   const int d = static_cast<int>(missing.shape(1));
   if (missing.shape(0) < rows.size()) throw std::invalid_argument("missing must have one row per row");
-  const int room = std::max(1, hidden_count(fraction, d));
+  std::vector<TableColumn> columns;
+  int features = 0;
+  for (std::size_t j = 0; levels && j < levels->size(); ++j) {
+    columns.push_back({features, levels->data()[j]});
+    features += columns.back().width();
+  }
+  if (levels && features != d) throw std::invalid_argument("missing must have one column per level");
+  ColumnMasks masks(d, std::move(columns));
+  const int room = masks.room(fraction);
   std::vector<std::int32_t> out(rows.size() * room, -1);
-  MaskSampler sampler(d);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::uint8_t* absent = missing.data() + i * d;
-    const int observed = static_cast<int>(std::count(absent, absent + d, std::uint8_t{0}));
     Random random(seed, Purpose::mask, epoch, static_cast<std::uint32_t>(rows.data()[i]));
-    sampler.draw(random, hidden_count(fraction, observed), observed, observed < d ? absent : nullptr,
-                 out.data() + i * room);
+    masks.draw(random, fraction, missing.data() + i * d, out.data() + i * room);
   }
   return array(std::move(out), rows.size(), room);
 }
@@ -325,7 +330,8 @@ void bind_training(nb::module_& m) {
         "progress"_a.none() = nb::none());
   m.def("evaluate", &evaluate, "rows"_a, "indices"_a, "weights"_a.none(), "plan"_a, "hidden"_a.none() = nb::none(),
         "threads"_a = 1);
-  m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "mask_prob"_a, "missing"_a);
+  m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "mask_prob"_a, "missing"_a,
+        "levels"_a = nb::none());
   m.attr("EPOCH_ROWS") = kEpochRows;
   m.def("objective_names", &objective_names, "The objectives that the core has.");
   m.def("energy_names", &energy_names, "The energies that the core has.");

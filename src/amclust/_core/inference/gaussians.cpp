@@ -179,14 +179,13 @@ class SumState {
     const int d = g_.d;
     for (int c = 0; c < g_.n_covariances; ++c) {
       double* squares = squares_.data() + static_cast<std::ptrdiff_t>(c) * d * ld_;
-      bool turned = false;
+      std::array<double, Posterior::kRows> inside{};
+      bool asked = false;
       for (int r = 0; r < posterior.rows().count; ++r) {
-        const double inside = weights_[r] * posterior.share(c, r);
-        if (!(inside > 0.0) || posterior.rows().missing[r].empty()) continue;
-        if (!turned) posterior.turn_to(c);
-        turned = true;
-        posterior.add_covariance(r, inside, squares, ld_);
+        inside[r] = weights_[r] * posterior.share(c, r);
+        asked = asked || (inside[r] > 0.0 && !posterior.rows().missing[r].empty());
       }
+      if (asked) posterior.add_covariances(c, inside.data(), squares, ld_);
       for (int m = g_.n_covariances == 1 ? 0 : c; m < (g_.n_covariances == 1 ? g_.m : c + 1); ++m) {
         std::array<double, Posterior::kRows> parts;
         int count = 0;

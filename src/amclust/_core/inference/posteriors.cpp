@@ -109,7 +109,6 @@ PrecisionPosterior::PrecisionPosterior(const GaussianMemories& given)
 // Under a memory the hidden part is P_hh^-1 ((P rho)_h - P_ho x_o), at which the energy has its minimum.
 void PrecisionPosterior::look() {
   const int d = g_.d, q = rows_->most_missing;
-  half_.resize(static_cast<std::size_t>(q) * kRows);
   std::array<double, kRows> square, gain;
   kernels().lane_dots(pulls_.data(), d, g_.m, rows_->values.data(), pulled_.data());
   for (int c = 0; c < g_.n_covariances; ++c) {
@@ -177,16 +176,19 @@ void PrecisionPosterior::add_variances(int row, double factor, double* out) {
   }
 }
 
-void PrecisionPosterior::add_covariance(int row, double factor, double* squares, int ld) {
-  const int q = rows_->most_missing, own = static_cast<int>(rows_->missing[row].size());
-  one_.resize(static_cast<std::size_t>(own) * own);
-  for (int a = 0; a < own; ++a)
-    for (int i = a; i < own; ++i) line(one_, a, own)[i] = columns_[index(a * q + i, row)];
-  for (int a = 0; a < own; ++a) {
-    double* to = squares + static_cast<std::ptrdiff_t>(rows_->missing[row][a]) * ld;
-    for (int b = 0; b <= a; ++b)
-      to[rows_->missing[row][b]] += factor * dot(line(one_, a, own) + a, line(one_, b, own) + a, own - a);
-  }
+void PrecisionPosterior::add_covariances(int c, const double* factors, double* squares, int ld) {
+  const int q = rows_->most_missing;
+  turn_to(c);
+  covariances_.resize(columns_.size());
+  kernels().lane_squared(columns_.data(), q, covariances_.data());
+  for (int a = 0; a < q; ++a)
+    for (int r = 0; r < rows_->count; ++r) {
+      const std::vector<int>& missing = rows_->missing[r];
+      if (a >= static_cast<int>(missing.size()) || !(factors[r] > 0.0)) continue;
+      double* to = squares + static_cast<std::ptrdiff_t>(missing[a]) * ld;
+      const double* from = covariances_.data() + index(a * q, r);
+      for (int b = 0; b <= a; ++b) to[missing[b]] += factors[r] * from[b * kRows];
+    }
 }
 
 // P_hh = L L', and L'^-1 times normal numbers has the covariance P_hh^-1.

@@ -71,17 +71,18 @@ class PrecisionPosterior final : public Posterior {
   explicit PrecisionPosterior(const GaussianMemories& given);
   void turn_to(int c) override;
   void add_variances(int row, double factor, double* out) override;
-  // The lower triangle of squares [d][ld] += factor * the conditional covariance
-  void add_covariance(int row, double factor, double* squares, int ld);
+  // The lower triangle of squares [d][ld] += factor * the conditional covariance under one of them, of each row
+  void add_covariances(int c, const double* factors, double* squares, int ld);
   void draw(int m, int row, double* normals, const double* factors) override;
 
  private:
   void look() override;
 
   std::vector<double> log_determinants_, pulls_, constants_;  // of precisions P: log |P|, P rho, rho' P rho
-  std::vector<double> image_, pulled_, half_, one_;
+  std::vector<double> image_, pulled_;
   std::vector<std::vector<double>> cholesky_;  // of each precision at the missing values
   std::vector<double> columns_;                // of the inverse of one of them
+  std::vector<double> covariances_;            // of all rows, under one of them
 };
 
 // A few factors: loadings W and noise N.

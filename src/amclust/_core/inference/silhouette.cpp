@@ -37,10 +37,15 @@ class Distances {
     missing.fit(n, d_);
     const std::vector<float> zero(d_, 0.0f);
     data.load(which, n, zero.data(), rows_.data(), ld_, missing.data());
+    const std::vector<float>& parts = data.column_parts();
+    by_parts_ = !parts.empty();
+    columns_ = static_cast<float>(data.columns());
+    if (by_parts_) present_parts_.resize(n, ld_);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < d_; ++j) {
         square_(i, j) = rows_(i, j) * rows_(i, j);
         present_(i, j) = missing.row(i)[j] ? 0.0f : 1.0f;
+        if (by_parts_) present_parts_(i, j) = present_(i, j) * parts[j];
       }
   }
 
@@ -97,10 +102,10 @@ class Distances {
     multiply(present_, columns.square, temp.data());
     for (int i = 0; i < size; ++i) out[i] += temp[i];
     multiply(rows_, columns.value, temp.data());
-    multiply(present_, columns.present, meet);
+    multiply(by_parts_ ? present_parts_ : present_, columns.present, meet);
     for (int i = 0; i < size; ++i) {
       const float square = std::max(0.0f, out[i] - 2.0f * temp[i]);
-      out[i] = meet[i] > 0.0f ? std::sqrt(square * static_cast<float>(d_) / meet[i]) : 0.0f;
+      out[i] = meet[i] > 0.0f ? std::sqrt(square * columns_ / meet[i]) : 0.0f;
       meet[i] = meet[i] > 0.0f ? 1.0f : 0.0f;
     }
   }
@@ -130,8 +135,9 @@ class Distances {
       for (int j = 0; j < d_; ++j) to(j, c) = from(first + c, j);
   }
   int d_, ld_;
-  bool missing_, sparse_;
-  Matrix rows_, square_, present_;
+  bool missing_, sparse_, by_parts_ = false;
+  float columns_ = 0.0f;  // of the table, of which a level is a part
+  Matrix rows_, square_, present_, present_parts_;
   std::vector<SparseEntries> entries_;  // kOthers rows each
   std::vector<float> norms_;
 };

@@ -169,22 +169,54 @@ void lane_products(const double* a, const double* b, int n, double* out) {
   sum.put(out);
 }
 
-// One column after the other, each taken from all that follow: sums that wait for each other would take the time.
+// Entries of a matrix that are found together: their sums wait for their turn in registers, not for each other, and
+// share what they are made of. Each sum is added up in the order of its terms, whatever is beside it.
+constexpr int B = V == 1 ? 4 : V == 2 ? 2 : 1;
+
+// to[i][j] -= sum_k left[i][k] * right[j][k] for `Rows` times `Columns` entries; lines have n of them.
+template <int Rows, int Columns>
+inline void subtract_products(const double* left, const double* right, int n, int count, double* to) {
+  Lanes sums[Rows][Columns];
+  for (int i = 0; i < Rows; ++i)
+    for (int j = 0; j < Columns; ++j) sums[i][j] = Lanes::at(to + entry(i, n, j));
+  for (int k = 0; k < count; ++k) {
+    Lanes others[Columns];
+    for (int j = 0; j < Columns; ++j) others[j] = Lanes::at(right + entry(j, n, k));
+    for (int i = 0; i < Rows; ++i) {
+      const Lanes here = Lanes::at(left + entry(i, n, k));
+      for (int j = 0; j < Columns; ++j) sums[i][j].subtract(here, others[j]);
+    }
+  }
+  for (int i = 0; i < Rows; ++i)
+    for (int j = 0; j < Columns; ++j) sums[i][j].put(to + entry(i, n, j));
+}
+
+// Some columns after the other, less what those before them explain.
 bool lane_cholesky(double* a, int n) {
-  for (int k = 0; k < n; ++k) {
-    double* diagonal = a + entry(k, n, k);
-    for (int r = 0; r < kLaneRows; ++r)
-      if (!(diagonal[r] > 0.0)) return false;
-    for (int r = 0; r < kLaneRows; ++r) diagonal[r] = 1.0 / std::sqrt(diagonal[r]);
-    const Lanes inverse = Lanes::at(diagonal);
-    for (int i = k + 1; i < n; ++i) {
-      Lanes column = Lanes::at(a + entry(i, n, k));
-      column.multiply(inverse);
-      column.put(a + entry(i, n, k));
-      for (int j = k + 1; j <= i; ++j) {
-        Lanes rest = Lanes::at(a + entry(i, n, j));
-        rest.subtract(column, Lanes::at(a + entry(j, n, k)));
-        rest.put(a + entry(i, n, j));
+  for (int first = 0; first < n; first += B) {
+    const int last = first + B < n ? first + B : n;
+    const double* before = a + entry(first, n, 0);
+    for (int i = first; i < n; ++i) {
+      if (i >= last && last - first == B && i + B <= n) {
+        subtract_products<B, B>(a + entry(i, n, 0), before, n, first, a + entry(i, n, first));
+        i += B - 1;
+        continue;
+      }
+      for (int j = first; j < last && j <= i; ++j)
+        subtract_products<1, 1>(a + entry(i, n, 0), a + entry(j, n, 0), n, first, a + entry(i, n, j));
+    }
+    for (int j = first; j < last; ++j) {
+      subtract_products<1, 1>(a + entry(j, n, first), a + entry(j, n, first), n, j - first, a + entry(j, n, j));
+      double* diagonal = a + entry(j, n, j);
+      for (int r = 0; r < kLaneRows; ++r)
+        if (!(diagonal[r] > 0.0)) return false;
+      for (int r = 0; r < kLaneRows; ++r) diagonal[r] = 1.0 / std::sqrt(diagonal[r]);
+      const Lanes inverse = Lanes::at(diagonal);
+      for (int i = j + 1; i < n; ++i) {
+        Lanes found = Lanes::at(a + entry(i, n, j));
+        for (int k = first; k < j; ++k) found.subtract(Lanes::at(a + entry(i, n, k)), Lanes::at(a + entry(j, n, k)));
+        found.multiply(inverse);
+        found.put(a + entry(i, n, j));
       }
     }
   }
@@ -217,15 +249,77 @@ void lane_transposed_solve(const double* l, int n, double* x) {
   }
 }
 
+// Entry i of some columns of L^-1, of which the first is `column`: from entry `from` on all of them have the same
+// terms.
+template <int Columns>
+inline void invert_line(const double* l, int n, int column, int from, int i, double* columns) {
+  Lanes sums[Columns] = {};
+  for (int c = 0; c < Columns; ++c)
+    for (int k = column + c; k < from; ++k)
+      sums[c].subtract(Lanes::at(l + entry(i, n, k)), Lanes::at(columns + entry(column + c, n, k)));
+  for (int k = from; k < i; ++k) {
+    const Lanes here = Lanes::at(l + entry(i, n, k));
+    for (int c = 0; c < Columns; ++c) sums[c].subtract(here, Lanes::at(columns + entry(column + c, n, k)));
+  }
+  const Lanes inverse = Lanes::at(l + entry(i, n, i));
+  for (int c = 0; c < Columns; ++c) {
+    sums[c].multiply(inverse);
+    sums[c].put(columns + entry(column + c, n, i));
+  }
+}
+
 // L^-1, row j being its column j, from the diagonal on.
 void lane_half_invert(const double* l, int n, double* columns) {
-  for (int j = 0; j < n; ++j) {
-    Lanes::at(l + entry(j, n, j)).put(columns + entry(j, n, j));
-    for (int i = j + 1; i < n; ++i) {
-      Lanes sum = {};
-      for (int k = j; k < i; ++k) sum.subtract(Lanes::at(l + entry(i, n, k)), Lanes::at(columns + entry(j, n, k)));
-      sum.multiply(Lanes::at(l + entry(i, n, i)));
-      sum.put(columns + entry(j, n, i));
+  constexpr int kColumns = 2 * B;
+  for (int first = 0; first < n; first += kColumns) {
+    const int last = first + kColumns < n ? first + kColumns : n;
+    for (int j = first; j < last; ++j) {
+      Lanes::at(l + entry(j, n, j)).put(columns + entry(j, n, j));
+      for (int i = j + 1; i < last; ++i) invert_line<1>(l, n, j, j, i, columns);
+    }
+    for (int i = last; i < n; ++i) {
+      if (last - first == kColumns)
+        invert_line<kColumns>(l, n, first, last, i, columns);
+      else
+        for (int j = first; j < last; ++j) invert_line<1>(l, n, j, j, i, columns);
+    }
+  }
+}
+
+// out[a][b] += sum_i columns[a][i] * columns[b][i], i from `first` to `last`
+template <int Rows, int Columns>
+inline void add_products(const double* left, const double* right, int n, int first, int last, double* out) {
+  Lanes sums[Rows][Columns];
+  for (int a = 0; a < Rows; ++a)
+    for (int b = 0; b < Columns; ++b) sums[a][b] = Lanes::at(out + entry(a, n, b));
+  for (int i = first; i < last; ++i) {
+    Lanes others[Columns];
+    for (int b = 0; b < Columns; ++b) others[b] = Lanes::at(right + entry(b, n, i));
+    for (int a = 0; a < Rows; ++a) {
+      const Lanes here = Lanes::at(left + entry(a, n, i));
+      for (int b = 0; b < Columns; ++b) sums[a][b].add(here, others[b]);
+    }
+  }
+  for (int a = 0; a < Rows; ++a)
+    for (int b = 0; b < Columns; ++b) sums[a][b].put(out + entry(a, n, b));
+}
+
+void lane_squared(const double* columns, int n, double* out) {
+  for (int a = 0; a < n; ++a)
+    for (int b = 0; b <= a; ++b) Lanes{}.put(out + entry(a, n, b));
+  for (int first = 0; first < n; first += B) {
+    const int last = first + B < n ? first + B : n;
+    for (int b = 0; b < last; ++b) {
+      const bool block = last - first == B && b + B <= first;
+      // Before they have the same terms.
+      for (int a = first; a < last; ++a)
+        for (int c = b; c < (block ? b + B : b + 1); ++c)
+          if (c <= a)
+            add_products<1, 1>(columns + entry(a, n, 0), columns + entry(c, n, 0), n, a, block ? last : n,
+                               out + entry(a, n, c));
+      if (!block) continue;
+      add_products<B, B>(columns + entry(first, n, 0), columns + entry(b, n, 0), n, last, n, out + entry(first, n, b));
+      b += B - 1;
     }
   }
 }
@@ -247,4 +341,5 @@ void amclust::AMCLUST_ISA::fill_gaussians(Kernels& table) {
   table.lane_half_solve = lane_half_solve;
   table.lane_transposed_solve = lane_transposed_solve;
   table.lane_half_invert = lane_half_invert;
+  table.lane_squared = lane_squared;
 }

@@ -243,6 +243,8 @@ struct Kernels {
   void (*lane_transposed_solve)(const double* l, int n, double* x);
   // L^-1, whose column j becomes row j, from the diagonal on.
   void (*lane_half_invert)(const double* l, int n, double* columns);
+  // Of these columns the lower triangle of (L L')^-1.
+  void (*lane_squared)(const double* columns, int n, double* out);
 
   std::size_t (*moving_scratch)(const Network&, int n_moving);
   // Which of two ways moving() goes, which round differently.

@@ -1,5 +1,5 @@
 // The paper's loss: hide some coordinates of every row, let the dynamics complete them, compare (mean over the hidden
-// coordinates). Missing values move too, and are never compared.
+// columns; a category is hidden as a whole). Missing values move too, and are never compared.
 #include "objectives/moving_block.hpp"
 #include "training/masks.hpp"
 
@@ -7,14 +7,15 @@ namespace amclust {
 namespace {
 
 struct CompletionWorkspace : ChunkedObjective::Workspace {
-  explicit CompletionWorkspace(int features) : sampler(features) {}
+  explicit CompletionWorkspace(const Dataset& data) : masks(data.features, data.mixed.columns) {}
 
   struct Row {
     int n_hidden, n_missing;
+    float n_columns;  // of the table, that are hidden
     int n_moving() const { return n_hidden + n_missing; }
   };
   MovingBlock moving;
-  MaskSampler sampler;
+  ColumnMasks masks;
   std::vector<Row> rows;
   std::vector<std::int32_t> hidden_values;
   MatrixView<std::int32_t> hidden;  // [n][most hidden], which coordinates are
@@ -27,7 +28,7 @@ class Completion final : public ChunkedObjective {
 
  protected:
   std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<CompletionWorkspace>(data_.features);
+    return std::make_unique<CompletionWorkspace>(data_);
   }
 
   void add_block(const Batch& batch, BlockOfRows block, const Memories& memories, Workspace& workspace,
@@ -59,7 +60,7 @@ class Completion final : public ChunkedObjective {
   // Which coordinates of each row are hidden: drawn, or given with the batch.
   void draw(const Batch& batch, BlockOfRows block, CompletionWorkspace& work) const {
     const int d = data_.features;
-    const int room = std::max(1, batch.hidden ? batch.n_hidden : hidden_count(settings_.mask_prob, d));
+    const int room = std::max(1, batch.hidden ? batch.n_hidden : work.masks.room(settings_.mask_prob));
     work.hidden_values.resize(static_cast<std::size_t>(block.n) * room);
     work.hidden = {work.hidden_values.data(), block.n, room};
     work.rows.resize(block.n);
@@ -72,12 +73,21 @@ class Completion final : public ChunkedObjective {
         for (int h = 0; h < batch.n_hidden; ++h)
           if (given(place, h) >= 0) hidden[count++] = given(place, h);
       } else {
-        count = hidden_count(settings_.mask_prob, d - missing);
         Random random(settings_.seed, Purpose::mask, batch.epoch, static_cast<std::uint32_t>(batch.ids[place]));
-        work.sampler.draw(random, count, d - missing, missing ? work.moving.missing.row(i) : nullptr, hidden);
+        const std::uint8_t* marks = missing ? work.moving.missing.row(i) : nullptr;
+        count = work.masks.draw(random, settings_.mask_prob, marks, hidden);
       }
-      work.rows[i] = {count, missing};
+      work.rows[i] = {count, missing, columns_of(hidden, count)};
     }
+  }
+
+  // How many columns of the table these coordinates are.
+  float columns_of(const std::int32_t* coordinates, int count) const {
+    const std::vector<float>& parts = data_.column_parts();
+    if (parts.empty()) return static_cast<float>(count);
+    float total = 0.0f;
+    for (int h = 0; h < count; ++h) total += parts[coordinates[h]];
+    return total;
   }
 
   // Hidden coordinates become the mask value in the rows; what they were is kept.
@@ -104,7 +114,7 @@ class Completion final : public ChunkedObjective {
       const int i = tile + l;
       const auto& row = work.rows[i];
       const float weight = batch.weights ? batch.weights[block.first + i] : 1.0f;
-      const float share = row.n_hidden ? static_cast<float>(weight / (row.n_hidden * batch.total_weight)) : 0.0f;
+      const float share = row.n_hidden ? static_cast<float>(weight / (row.n_columns * batch.total_weight)) : 0.0f;
       for (int h = 0; h < row.n_hidden; ++h) {
         const std::int32_t j = work.hidden(i, h);
         moving.move(h, l, j, settings_.fill[j], work.truth(i, h), share);

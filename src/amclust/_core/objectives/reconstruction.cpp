@@ -78,9 +78,9 @@ class Reconstruction final : public ChunkedObjective {
   void share_out(const Batch& batch, BlockOfRows block, ReconstructionWorkspace& work) const {
     work.share.resize(block.n);
     for (int i = 0; i < block.n; ++i) {
-      const int observed = data_.features - work.moving.count_missing(i, data_.features);
+      const double observed = data_.observed_columns(work.moving.missing.row(i));
       const double weight = batch.weights ? batch.weights[block.first + i] : 1.0;
-      work.share[i] = observed ? static_cast<float>(weight / (observed * batch.total_weight)) : 0.0f;
+      work.share[i] = observed > 0.0 ? static_cast<float>(weight / (observed * batch.total_weight)) : 0.0f;
     }
   }
 

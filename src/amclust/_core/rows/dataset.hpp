@@ -1,5 +1,5 @@
-// The rows to be clustered, read where they lie: dense or CSR, float or double, with NaN for missing values. Rows are
-// handed out in blocks of floats in core units: (x - offset) * scale, or on the unit sphere.
+// The rows to be clustered, read where they lie: dense, CSR, or numbers beside categories, float or double, with NaN for
+// missing values. Rows are handed out in blocks of floats in core units: (x - offset) * scale, or on the unit sphere.
 #pragma once
 
 #include "energies/energy.hpp"
@@ -26,6 +26,23 @@ struct SparseRows {  // CSR, indices sorted within a row
   const void* indptr = nullptr;
   bool wide_indices = false;  // 64-bit
 };
+
+// A column of a table that has categories: the first of its columns in the core, and how many levels it has, each a
+// column of the core that is 1 where a row has the level and 0 elsewhere. A number has no levels and one column.
+struct TableColumn {
+  int first = 0, levels = 0;
+  int width() const { return levels ? levels : 1; }
+};
+
+struct MixedRows {  // of each row its numbers, and the codes of its levels, both in the order of the columns
+  static constexpr std::uint8_t kMissing = 255;
+  DenseRows numbers;
+  const std::uint8_t* codes = nullptr;
+  std::ptrdiff_t code_stride = 0;
+  std::vector<TableColumn> columns;
+};
+
+enum class Storage { dense, sparse, mixed };
 
 // What stands for the missing values of rows, row by row: value * scale[j] + offset[j] in original units.
 struct Fills {
@@ -54,13 +71,24 @@ class Dataset {
  public:
   std::int64_t rows = 0;
   int features = 0;
+  Storage storage = Storage::dense;
   DenseRows dense;
   SparseRows sparse;
-  bool is_sparse = false;
+  MixedRows mixed;
   // Rows are loaded with these, which are to be set before units; statistics, copies and order are still those of the
   // rows as they are. Limits of sparse columns hold zero.
   Fills fills;
   Limits limits;
+
+  bool is_dense() const { return storage == Storage::dense; }
+  bool is_sparse() const { return storage == Storage::sparse; }
+  // How many columns the table has: the levels of a category are one.
+  int columns() const { return storage == Storage::mixed ? static_cast<int>(mixed.columns.size()) : features; }
+  // What part of a column of the table each feature is; empty: all of it.
+  const std::vector<float>& column_parts() const { return column_parts_; }
+  // How many columns of the table are there in a row, by the marks of its missing values (null: all).
+  double observed_columns(const std::uint8_t* missing) const;
+  void set_columns(std::vector<TableColumn> columns);
 
   bool has_missing = false;  // values that nothing stands for
   EnergyKind metric{};
@@ -75,9 +103,9 @@ class Dataset {
   void load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,
             float* row_scale = nullptr) const;
 
-  // Whether rows can be had as their stored entries: they are sparse, all there, and not far from zero (the origin and
-  // the entries of a column far away would cancel).
-  bool gives_entries() const { return is_sparse && !has_missing && near_zero_; }
+  // Whether rows can be had as their stored entries: they are sparse (or have many levels for each column of the table),
+  // all there, and not far from zero (the origin and the entries of a column far away would cancel).
+  bool gives_entries() const { return few_entries_ && !has_missing && near_zero_; }
   // The entries of n rows, and their squared norms [n].
   void load_entries(const std::int64_t* which, int n, SparseEntries& out, float* norms) const;
   // How many entries a row has, and how many on average.
@@ -92,6 +120,10 @@ class Dataset {
  private:
   template <class Value>
   void load_dense_row(std::int64_t row, float* out) const;
+  template <class Value>
+  void load_mixed_row(std::int64_t row, float* out) const;
+  // The values of a row that are stored, each in core units by itself; all others are zeros.
+  void load_stored_row(std::int64_t row, float* out) const;
   // Brings a dense row that was loaded within the limits.
   template <class Value>
   void limit(std::int64_t row, float* out) const;
@@ -103,15 +135,18 @@ class Dataset {
   std::vector<float> narrow_offset_, scale_;      // per feature
   std::vector<float> low_, high_;                 // the limits in core units
   std::vector<float> origin_;                     // empty where all offsets are zero
+  std::vector<double> entry_offset_;              // what is subtracted from entries; empty: nothing
+  std::vector<float> zero_, one_;                 // of mixed rows, what indicators are in core units
+  std::vector<float> column_parts_;
   double origin_square_ = 0.0;
-  bool near_zero_ = true;
+  bool near_zero_ = true, few_entries_ = false;
 };
 
-// Whether all rows are dense, have all their values, none of them huge, and not only zeros unless rows may be `zeros`:
-// most tables, and quickly seen. What else there is only column_statistics() tells.
+// Whether all rows are stored dense, have all their values, none of them huge, and not only zeros unless rows may be
+// `zeros`: most tables, and quickly seen. What else there is only column_statistics() tells.
 bool rows_are_plain(const Dataset& data, bool zeros, Team& team);
 
-// The dense rows that have no value at all: of most rows the first value tells that they have one.
+// The rows, not sparse ones, that have no value at all: of most rows the first value tells that they have one.
 std::vector<std::int64_t> empty_rows(const Dataset& data, Team& team);
 
 // The distinct ones of the listed rows (all when `which` is null) in their total order, and for each how much weight

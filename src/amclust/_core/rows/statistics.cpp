@@ -62,22 +62,22 @@ class SliceSums {
 };
 
 // Adds rows. Those that are dense and finite, or have missing values, are collected and go by the kernels a block at a
-// time; infinite, huge and sparse ones by their entries.
+// time; infinite, huge, sparse and mixed ones by their entries.
 class Collector {
  public:
   Collector(const Dataset& data, bool weighted, PartialStatistics& out)
       : data_(data), d_(data.features), weighted_(weighted), out_(out), sums_(out.sum), squares_(out.square) {
     const std::size_t width = std::max(1, d_) * (data.dense.is_double ? sizeof(double) : sizeof(float));
     block_ = static_cast<int>(std::clamp<std::size_t>(kCache / width, 8, kMaxBlock));
-    if (data.is_sparse) stored_rows_.resize(d_, 0);
-    if (!data.is_sparse) largest_.resize(2 * static_cast<std::size_t>(d_));
+    if (!data.is_dense()) stored_rows_.resize(d_, 0);
+    if (data.is_dense()) largest_.resize(2 * static_cast<std::size_t>(d_));
   }
 
   void add(std::int64_t row, double weight) {
     ++rows_;
     out_.n_counted += weight > 0.0;
     if (weighted_) out_.weight.add(0, weight);
-    if (data_.is_sparse)
+    if (!data_.is_dense())
       take_stored(row, weight);
     else if (data_.dense.is_double)
       take_dense(static_cast<const double*>(data_.dense.data) + row * data_.dense.stride, row, weight, doubles_);
@@ -91,7 +91,7 @@ class Collector {
     flush();
     if (!weighted_) out_.weight.add(0, 1.0, rows_);
     for (int j = 0; j < d_; ++j) {
-      if (data_.is_sparse && stored_rows_[j] < rows_) note(j, 0.0);
+      if (!data_.is_dense() && stored_rows_[j] < rows_) note(j, 0.0);
       // One zero, not two, whatever comes first.
       out_.low[j] += 0.0;
       out_.high[j] += 0.0;
@@ -168,7 +168,7 @@ class Collector {
     add_entries(row, weight);
   }
 
-  // A sparse row by its stored entries; the zeros between them count for the range only, at the end.
+  // A row by its stored entries; the zeros between them count for the range only, at the end.
   void take_stored(std::int64_t row, double weight) {
     const std::int64_t missing = out_.missing;
     take(weight, [&](auto&& visit) {
@@ -223,7 +223,7 @@ class Collector {
   SliceSums sums_, squares_;
   std::vector<double> largest_;  // of a block's terms, [2][d]
   std::int64_t rows_ = 0;
-  std::vector<std::int64_t> stored_rows_;  // how many sparse rows have a column stored
+  std::vector<std::int64_t> stored_rows_;  // how many rows have a column stored, where not all do
   int block_ = 0, waiting_ = 0;
   const float* floats_[kMaxBlock];
   const double* doubles_[kMaxBlock];
@@ -300,8 +300,10 @@ PartialStatistics partial_statistics(const Dataset& data, const std::int64_t* wh
   std::vector<PartialStatistics> found(parts, PartialStatistics(data.features));
   team.run(parts, [&](int part, int) {
     Collector collector(data, weights != nullptr, found[part]);
-    for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i)
+    for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
+      if (i % 256 == 0) check_interrupt();
       collector.add(which ? which[i] : i, weights ? weights[i] : 1.0);
+    }
     collector.finish();
   });
   for (int part = 1; part < parts; ++part) found[0].add(found[part]);

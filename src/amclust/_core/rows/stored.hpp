@@ -23,10 +23,33 @@ void visit_sparse(const Dataset& data, std::int64_t row, Visit&& visit) {
   for (Index at = indptr[row]; at < indptr[row + 1]; ++at) visit(static_cast<int>(indices[at]), values[at]);
 }
 
+// Calls visit(column, value) for the numbers of a row and its levels: 1 for the one that it has, NaN for all of them
+// where it is missing.
+template <class Value, class Visit>
+void visit_mixed(const Dataset& data, std::int64_t row, Visit&& visit) {
+  const MixedRows& mixed = data.mixed;
+  const Value* x = static_cast<const Value*>(mixed.numbers.data) + row * mixed.numbers.stride;
+  const std::uint8_t* code = mixed.codes + row * mixed.code_stride;
+  for (const TableColumn& column : mixed.columns) {
+    if (!column.levels) {
+      visit(column.first, static_cast<double>(*x++));
+      continue;
+    }
+    const int level = *code++;
+    if (level != MixedRows::kMissing) {
+      visit(column.first + level, 1.0);
+      continue;
+    }
+    for (int l = 0; l < column.levels; ++l) visit(column.first + l, std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
 template <class Visit>
 void visit_stored(const Dataset& data, std::int64_t row, Visit&& visit) {
-  if (!data.is_sparse)
+  if (data.is_dense())
     data.dense.is_double ? visit_dense<double>(data, row, visit) : visit_dense<float>(data, row, visit);
+  else if (!data.is_sparse())
+    data.mixed.numbers.is_double ? visit_mixed<double>(data, row, visit) : visit_mixed<float>(data, row, visit);
   else if (data.sparse.wide_indices)
     data.sparse.is_double ? visit_sparse<double, std::int64_t>(data, row, visit)
                           : visit_sparse<float, std::int64_t>(data, row, visit);

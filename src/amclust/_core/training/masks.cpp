@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
 
 namespace amclust {
 
@@ -35,6 +38,44 @@ void MaskSampler::draw(Random& random, int count, int observed, const std::uint8
   for (int i = 0; i < count; ++i) taken[out[i]] = 0;
   if (missing)
     for (int i = 0; i < count; ++i) out[i] = eligible_[out[i]];
+}
+
+ColumnMasks::ColumnMasks(int features, std::vector<TableColumn> columns)
+    : features_(features),
+      columns_(std::move(columns)),
+      sampler_(columns_.empty() ? features : static_cast<int>(columns_.size())),
+      missing_(columns_.size()),
+      drawn_(columns_.size()) {}
+
+int ColumnMasks::room(double hidden_fraction) const {
+  if (columns_.empty()) return std::max(1, hidden_count(hidden_fraction, features_));
+  std::vector<int> widths;
+  for (const TableColumn& column : columns_) widths.push_back(column.width());
+  std::sort(widths.begin(), widths.end(), std::greater<>());
+  const int count = hidden_count(hidden_fraction, static_cast<int>(widths.size()));
+  return std::max(1, std::accumulate(widths.begin(), widths.begin() + count, 0));
+}
+
+int ColumnMasks::draw(Random& random, double hidden_fraction, const std::uint8_t* missing, std::int32_t* out) {
+  const int n = columns_.empty() ? features_ : static_cast<int>(columns_.size());
+  if (missing && !columns_.empty()) {
+    for (int c = 0; c < n; ++c) missing_[c] = missing[columns_[c].first];
+    missing = missing_.data();
+  }
+  const int observed = missing ? static_cast<int>(std::count(missing, missing + n, std::uint8_t{0})) : n;
+  const int count = hidden_count(hidden_fraction, observed);
+  if (observed == n) missing = nullptr;
+  if (columns_.empty()) {
+    sampler_.draw(random, count, observed, missing, out);
+    return count;
+  }
+  sampler_.draw(random, count, observed, missing, drawn_.data());
+  int found = 0;
+  for (int c = 0; c < count; ++c) {
+    const TableColumn& column = columns_[drawn_[c]];
+    for (int j = 0; j < column.width(); ++j) out[found++] = column.first + j;
+  }
+  return found;
 }
 
 }  // namespace amclust

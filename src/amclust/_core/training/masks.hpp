@@ -1,8 +1,9 @@
-// Which coordinates of a row are hidden: without replacement, every feature eligible, at least one hidden and at least
-// one visible. Missing values are not drawn; they move along anyway.
+// Which coordinates of a row are hidden: without replacement, every column eligible, at least one hidden and at least
+// one visible. Missing values are not drawn; they move along anyway. A category is hidden as a whole.
 #pragma once
 
 #include "random.hpp"
+#include "rows/dataset.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -22,6 +23,25 @@ class MaskSampler {
  private:
   std::vector<std::uint8_t> taken_;
   std::vector<std::int32_t> eligible_;
+};
+
+// The same for the columns of a table: categories have several coordinates.
+class ColumnMasks {
+ public:
+  // No columns: each feature is one.
+  ColumnMasks(int features, std::vector<TableColumn> columns);
+
+  // How many coordinates are hidden at most.
+  int room(double hidden_fraction) const;
+  // Writes the hidden coordinates; returns how many. `missing` marks coordinates (null: none is).
+  int draw(Random& random, double hidden_fraction, const std::uint8_t* missing, std::int32_t* out);
+
+ private:
+  int features_;
+  std::vector<TableColumn> columns_;
+  MaskSampler sampler_;
+  std::vector<std::uint8_t> missing_;
+  std::vector<std::int32_t> drawn_;
 };
 
 }  // namespace amclust

@@ -46,7 +46,7 @@ SparseSample::SparseSample(const Dataset& data, std::vector<std::int64_t> rows, 
   d = std::max(d, 1);  // also of rows without entries
   rows_.rows = n();
   rows_.features = d;
-  rows_.is_sparse = true;
+  rows_.storage = Storage::sparse;
   rows_.sparse = {entries_.data(), false, at_.data(), starts_.data(), false};
   rows_.set_units(data.metric, std::vector<double>(d, 0.0).data(), std::vector<float>(d, 1.0f).data());
   norms_.resize(which.size());

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from amclust._rows import empty_rows
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
 
@@ -28,7 +28,7 @@ def add_options(parser: options.Parser) -> None:
     options.add_clusters(parser, required=False)
     options.add_stream(parser, "read and write in chunks; needs a model file")
     options.add_words(
-        parser, "command, table, model, rows, filled (number of cells), output; needs -o"
+        parser, "command, table, model, rows, filled, left (numbers of cells), output; needs -o"
     )
     options.add_columns(parser, options.KNOWN_COLUMNS)
     options.add_reading(parser)
@@ -64,19 +64,30 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     else:
         parts = _with_fit(arguments, options.model_of(arguments, parser))
     rows = cells = 0
+    left: Counter[str] = Counter()
 
     def chunks() -> Iterator[Any]:
         nonlocal rows, cells
         for model, columns, chunk, values, X in parts:
             rows += len(chunk)
             cells += columns.count_missing(values)
+            left.update(columns.count_unknown(chunk))
             yield columns.fill(chunk, model.complete(X))
 
     files.write_chunks(chunks(), arguments.output or "-", arguments)
     if arguments.json:
-        console.say_json(arguments, "table", "model", "output", rows=rows, filled=cells)
-    elif to_file and not arguments.quiet:
+        console.say_json(
+            arguments, "table", "model", "output", rows=rows, filled=cells, left=left.total()
+        )
+        return
+    if to_file and not arguments.quiet:
         say(f"{arguments.output}: {count(rows, 'row')}, {count(cells, 'missing cell')} filled")
+    if left and not arguments.quiet:
+        from amclust.cli.tables.errors import listed
+
+        where = f"{'column' if len(left) == 1 else 'columns'} {listed(list(left))}"
+        cells_left = count(left.total(), "missing cell")
+        console.note(f"{cells_left} left in {where}, not used by the model")
 
 
 def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, ...]]:
@@ -86,6 +97,7 @@ def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, 
 
 
 def _with_fit(arguments: argparse.Namespace, model: Any) -> Iterator[tuple[Any, ...]]:
+    from amclust._rows import empty_rows
     from amclust.cli.tables import choose_columns
 
     table = files.read(arguments)

@@ -6,8 +6,6 @@ import argparse
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from amclust._progress import ProgressLine, finish
-from amclust._rows import empty_rows
 from amclust.cli.commands import console, files, on_dask, options
 from amclust.cli.commands.console import count, say
 
@@ -114,6 +112,8 @@ def _learn_from_all(arguments: argparse.Namespace, model: Any) -> Seen:
 
 def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
     """Learn from one chunk after the other: the same answer as `partial_fit` over the chunks."""
+    from amclust._progress import ProgressLine, finish
+    from amclust._rows import empty_rows
     from amclust.cli.tables import choose_columns
 
     chunks = files.in_chunks(arguments)

@@ -149,6 +149,12 @@ class Columns:
         """Return the number of missing values; a category is one value in several columns."""
         return sum(int(np.isnan(matrix[:, place.start]).sum()) for _, place in self.places)
 
+    def count_unknown(self, table: Table) -> dict[str, int]:
+        """Return how many values are missing in each of the other columns that lack some."""
+        used = {*self.names, self.id}
+        counts = {name: is_missing(table[name]).sum() for name in table.names if name not in used}
+        return {name: int(missing) for name, missing in counts.items() if missing}
+
     def ids(self, table: Table | pd.DataFrame, *, first_row: int = 0) -> pa.ChunkedArray | None:
         """Return the names of a table's rows, None without an id; none of them may be missing."""
         if self.id is None:

@@ -131,7 +131,8 @@ def draw_hidden(rows: Rows, epoch: Epoch, mask_prob: float) -> Tensor:
         ids = epoch.ids[:, run].ravel()
         if rows.missing_on_host is not None:
             missing = rows.missing_on_host[ids]
-        drawn.append(_native.draw_masks(seed, epoch.number, ids, mask_prob, missing))
+        levels = rows.data.rows.levels
+        drawn.append(_native.draw_masks(seed, epoch.number, ids, mask_prob, missing, levels))
     places = np.stack(drawn).reshape(n_runs, n_batches, size, -1).transpose(1, 0, 3, 2)
     places = np.where(places < 0, d, places).astype(np.int64)
     hidden = torch.zeros((n_batches, n_runs, d + 1, size), dtype=torch.bool, device=rows.device)

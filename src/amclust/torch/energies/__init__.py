@@ -72,6 +72,24 @@ def make_energy(metric: object, *, dim: int, n_memories: int) -> Energy | None:
     return energy.to("cpu", torch.float32)
 
 
+def metric_of(energy: Energy, *, dim: int) -> str | Energy:
+    """Return the name of a metric that is this energy; the energy itself where there is none.
+
+    "mahalanobis" is none: the core's is not learned.
+    """
+    for name in ("euclidean", "cosine", "manhattan", "epanechnikov", "kernel", "weighted"):
+        count = energy.log_weights.shape[-1] if isinstance(energy, Weighted) else 1
+        named = find_energy(name, dim=dim, n_memories=count)
+        if _kind(named) == _kind(energy):
+            return name
+    return energy
+
+
+def _kind(energy: Energy) -> tuple[object, ...]:
+    base = _kind(energy.base) if isinstance(energy, Weighted) else ()
+    return type(energy), energy.extra_repr(), *base
+
+
 def _size(name: str, value: int | None, energy: str) -> int:
     if value is None:
         message = f"the energy {energy!r} needs {name}: give it, or an Energy that has it"
