@@ -31,13 +31,8 @@ LAYERS = [
     ["_network"],
     ["_options", "_distant"],
     ["_runs", "_preparing"],
-<<<<<<< HEAD
     ["_judging", "_callbacks"],
-    ["_trimming", "_averaging", "_full_passes"],
-=======
-    ["_judging"],
     ["_trimming", "_averaging", "_full_passes", "_likelihoods"],
->>>>>>> main
     ["_size_limits"],
     ["_training"],
     ["_n_clusters", "_assemblies"],

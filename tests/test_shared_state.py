@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_info
 
 from amclust import ClAM, _native
-from amclust._config import single_threaded_blas
+from amclust._threads import single_threaded_blas
 
 N_THREADS = 8
 

@@ -17,7 +17,6 @@ from scipy import linalg, sparse
 
 from amclust import _native
 from amclust._clouds import Clouds, enough_rows, find_clouds, move_memories
-from amclust._config import single_threaded_blas
 from amclust._judging import judge
 from amclust._network import Network, Want
 from amclust._options import Options
@@ -331,11 +330,7 @@ class Spectrum:
         graph = overlap.graph
         m = len(graph)
         first = max(0, m - max(MIN_EIGENVALUES, max_clusters + 1))
-<<<<<<< HEAD
-        with single_threaded_blas():  # the same bits for any number of them
-=======
         with single_threaded_blas():
->>>>>>> main
             values, vectors = linalg.eigh(graph, subset_by_index=(first, m - 1))
         return cls(values[::-1], vectors[:, ::-1])
 
@@ -349,11 +344,7 @@ class Spectrum:
         # Pieces that the first eigenvectors do not show have no direction in them.
         seen = lengths > MIN_LENGTH
         places = np.where(seen, vectors / np.where(seen, lengths, 1.0), 0.0)
-<<<<<<< HEAD
-        with single_threaded_blas(), threadpool_limits(limits=1, user_api="openmp"):
-=======
         with single_threaded():
->>>>>>> main
             reading = KMeans(n_clusters, n_init=N_READINGS, random_state=seed).fit(places)
         labels = np.array(reading.labels_)
         for cluster in np.setdiff1d(np.arange(n_clusters), labels):  # places that coincide

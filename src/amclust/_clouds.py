@@ -15,11 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-<<<<<<< HEAD
-from amclust._config import single_threaded_blas
-=======
 from amclust._threads import single_threaded_blas
->>>>>>> main
 
 Labels = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -263,11 +259,7 @@ def find_clouds(
     memories. Labels are of the rows, the assembly of the memories.
     """
     weights = weights * (_effective(weights) / weights.sum())
-<<<<<<< HEAD
-    with single_threaded_blas():  # the same bits for any number of them
-=======
     with single_threaded_blas():
->>>>>>> main
         there, places = np.unique(nearest, return_inverse=True)
         m = len(there)
         if m < max(n_clusters, 2):

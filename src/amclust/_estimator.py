@@ -23,13 +23,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-<<<<<<< HEAD
 from amclust._callbacks import CallbackSupportMixin, Task, WatchedBackend
-from amclust._config import n_threads
-=======
 from amclust._categories import MixedTable
 from amclust._columns import as_table, fill_table, summary, tell
->>>>>>> main
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEAN_ROUNDING,
@@ -526,12 +522,8 @@ class ClAM(
         self : ClAM
             The fitted estimator.
         """
-<<<<<<< HEAD
         task = Task.of_fit(self, self._n_restarts(), X, y, sample_weight)
-        with restored_on_failure(self):
-=======
         with restored_on_failure(self), single_threaded_blas():
->>>>>>> main
             fitting = self._fitting(X, sample_weight, reset=True)
             if task.watched:
                 backend = WatchedBackend(fitting.backend, task, run_attributes)
@@ -566,12 +558,8 @@ class ClAM(
             The fitted estimator.
         """
         check_unlimited(self, "partial_fit")
-<<<<<<< HEAD
         task = Task.of_fit(self, 0, X, y, sample_weight)
-        with restored_on_failure(self):
-=======
         with restored_on_failure(self), single_threaded_blas():
->>>>>>> main
             first = not hasattr(self, "network_")
             fitting = self._fitting(X, sample_weight, reset=first)
             if first:

@@ -12,12 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-<<<<<<< HEAD
 from amclust import _callbacks, _native
-from amclust._config import n_threads
-=======
-from amclust import _native
->>>>>>> main
 from amclust._estimator import ClAM
 from amclust._fitting import Fitting, with_completion
 from amclust._judging import judge_runs, order_runs

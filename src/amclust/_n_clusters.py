@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import InvalidParameterError
 
 from amclust import _native
-from amclust._config import single_threaded_blas
 from amclust._network import Network, Want
 from amclust._objectives import OBJECTIVES
 from amclust._recipe import Recipe
@@ -142,10 +141,6 @@ def _principal(rows: Rows) -> Rows:
     """Return the rows in their main directions, which are uncorrelated."""
     centred = rows - rows.mean(axis=0, dtype=np.float64)
     wide = centred.shape[1] > len(centred)
-<<<<<<< HEAD
-    # BLAS spins its threads, which takes twenty times as long beside a busy process.
-=======
->>>>>>> main
     with single_threaded_blas():
         values, vectors = np.linalg.eigh(centred @ centred.T if wide else centred.T @ centred)
         if not values.max() > 0:  # a single row
