@@ -21,7 +21,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo docs test lint format bench bench-quality bench-deep bench-scale bench-missing paper paper-quick sanitize test-native test-lowest wheel clean distclean
+.PHONY: help demo docs test lint format bench bench-quality bench-deep bench-scale bench-missing paper paper-quick sanitize sanitize-threads fuzz test-native test-lowest wheel clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,8 @@ EXTRAS_test := test,torch,plot
 EXTRAS_lint := dev
 EXTRAS_bench := bench,torch
 EXTRAS_docs := docs,torch
+# Seconds for each target of make fuzz.
+FUZZ_SECONDS ?= 20
 INSTALLS := $(addprefix $(STAMPS)/,demo test lint bench docs)
 
 BUILD_FILES := CMakeLists.txt pyproject.toml constraints.txt
@@ -131,6 +133,34 @@ sanitize: export ASAN_OPTIONS = halt_on_error=1:abort_on_error=1:detect_leaks=1:
 sanitize: export UBSAN_OPTIONS = halt_on_error=1:abort_on_error=1:print_stacktrace=1
 sanitize: $(STAMPS)/build-tools ## run the C++ tests under address and undefined-behaviour sanitizers
 	$(call native_tests,sanitize,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DAMCLUST_SANITIZE=ON)
+
+sanitize: sanitize-threads
+
+# Not in one program with the others. Slow: only the tests of what many threads do together.
+TEAM_TESTS := team|supervise|reduce|exact_sums|nearest|exact_steps|kmeans|trainer|exact_silhouette
+sanitize-threads: export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
+sanitize-threads: $(STAMPS)/build-tools ## run the C++ tests of the team under the sanitizer of threads
+	cmake -S . -B build/sanitize-threads -G Ninja -DAMCLUST_BUILD_TESTS=ON -DAMCLUST_BUILD_PYTHON=OFF \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DAMCLUST_SANITIZE_THREADS=ON
+	cmake --build build/sanitize-threads --target $(foreach test,$(subst |, ,$(TEAM_TESTS)),core_$(test))
+	ctest --test-dir build/sanitize-threads -R '^core_($(TEAM_TESTS))$$' --output-on-failure --no-tests=error
+
+# A clang that can link libFuzzer, if there is one.
+FUZZ_CXX ?= $(shell for cxx in clang++ clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14; do \
+  command -v $$cxx >/dev/null && echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' \
+  | $$cxx -x c++ -fsanitize=fuzzer,address -o /dev/null - 2>/dev/null && echo $$cxx && break; done)
+fuzz: $(STAMPS)/test ## make up tables, parameters, files and rows for a while (FUZZ_SECONDS each)
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS)
+ifeq ($(FUZZ_CXX),)
+	@echo "The core is not fuzzed: no clang++ here links libFuzzer (Debian: apt-get install clang libclang-rt-14-dev)."
+else
+	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=$(FUZZ_CXX) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DAMCLUST_BUILD_FUZZERS=ON -DAMCLUST_BUILD_PYTHON=OFF -DAMCLUST_SANITIZE=ON
+	cmake --build build/fuzz --target fuzz_core
+	mkdir -p build/fuzz/corpus
+	build/fuzz/fuzz/core/fuzz_core build/fuzz/corpus -max_total_time=$(FUZZ_SECONDS) -max_len=2048 -timeout=60 \
+	  -rss_limit_mb=4096 -artifact_prefix=build/fuzz/ -print_final_stats=1
+endif
 
 clean: ## remove what was built, keep .venv's packages
 	rm -rf build dist docs/_build docs/gallery docs/generated $(STAMPS) .hypothesis .mypy_cache .pytest_cache .ruff_cache

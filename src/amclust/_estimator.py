@@ -39,7 +39,7 @@ from amclust._fitting import Fitting, Learned
 from amclust._frames import as_plain, fill_frame, like_frame
 from amclust._metrics import METRICS, Metric
 from amclust._network import Network
-from amclust._parameters import PARAMETERS, Constraints
+from amclust._parameters import PARAMETERS, Constraints, NamedParameters
 from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
@@ -60,6 +60,7 @@ from amclust.backends import TrainingSet, find_backend
 
 @documented(ROWS)
 class ClAM(
+    NamedParameters,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,

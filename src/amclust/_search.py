@@ -23,7 +23,13 @@ from amclust._estimator import ClAM
 from amclust._fitting import Fitting
 from amclust._halving import Rung, Search, State, make_rungs, max_run_epochs, plan_rungs
 from amclust._objectives import AUTO, find_objective
-from amclust._parameters import MAX_INT, PARAMETERS, Constraints, check_parameters
+from amclust._parameters import (
+    MAX_INT,
+    PARAMETERS,
+    Constraints,
+    NamedParameters,
+    check_parameters,
+)
 from amclust._progress import SearchBar, finish
 from amclust._space import PRESETS, Config, Space
 from amclust._version import __version__
@@ -56,7 +62,9 @@ def _of_best(name: str, doc: str) -> Any:
 
 
 @documented(ROWS)
-class ClAMSearch(CallbackSupportMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class ClAMSearch(
+    NamedParameters, CallbackSupportMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """Search for the best ClAM under a budget, by successive halving.
 
     Many configurations, each from several seeds, are trained for a few epochs. The best part of
