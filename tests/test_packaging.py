@@ -10,7 +10,7 @@ version = pytest.importorskip("packaging.version")
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-# Not among the oldest versions: what drives a browser, draws bars, or wants a newer NumPy than them.
+# Not among the oldest versions: what drives a browser, draws bars, or wants a newer NumPy.
 NOT_LOWEST = {"onnxruntime", "playwright", "rich", "skl2onnx"}
 
 
