@@ -95,7 +95,7 @@ class ClAM(
         cluster has one memory. With objective="auto" these memories are learned by
         "reconstruction", from one start, on at most 256 rows for each (16,384 at least).
 
-    objective : {"auto", "silhouette", "completion", "reconstruction"}, default="auto"
+    objective : {"auto", "silhouette", "completion", "reconstruction"} or callable, default="auto"
         What is minimised. "silhouette" maximises a differentiable silhouette, anchored by the
         scatter inside the clusters. "completion" is the loss of the paper: hide some entries of
         every row and compare what the network completes. "reconstruction" hides nothing: what the
@@ -107,7 +107,8 @@ class ClAM(
         ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette"; with a
         single cluster, and with `contamination`, "reconstruction". But for "completion", missing
         values are completed first, at the means of what they are likely to be; of 4,096 rows or
-        more, for training only, by draws of it.
+        more, for training only, by draws of it. With ``backend="torch"`` a function is a loss of
+        one's own (the page on torch has its signature).
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
@@ -428,7 +429,7 @@ class ClAM(
         n_clusters: Any = 8,
         *,
         n_memories: int | str | None = None,
-        objective: str = "auto",
+        objective: Any = "auto",
         beta: float | str = "auto",
         n_steps: int = 10,
         step_size: float = 0.5,
