@@ -408,7 +408,7 @@ void bind_rows(nb::module_& m) {
                                 "What the statistics of some rows are made of: the same bits in whatever blocks rows "
                                 "come.")
       .def(
-          "add", [](PartialStatistics& s, const PartialStatistics& later) { s.add(later); }, "later"_a,
+          "add", [](PartialStatistics& s, const PartialStatistics& later) { s.add(later); }, "later"_a, nb::lock_self(),
           "Add rows that come after these.")
       .def("finish", &PartialStatistics::finish)
       .def_prop_ro("n_features", &PartialStatistics::features)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from amclust import _native
+from amclust._objectives import OWN
 from amclust.torch import functional as F
 from amclust.torch._soft_silhouette import soft_silhouette_loss
 from amclust.torch._training._adjoint import Networks, recall
@@ -164,6 +165,8 @@ def register_torch_objective(
 
 def find_loss(name: str) -> Loss:
     """Return the loss of an objective."""
+    if name in OWN:
+        return OWN[name]
     if name not in OBJECTIVES:
         names = ", ".join(repr(known) for known in OBJECTIVES)
         message = (
