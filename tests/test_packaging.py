@@ -31,7 +31,7 @@ def test_the_oldest_versions_are_tested():
     lines = (ROOT / "constraints-lowest.txt").read_text().splitlines()
     pins = dict(line.split("==") for line in lines if "==" in line)
     pins = {name: version.parse(pin) for name, pin in pins.items()}
-    expected = declared("data", "plot", "table", "test")
+    expected = declared("dask", "data", "plot", "table", "test")
     assert expected.keys() - NOT_LOWEST <= pins.keys()
     assert {name: pins[name] for name in expected.keys() - NOT_LOWEST} == {
         name: bound for name, bound in expected.items() if name not in NOT_LOWEST
