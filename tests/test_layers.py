@@ -49,7 +49,7 @@ LAYERS = [
     ["_voronoi"],
     ["plotting", "torch.autoencoders"],
     ["torch.deep"],
-    ["report", "torch", "onnx"],
+    ["report", "torch", "onnx", "mlflow"],
     ["cli.commands"],
     ["cli.program"],
     ["cli"],
