@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from amclust._assemblies import MemoryGraph, Shape, choose_shape, learn_memories
 from amclust._completion import completion_of_clusters
-from amclust._config import n_threads
 from amclust._distant import is_outside, place_weights, seen_places, without
 from amclust._full_passes import take_full_passes
 from amclust._geometry import Geometry
@@ -31,6 +30,7 @@ from amclust._recipe import Recipe
 from amclust._rows import DrawnRows, RowSource, TableSize
 from amclust._runs import Fit, OptimizerState
 from amclust._size_limits import GivenLimits, given_limits, possible_numbers
+from amclust._threads import n_threads
 from amclust._training import MAX_SEED, draw_seeds, fit, fit_on, with_ignored_means
 from amclust._trimming import (
     find_farther,

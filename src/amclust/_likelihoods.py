@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust._categories import MISSING, Categories, MixedTable
-from amclust._config import single_threaded_blas
 from amclust._geometry import SHARPNESS, Geometry
 from amclust._judging import judge_runs
 from amclust._mixtures import nearest_clusters
@@ -31,6 +30,7 @@ from amclust._network import Network
 from amclust._options import Options
 from amclust._rows import draw_places
 from amclust._runs import Fit, Refined
+from amclust._threads import single_threaded_blas
 from amclust._validation import check_feature_weights
 from amclust.backends import TrainingSet
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from amclust import _native
 from amclust._categories import Categories, MixedTable, as_dense
 from amclust._cluster_mixtures import MAX_COLUMNS
 from amclust._columns import as_table, frame_names, read_table
-from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEMORY_ROUNDING,
@@ -26,6 +26,7 @@ from amclust._features import (
 from amclust._geometry import Geometry, read_only
 from amclust._rows import Indices, TableRows, empty_rows
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
+from amclust._threads import n_threads
 from amclust._validation import check_rows, check_sample_weight
 from amclust.backends.base import Answers, Backend, EnergyFunction
 from amclust.backends.native import NativeBackend
@@ -220,7 +221,8 @@ class Network:
         """Return the network as a layer of torch that can be trained further.
 
         Needs ``pip install "amclust[torch]"``. The layer takes rows in original units, NaN where
-        values are missing, and answers as the network does.
+        values are missing, and answers as the network does. Of a table with categories the rows are
+        what `features` gives.
 
         Parameters
         ----------
@@ -286,6 +288,79 @@ class Network:
             msg = f"layer must be an AssociativeMemory of amclust.torch, got {kind}."
             raise TypeError(msg)
         return cls(**layer.network_parts())
+
+    def to_onnx(
+        self, path: str | os.PathLike[str] | None = None, *, dtype: str | None = None
+    ) -> Any:
+        """Write the network as an ONNX model, which other programs run without amclust.
+
+        Needs ``pip install "amclust[onnx]"``. Its input "X" has rows in original units, NaN where
+        values are missing; its outputs are "labels", as `labels` gives them, and "memberships". Of
+        a table with categories "X" has the numbers, and an input "codes" the places of the levels
+        (see `amclust.onnx.inputs`), -1 where they are missing.
+
+        Parameters
+        ----------
+        path : str or path, default=None
+            Where to write it; None: nowhere.
+
+        dtype : {"float32", "float64"}, default=None
+            Type of the rows; None: that of the table of the fit.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            The model.
+
+        Raises
+        ------
+        ValueError
+            If the network has an energy of one's own, which ONNX cannot hold.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import onnxruntime
+        >>> from amclust import ClAM
+        >>> X = np.array([[0.0, 0.0], [0.1, np.nan], [5.0, 5.0], [5.1, 4.9]])
+        >>> network = ClAM(2, random_state=0).fit(X).network_
+        >>> model = network.to_onnx().SerializeToString()
+        >>> (labels,) = onnxruntime.InferenceSession(model).run(["labels"], {"X": X})
+        >>> bool((labels == network.labels(X)).all())
+        True
+        """
+        from amclust.onnx import export
+
+        return export(self, path, dtype=dtype)
+
+    def features(self, X: Any) -> NDArray[Any]:
+        """Return rows as a layer of torch takes them: a matrix of the network's features.
+
+        Categories have a feature for each level, 1 where a row has it and 0 elsewhere. Numbers
+        stay as they are.
+
+        Parameters
+        ----------
+        {X}
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_features)
+            NaN where values are missing.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from amclust import ClAM
+        >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.1], "kind": ["a", "a", "b", None]})
+        >>> ClAM(2, random_state=0).fit(table).network_.features(table)
+        array([[1. , 1. , 0. ],
+               [1.1, 1. , 0. ],
+               [5. , 0. , 1. ],
+               [5.1, nan, nan]])
+        """
+        found: NDArray[Any] = as_dense(self._table(X).X)
+        return found
 
     # --- memories that can be read --------------------------------------------------------------
 
@@ -481,7 +556,9 @@ class Network:
         found = found.astype(rows.dtype, copy=False)
         if self.geometry.degree == 2:  # squares
             return np.sqrt(found) * found.dtype.type(self.geometry.length)
-        return found if self.geometry.spherical else found * self._distance_unit(found)
+        if self.geometry.spherical:  # 1 - similarity, which rounding takes below 0
+            return np.maximum(found, 0)
+        return found * self._distance_unit(found)
 
     def energy(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
         """Return the energy of rows: low near a memory, high far from all of them.
