@@ -168,7 +168,7 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
-def _rank(level: Level) -> tuple[int, Any]:
+def rank(level: Level) -> tuple[int, Any]:
     """Return by what levels are ordered: truth values, numbers, texts."""
     return (2, level) if isinstance(level, str) else (0 if isinstance(level, bool) else 1, level)
 
@@ -229,7 +229,7 @@ def _in_order(codes: NDArray[Any], values: list[Any], *, keeps: bool = False) ->
     used = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
     levels = [as_level(value) for value in values]
     known = dict.fromkeys(level for level, there in zip(levels, used, strict=True) if there)
-    order = list(known) if keeps else sorted(known, key=_rank)
+    order = list(known) if keeps else sorted(known, key=rank)
     places = {level: at for at, level in enumerate(order)}
     table = np.array([places.get(level, -1) for level in levels] + [-1])
     return Encoded(table[codes], order)
@@ -245,7 +245,7 @@ def learn_table(X: Any, columns: list[int]) -> MixedTable:
     levels: list[Levels | None] = [None] * X.shape[1]
     for column, found in encoded.items():
         name = f"column {column}" if names is None else f"column {names[column]!r}"
-        _check_levels(found, name)
+        check_levels(len(found.levels), int(np.count_nonzero(found.codes >= 0)), name)
         levels[column] = tuple(found.levels)
     categories = Categories(tuple(levels), names)
     codes = [found.codes for found in encoded.values()]
@@ -354,9 +354,8 @@ def _as_floats(values: NDArray[Any], column: int) -> NDArray[np.float64]:
     return found
 
 
-def _check_levels(found: Encoded, name: str) -> None:
+def check_levels(n_levels: int, n_seen: int, name: str) -> None:
     """Refuse a category that is none."""
-    n_levels, n_seen = len(found.levels), int(np.count_nonzero(found.codes >= 0))
     if not n_levels:
         msg = f"No observed value in {name} (all missing). Drop such columns before fitting."
         raise ValueError(msg)

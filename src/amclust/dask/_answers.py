@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +17,13 @@ from dask.base import tokenize
 from dask.delayed import Delayed, delayed
 from scipy import sparse
 
+from amclust._categories import MixedTable
+from amclust._columns import fill_table, tell
 from amclust._frames import fill_frame
 from amclust._network import Network
 from amclust._rows import empty_rows
 from amclust._validation import empty_rows_message
-from amclust._warnings import EmptyRowsWarning
+from amclust._warnings import EmptyRowsWarning, UnseenLevelsWarning
 from amclust.dask._blocks import as_matrix, named, whole_rows
 
 
@@ -50,7 +53,7 @@ class Question:
 
     def answer(self, block: Any, network: Network, names: tuple[Any, ...] | None) -> Any:
         """Answer for a block: an array for an array, a series or a frame for a frame."""
-        matrix = as_matrix(block, names, network.n_features)
+        matrix = rows_of(block, network, names)
         given = {} if self.top is None else {"top": self.top}
         if matrix.shape[0]:
             found = getattr(network, self.method)(matrix, n_jobs=1, **given)
@@ -90,7 +93,12 @@ class Completion:
 
     def answer(self, block: Any, network: Network, names: tuple[Any, ...] | None) -> Any:
         """Return a block without missing values."""
-        matrix = as_matrix(block, names, network.n_features)
+        matrix = rows_of(block, network, names)
+        if isinstance(matrix, MixedTable):
+            if not len(matrix):
+                return block
+            found = network.complete(matrix, n_jobs=1)
+            return fill_table(block, tell(found, None, matrix), matrix)
         found = network.complete(matrix, n_jobs=1) if matrix.shape[0] else matrix
         if not isinstance(block, pd.DataFrame):
             return found
@@ -107,8 +115,23 @@ class Completion:
         return X._meta
 
 
-def answer_dtype(X: Any) -> str:
+def rows_of(block: Any, network: Network, names: tuple[Any, ...] | None) -> Any:
+    """Return the rows of a block as the network takes them; of levels it has not seen, it tells."""
+    layout = network.geometry.categories
+    if layout is None:
+        return as_matrix(block, names, network.n_features)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UnseenLevelsWarning)
+        table = as_matrix(block, names, None, layout)
+    for one in told:
+        distributed.warn(str(one.message), one.category)
+    return table
+
+
+def answer_dtype(X: Any, network: Network) -> str:
     """Return the type that answers in floats have: float32 for rows of float32."""
+    if isinstance(X, dd.DataFrame) and network.geometry.categories is not None:
+        return network.geometry.dtype
     if isinstance(X, dd.DataFrame):
         return str(as_matrix(X._meta, None, None).dtype)
     return "float32" if getattr(X, "dtype", None) == np.float32 else "float64"
@@ -137,7 +160,7 @@ def label(
     if number is None:  # of no rows, to see what an answer is like
         return question.answer(block, network, names)
     with named(number):
-        matrix = as_matrix(block, names, network.n_features)
+        matrix = rows_of(block, network, names)
         if n_empty := len(empty_rows(matrix)):
             # Workers have no line of the user's code to point at, but tell the client.
             message = empty_rows_message(n_empty, matrix.shape[0])

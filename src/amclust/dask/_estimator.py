@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 from collections.abc import Callable
 from numbers import Integral
@@ -10,6 +11,7 @@ from typing import Any, ClassVar
 
 import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
@@ -17,6 +19,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 import amclust
+from amclust._categories import Categories, Levels
+from amclust._columns import as_level, check_levels, find_columns
 from amclust._docs import documented
 from amclust._fitting import Fitting, Learned
 from amclust._parameters import Constraints
@@ -24,11 +28,19 @@ from amclust._rows import empty_rows
 from amclust._silhouettes import judged_places
 from amclust._size_limits import check_unlimited
 from amclust._training import MAX_SEED
-from amclust._validation import check_some_observed, tell_empty_rows
+from amclust._validation import check_numeric_columns, check_some_observed, tell_empty_rows
 from amclust.backends import find_backend
 from amclust.dask._answers import Completion, Question, answer_dtype, ask
 from amclust.dask._backend import DaskBackend
-from amclust.dask._blocks import Blocks, as_matrix, is_distributed, like_rows, named
+from amclust.dask._blocks import (
+    Blocks,
+    as_matrix,
+    is_distributed,
+    join_levels,
+    levels_of,
+    like_rows,
+    named,
+)
 from amclust.dask._engine import Engine, find_client
 from amclust.dask._source import DaskSource, add, tell_unpersisted
 
@@ -264,12 +276,40 @@ class ClAM(amclust.ClAM):
         look: Callable[[DaskSource], None] | None = None,
     ) -> DaskSource:
         blocks = Blocks.of(X, beside_series=isinstance(sample_weight, dd.Series))
+        categories = self._categories(blocks, engine, reset=reset)
+        blocks = dataclasses.replace(blocks, categories=categories)
         weights = blocks.weights(sample_weight)
         if not is_distributed(sample_weight):
             weights = engine.given("clam-statistics", "weights", weights)
         source = DaskSource(blocks, weights, engine, self.metric, look)
         self._check_columns(source.like_rows, reset=reset)
         return source
+
+    def _categories(self, blocks: Blocks, engine: Engine, *, reset: bool) -> Categories | None:
+        """Return what the columns of frames are, by their levels in all blocks; None: numbers."""
+        if not reset:
+            return self.network_.geometry.categories
+        meta = blocks.meta
+        if not isinstance(meta, pd.DataFrame):
+            return None
+        columns = find_columns(meta, self.categorical_features)
+        if not columns:
+            check_numeric_columns(meta, hint=self.categorical_features is None)
+            return None
+        tasks = [
+            engine.task("clam-statistics", f"levels-{at}", levels_of, block, columns, at)
+            for at, block in enumerate(blocks.blocks)
+        ]
+        found, _ = engine.merged("clam-statistics", tasks, join_levels, "levels")
+        levels: list[Levels | None] = [None] * meta.shape[1]
+        for column, (seen, n_seen) in zip(columns, found, strict=True):
+            check_levels(len(seen), n_seen, f"column {meta.columns[column]!r}")
+            dtype = meta.dtypes.iloc[column]
+            if getattr(dtype, "ordered", False):  # as they are ordered
+                order = [as_level(value) for value in dtype.categories]
+                seen = sorted(seen, key=order.index)
+            levels[column] = tuple(seen)
+        return Categories(tuple(levels), tuple(str(name) for name in meta.columns))
 
     def _check_columns(self, like: Any, *, reset: bool) -> None:
         """Keep the number and the names of columns, or refuse others than those of the fit."""
@@ -283,7 +323,9 @@ class ClAM(amclust.ClAM):
     ) -> Any:
         names = None if columns is None else tuple(columns)
         self._check_asked(X)
-        return ask(Question(method, names, dtype or answer_dtype(X), top), X, self.network_)
+        return ask(
+            Question(method, names, dtype or answer_dtype(X, self.network_), top), X, self.network_
+        )
 
     def _check_asked(self, X: Any) -> None:
         check_is_fitted(self)
@@ -430,7 +472,7 @@ class ClAM(amclust.ClAM):
         self._check_asked(X)
         if return_std:
             self.network_.check_sure()
-        completed = ask(Completion(answer_dtype(X)), X, self.network_)
+        completed = ask(Completion(answer_dtype(X, self.network_)), X, self.network_)
         if not return_std:
             return completed
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
@@ -614,9 +656,10 @@ def go_on(model: amclust.ClAM, block: Any, weights: Any, number: int) -> amclust
         return model
     model = copy.copy(model)  # results of tasks are not changed
     with named(number):
-        matrix = as_matrix(block, None, None)
-        if len(empty_rows(matrix)) == matrix.shape[0]:
-            return model  # there is nothing to learn from
+        if not find_columns(block, model.categorical_features):
+            matrix = as_matrix(block, None, None)
+            if len(empty_rows(matrix)) == matrix.shape[0]:
+                return model  # there is nothing to learn from
         return model.partial_fit(block, sample_weight=weights)
 
 

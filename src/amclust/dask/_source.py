@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._categories import MISSING, Categories, MixedTable
 from amclust._metrics import find_metric
 from amclust._rows import (
     DrawnRows,
@@ -94,13 +95,20 @@ class Summary:
 
 
 def summarise(
-    block: Any, weights: Any, number: int, names: tuple[Any, ...] | None, metric: Any
+    block: Any,
+    weights: Any,
+    number: int,
+    names: tuple[Any, ...] | None,
+    metric: Any,
+    categories: Categories | None = None,
 ) -> Summary:
     """Return what a fit has to know about a block; refuse what no network takes."""
     with named(number):
-        matrix = as_matrix(block, names, None)
+        matrix = as_matrix(block, names, None, categories)
         values, n_empty = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
         table, columns = TableRows(matrix), names and [str(name) for name in names]
+        if categories is not None:
+            columns = list(categories.feature_names)
         rows = table.read()
         everything = _native.partial_statistics(rows, None, None, 1)
         if find_metric(metric).whitens:
@@ -115,7 +123,7 @@ def summarise(
         number,
         (matrix.shape[0],),
         (n_counted,),
-        int(matrix.nnz if sparse.issparse(matrix) else matrix.size),
+        n_stored(matrix),
         matrix.dtype.name if matrix.shape[0] else None,
         tuple(block.columns) if hasattr(block, "columns") else None,
         sparse.issparse(matrix) and matrix.shape[0] > 0,
@@ -123,6 +131,13 @@ def summarise(
         everything,
         weighted,
     )
+
+
+def n_stored(matrix: Any) -> int:
+    """Return how many values a matrix holds."""
+    if isinstance(matrix, MixedTable):
+        return len(matrix) * matrix.n_stored
+    return int(matrix.nnz if sparse.issparse(matrix) else matrix.size)
 
 
 def merge(*parts: Summary) -> Summary:
@@ -179,14 +194,18 @@ def _added(parts: list[_native.PartialStatistics]) -> Any:
 
 
 def take(
-    block: Any, weights: Any, number: int, places: Indices | None
+    block: Any,
+    weights: Any,
+    number: int,
+    places: Indices | None,
+    categories: Categories | None = None,
 ) -> tuple[Any, Weights | None]:
     """Return rows of a block, by their places among those that count, and their weights.
 
     Places that it does not have are passed over: those were chosen before its rows were counted.
     """
     with named(number):
-        matrix = as_matrix(block, None, None)
+        matrix = as_matrix(block, None, None, categories)
         values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
     if places is None:
         return matrix, values
@@ -220,7 +239,8 @@ class DaskSource:
         names = self.blocks.names
         tasks = {
             at: self.engine.task(
-                "clam-statistics", at, summarise, block, weights, at, names, self.metric
+                *("clam-statistics", at, summarise, block, weights, at, names, self.metric),
+                self.blocks.categories,
             )
             for at, (block, weights) in self._numbered()
         }
@@ -282,12 +302,16 @@ class DaskSource:
     def n_missing(self) -> NDArray[np.int64]:
         """How many values are missing in each column."""
         observed = self.summary.everything.finish().weight
+        layout = self.blocks.categories
+        observed = observed if layout is None else observed[layout.starts]
         return (self.n_rows - observed).astype(np.int64)
 
     @property
     def n_features(self) -> int:
         """How many columns there are."""
         meta = self.blocks.meta
+        if self.blocks.categories is not None:
+            return self.blocks.categories.n_features
         return int(self.summary.everything.n_features if meta is None else meta.shape[1])
 
     @property
@@ -336,7 +360,8 @@ class DaskSource:
         known = self.engine.task("clam-statistics", f"{number}-part", same, part)
         tasks = {
             at: self.engine.task(
-                "clam-statistics", f"{number}-{at}", apply, known, block, weights, at
+                *("clam-statistics", f"{number}-{at}", apply, known, block, weights, at),
+                self.blocks.categories,
             )
             for at, (block, weights) in self._numbered()
             if self.summary.counted[at]
@@ -390,6 +415,8 @@ class DaskSource:
         """Return rows as an array, or as a frame where columns have names; all, or some of many."""
         rows = self.draw_some(lambda n: draw_places(n, max_rows, 0) if n > max_rows else None).rows
         names = self.blocks.names or self.summary.names
+        if isinstance(rows.X, MixedTable):
+            return as_frame(rows.X)
         return rows.X if names is None else pd.DataFrame(rows.X, columns=list(names))
 
     def digests(self) -> dict[str, str]:
@@ -443,7 +470,9 @@ class DaskSource:
                 if not len(inside):
                     continue
             name = f"{number}-{at}"
-            tasks[at] = self.engine.task("clam-draw", name, take, block, weights, at, inside)
+            tasks[at] = self.engine.task(
+                *("clam-draw", name, take, block, weights, at, inside), self.blocks.categories
+            )
         like = np.empty((0, self.n_features))
         table = self.engine.task("clam-draw", f"table-{number}", stack, like, *tasks.values())
         return table, tasks
@@ -460,10 +489,12 @@ def _together(places: Places, size: TableSize) -> Indices | None:
     return found
 
 
-def apply(part: Part, block: Any, weights: Any, number: int) -> Any:
+def apply(
+    part: Part, block: Any, weights: Any, number: int, categories: Categories | None = None
+) -> Any:
     """Return what is made of the rows of a block that count."""
     with named(number):
-        matrix = as_matrix(block, None, None)
+        matrix = as_matrix(block, None, None, categories)
         values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
     whole = DrawnRows(TableRows(matrix), matrix.shape[0], values)
     return part(whole.rows, *whole.counted, 1)
@@ -488,9 +519,29 @@ def stack(like: Any, *parts: tuple[Any, Weights | None]) -> tuple[Any, Weights |
         weights = [np.ones(m.shape[0], np.float32) if v is None else v for m, v in parts]
     if any(sparse.issparse(matrix) for matrix in matrices):
         rows = sparse.csr_array(sparse.vstack(matrices))
+    elif isinstance(matrices[0], MixedTable):
+        rows = MixedTable(
+            np.ascontiguousarray(np.concatenate([matrix.numbers for matrix in matrices])),
+            np.ascontiguousarray(np.concatenate([matrix.codes for matrix in matrices])),
+            matrices[0].categories,
+        )
     else:
         rows = np.ascontiguousarray(np.concatenate(matrices))
     return rows, np.concatenate(weights) if weights else None
+
+
+def as_frame(table: MixedTable) -> pd.DataFrame:
+    """Return rows as a frame of numbers and categories."""
+    layout, columns = table.categories, {}
+    numbers, codes = iter(table.numbers.T), iter(table.codes.T)
+    for column, levels in enumerate(layout.levels):
+        if levels is None:
+            columns[layout.name(column)] = next(numbers)
+            continue
+        places = next(codes).astype(np.int64)
+        places[places == MISSING] = -1
+        columns[layout.name(column)] = pd.Categorical.from_codes(places, list(levels))
+    return pd.DataFrame(columns)
 
 
 def tell_unpersisted(X: Any, often: str) -> None:
