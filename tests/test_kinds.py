@@ -184,12 +184,25 @@ def test_sparse_answers_are_arrays_and_completed_rows_as_given(interface, contai
     assert_array_equal(model.labels_, make().fit(X).labels_)
 
 
-def test_a_notebook_shows_the_fitted_attributes():
-    page = make().fit(table())._repr_html_()
-    assert "ClAM" in page
+def shown(estimator):
+    page = estimator._repr_html_()
     if "Fitted attributes" not in page:
         assert sklearn.__version__ < "1.9"
         pytest.skip("scikit-learn before 1.9")
-    shown = page.split("Fitted attributes")[1]
+    return page.split("Fitted attributes")[1]
+
+
+@pytest.mark.parametrize("has_pandas", [True, False])
+def test_a_notebook_shows_the_fitted_attributes(has_pandas, monkeypatch):
+    model = make().fit(table())
+    search = ClAMSearch(3, space={"step_size": [0.5]}, n_init=1, max_epochs=40, random_state=0)
+    search.fit(table())
+    if not has_pandas:
+        monkeypatch.setitem(sys.modules, "pandas", None)
     for name in ("cluster_centers_", "labels_", "silhouette_", "n_clusters_", "network_", "beta_"):
-        assert name in shown
+        assert name in shown(model)
+    assert "Network(3 memories" in shown(model)
+    for name in ("best_params_", "best_score_", "labels_", "results_dict_"):
+        assert name in shown(search)
+    if has_pandas:
+        assert "results_<" in shown(search).replace(" ", "").replace("\n", "")
