@@ -268,17 +268,6 @@ def test_weights_are_copies(moons):
     assert_allclose(weighted.memories_, copied.memories_, rtol=1e-4, atol=1e-5)
 
 
-def test_a_fit_does_not_depend_on_blas_threads(moons, monkeypatch):
-    seen = []
-    import amclust._assemblies as module
-
-    limits = module.threadpool_limits
-    monkeypatch.setattr(module, "threadpool_limits", lambda **k: seen.append(k) or limits(**k))
-    ClAM(2, n_memories=30, random_state=0).fit(moons[0])
-    assert all(call["limits"] == 1 for call in seen)
-    assert len(seen) >= 2
-
-
 # --- other rows -----------------------------------------------------------------------------------
 
 

@@ -70,9 +70,10 @@ def test_the_code_of_a_page_runs_and_prints_what_it_says(page, capsys, tmp_path,
 
 
 def public_names():
-    modules = ["amclust", "amclust.datasets"]
+    modules = ["amclust", "amclust.datasets", "amclust.mlflow"]
     for optional, needs in (
         ("amclust.dask", "distributed"),
+        ("amclust.onnx", "onnx"),
         ("amclust.plotting", "matplotlib"),
         ("amclust.torch", "torch"),
     ):
@@ -102,7 +103,7 @@ def test_every_public_name_is_on_the_api_page():
 
 
 def test_the_api_page_lists_nothing_else():
-    for package in ("distributed", "torch", "matplotlib"):
+    for package in ("distributed", "onnx", "torch", "matplotlib"):
         pytest.importorskip(package)
     assert listed_names() <= set(public_names())
 

@@ -181,7 +181,9 @@ def test_a_device_is_written_to_and_stays_a_device():
 
 @on_posix
 def test_a_killed_process_leaves_the_old_file(tmp_path):
-    path = tmp_path / "a.bin"
+    """And a part, which the next one that writes this file removes."""
+    path, other = tmp_path / "a.bin", tmp_path / ".b.bin.0123abcd.part"
+    other.write_bytes(b"of another file")
     path.write_bytes(b"old")
     program = """
         import os, signal, sys
@@ -194,5 +196,19 @@ def test_a_killed_process_leaves_the_old_file(tmp_path):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program), str(path)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert path.read_bytes() == b"old"
-    (left,) = set(os.listdir(tmp_path)) - {"a.bin"}
+    (left,) = set(os.listdir(tmp_path)) - {"a.bin", other.name}
     assert left.endswith(".part")
+    write(path, b"whole")
+    assert set(os.listdir(tmp_path)) == {"a.bin", other.name}
+
+
+@on_posix
+def test_a_writer_that_is_alive_keeps_its_part(tmp_path):
+    path = tmp_path / "a.bin"
+    with atomic_write(path, overwrite=True) as slow:
+        slow.write(b"slow")
+        slow.flush()
+        write(path, b"fast")
+        assert path.read_bytes() == b"fast"
+    assert path.read_bytes() == b"slow"
+    assert os.listdir(tmp_path) == ["a.bin"]

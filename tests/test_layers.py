@@ -11,8 +11,19 @@ PACKAGE = Path(amclust.__file__).parent
 
 # From the bottom up: a module imports from rows below its own, or from its own package.
 LAYERS = [
-    ["_docs"],
-    ["_version", "_native", "io", "io.files", "_colours", "_frames", "_k_means", "_features"],
+    ["_docs", "cli._signals"],
+    [
+        "_kinds",
+        "_version",
+        "_native",
+        "io",
+        "io.files",
+        "_colours",
+        "_frames",
+        "_k_means",
+        "_features",
+    ],
+    ["_threads"],
     ["_categories", "_warnings"],
     ["_columns"],
     ["io.container", "_config", "_rows", "_objectives", "_recipe", "_metrics"],
@@ -30,8 +41,8 @@ LAYERS = [
     ["_network"],
     ["_options", "_distant"],
     ["_runs", "_preparing"],
-    ["_judging"],
-    ["_trimming", "_averaging", "_full_passes"],
+    ["_judging", "_callbacks"],
+    ["_trimming", "_averaging", "_full_passes", "_likelihoods"],
     ["_size_limits"],
     ["_training"],
     ["_n_clusters", "_assemblies"],
@@ -48,9 +59,9 @@ LAYERS = [
     ["_voronoi"],
     ["plotting", "torch.autoencoders"],
     ["torch.deep"],
-    ["report", "torch"],
+    ["report", "torch", "onnx", "mlflow"],
     ["cli.commands"],
-    ["cli.main"],
+    ["cli.program"],
     ["cli"],
     ["__main__"],
 ]
@@ -62,6 +73,7 @@ CALLED = {
     ("_assemblies", "plotting"),
     ("_estimator", "io.model"),
     ("_estimator", "report"),
+    ("_network", "onnx"),
     ("backends.base", "backends.native"),
     ("backends.base", "backends.torch"),
 }

@@ -42,8 +42,8 @@ def found_well(y, labels, f1=0.8, ari=0.95):
 
 VARIANTS = {
     "default": {},
-    "reconstruction": {"objective": "reconstruction"},
-    "completion": {"objective": "completion"},
+    "silhouette": {"objective": "silhouette"},
+    "completion": {"objective": "completion", "n_init": 5, "random_state": 4},
     "mahalanobis": {"metric": "mahalanobis"},
     "not scaled": {"scale": None},
     "small batches": {"batch_size": 64},

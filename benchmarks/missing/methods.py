@@ -169,12 +169,12 @@ def _stepmix(
     rows get one label. Where that comes of a class without any value, the restart does not count.
     """
     stepmix = optional_module("stepmix.stepmix", "stepmix")
-    _add_to_variances(reg_covar)
+    measurement = add_to_variances(reg_covar)
     rows = StandardScaler().fit_transform(features)
     best, best_bound = np.zeros(len(rows), np.intp), -math.inf
     for one in draw_seeds(seed, RESTARTS):
         model = stepmix.StepMix(
-            n_clusters, measurement=_FLOORED, random_state=one, progress_bar=0, **parameters
+            n_clusters, measurement=measurement, random_state=one, progress_bar=0, **parameters
         )
         with np.errstate(all="ignore"):
             labels = model.fit(rows).predict(rows)
@@ -183,8 +183,8 @@ def _stepmix(
     return Found(best)
 
 
-def _add_to_variances(amount: float) -> None:
-    """Tell StepMix of a model like "continuous_nan" whose variances never vanish."""
+def add_to_variances(amount: float) -> str:
+    """Tell StepMix of a model like "continuous_nan" whose variances never vanish; give its name."""
     models = optional_module("stepmix.emission.build_emission", "stepmix").EMISSION_DICT
 
     class Floored(models["continuous_nan"]):
@@ -192,6 +192,7 @@ def _add_to_variances(amount: float) -> None:
             return super()._compute_cov(*arguments) + amount
 
     models[_FLOORED] = Floored
+    return _FLOORED
 
 
 def _defaults() -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Commands(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Make the sections; they are made anew when the command line has changed."""
         package = Path(amclust.__file__).parent
-        for source in (package / "cli/main.py", *package.glob("cli/commands/*.py")):
+        for source in (package / "cli/program.py", *package.glob("cli/commands/*.py")):
             self.env.note_dependency(str(source))
         return [self._section(name, parser) for name, parser in subparsers(build_parser())]
 

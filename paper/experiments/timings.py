@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info
 
 from amclust import ClAM
-from amclust._config import available_cores, n_threads
+from amclust._threads import available_cores, n_threads
 from amclust.datasets import DATASETS
 from benchmarks.framework.environment import load_average
 from benchmarks.framework.lines import timed

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
-from threadpoolctl import threadpool_limits
 
 from amclust import _native
 from amclust._clouds import Clouds, enough_rows, find_clouds, move_memories
@@ -25,6 +24,7 @@ from amclust._recipe import Recipe
 from amclust._rows import Indices, TableRows
 from amclust._runs import Fit
 from amclust._silhouettes import judged_rows
+from amclust._threads import single_threaded, single_threaded_blas
 from amclust._training import fit, with_assembly
 from amclust._validation import DistinctRowsError
 from amclust.backends import Backend, TrainingSet
@@ -330,7 +330,7 @@ class Spectrum:
         graph = overlap.graph
         m = len(graph)
         first = max(0, m - max(MIN_EIGENVALUES, max_clusters + 1))
-        with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
+        with single_threaded_blas():
             values, vectors = linalg.eigh(graph, subset_by_index=(first, m - 1))
         return cls(values[::-1], vectors[:, ::-1])
 
@@ -344,7 +344,7 @@ class Spectrum:
         # Pieces that the first eigenvectors do not show have no direction in them.
         seen = lengths > MIN_LENGTH
         places = np.where(seen, vectors / np.where(seen, lengths, 1.0), 0.0)
-        with threadpool_limits(limits=1):
+        with single_threaded():
             reading = KMeans(n_clusters, n_init=N_READINGS, random_state=seed).fit(places)
         labels = np.array(reading.labels_)
         for cluster in np.setdiff1d(np.arange(n_clusters), labels):  # places that coincide

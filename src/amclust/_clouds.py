@@ -14,7 +14,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+
+from amclust._threads import single_threaded_blas
 
 Labels = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -258,7 +259,7 @@ def find_clouds(
     memories. Labels are of the rows, the assembly of the memories.
     """
     weights = weights * (_effective(weights) / weights.sum())
-    with threadpool_limits(limits=1, user_api="blas"):  # the same bits for any number of them
+    with single_threaded_blas():
         there, places = np.unique(nearest, return_inverse=True)
         m = len(there)
         if m < max(n_clusters, 2):
@@ -326,7 +327,7 @@ def move_memories(
     Where clusters touch, memories that lie between them would have rows of both.
     """
     moved, sizes = memories.copy(), np.zeros(len(memories))
-    with threadpool_limits(limits=1, user_api="blas"):
+    with single_threaded_blas():
         for cluster in range(int(assembly.max()) + 1):
             own, rows = np.flatnonzero(assembly == cluster), np.flatnonzero(labels == cluster)
             inside, of_rows = points[rows], weights[rows]

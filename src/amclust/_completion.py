@@ -26,7 +26,6 @@ from amclust._cluster_mixtures import (
     errors_between_halves,
     mixtures_of_clusters,
 )
-from amclust._config import single_threaded_blas
 from amclust._mixtures import (
     TINY,
     Learner,
@@ -38,6 +37,7 @@ from amclust._mixtures import (
 )
 from amclust._more_rows import in_new_units, with_more_rows
 from amclust._rows import Indices, Rows, Weights, draw_places
+from amclust._threads import single_threaded_blas
 
 Floats = NDArray[np.float64]
 

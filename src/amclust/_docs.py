@@ -55,7 +55,7 @@ def documented(shared: Mapping[str, str]) -> Callable[[Class], Class]:
         Rows; NaN where a value is missing.
     <BLANKLINE>
     n_jobs : int, default=None
-        Number of threads; None: all cores.
+        Number of threads; None: as many as may be.
     """
 
     def fill(cls: Class) -> Class:
@@ -89,6 +89,6 @@ X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Weight of each row's loss.
 
         n_jobs : int, default=None
-            Number of threads; None: all cores.
+            Number of threads; None: as many as may be.
     """),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Iterator
@@ -22,9 +23,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from amclust._callbacks import CallbackSupportMixin, Task, WatchedBackend
 from amclust._categories import MixedTable
 from amclust._columns import as_table, fill_table, summary, tell
-from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEAN_ROUNDING,
@@ -36,14 +37,16 @@ from amclust._features import (
 )
 from amclust._fitting import Fitting, Learned
 from amclust._frames import as_plain, fill_frame, like_frame
+from amclust._kinds import device_of, in_kind, plain
 from amclust._metrics import METRICS, Metric
 from amclust._network import Network
-from amclust._parameters import PARAMETERS, Constraints
+from amclust._parameters import PARAMETERS, Constraints, NamedParameters
 from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import TableSource, observed_weights
 from amclust._runs import Fit, OptimizerState, TrainedRun, single_run, unmoved
 from amclust._size_limits import check_unlimited, given_limits
+from amclust._threads import n_threads, single_threaded_blas
 from amclust._training import COLLAPSED_SHARE
 from amclust._validation import (
     check_numeric_columns,
@@ -53,11 +56,18 @@ from amclust._validation import (
     validate_rows,
 )
 from amclust._warnings import EmptyRowsWarning, warn
-from amclust.backends import find_backend
+from amclust.backends import TrainingSet, find_backend
 
 
 @documented(ROWS)
-class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class ClAM(
+    NamedParameters,
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
     """Clustering with a dense associative memory.
 
     `n_clusters` memories are learned by gradient descent so that the attractor dynamics of a
@@ -86,7 +96,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         cluster has one memory. With objective="auto" these memories are learned by
         "reconstruction", from one start, on at most 256 rows for each (16,384 at least).
 
-    objective : {"auto", "silhouette", "completion", "reconstruction"}, default="auto"
+    objective : {"auto", "silhouette", "completion", "reconstruction"} or callable, default="auto"
         What is minimised. "silhouette" maximises a differentiable silhouette, anchored by the
         scatter inside the clusters. "completion" is the loss of the paper: hide some entries of
         every row and compare what the network completes. "reconstruction" hides nothing: what the
@@ -95,10 +105,11 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         move memories that are hardly needed to where they are): a better k-means, the choice for
         codebooks. (`batch_size`, `learning_rate` and `patience` say nothing about these steps; they
         end where one gains less than a hundredth of `tol`, of few clusters and rows less than a
-        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette" (with a
-        single cluster, "reconstruction"). But for "completion", missing values are completed first,
-        at the means of what they are likely to be; of 4,096 rows or more, for training only, by
-        draws of it.
+        ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette"; with a
+        single cluster, and with `contamination`, "reconstruction". But for "completion", missing
+        values are completed first, at the means of what they are likely to be; of 4,096 rows or
+        more, for training only, by draws of it. With ``backend="torch"`` a function is a loss of
+        one's own (the page on torch has its signature).
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
@@ -246,11 +257,13 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         metrics that the core has; others are answered by torch on the CPU).
 
     device : str or torch.device, default=None
-        Where `backend="torch"` trains: "cpu", "cuda", "cuda:1", "mps", ... None is "cpu". Not for
-        `backend="native"`.
+        Where `backend="torch"` trains: "cpu", "cuda", "cuda:1", "mps", ... None is where `X` is, if
+        it is a tensor of torch, else "cpu". Not for `backend="native"`.
 
     n_jobs : int, default=None
-        Number of threads. None uses all cores. Results do not depend on it.
+        Number of threads. None: as many as what surrounds the call allows, joblib, threadpoolctl,
+        OMP_NUM_THREADS or the cores of this process, the nearest of these (see
+        :doc:`/guide/manners`). Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Determines seeding, masks and the order of rows.
@@ -417,7 +430,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         n_clusters: Any = 8,
         *,
         n_memories: int | str | None = None,
-        objective: str = "auto",
+        objective: Any = "auto",
         beta: float | str = "auto",
         n_steps: int = 10,
         step_size: float = 0.5,
@@ -512,13 +525,18 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self : ClAM
             The fitted estimator.
         """
-        with restored_on_failure(self):
+        task = Task.of_fit(self, self._n_restarts(), X, y, sample_weight)
+        with restored_on_failure(self), single_threaded_blas():
             fitting = self._fitting(X, sample_weight, reset=True)
+            if task.watched:
+                backend = WatchedBackend(fitting.backend, task, run_attributes)
+                fitting = dataclasses.replace(fitting, backend=backend)
             learned = fitting.fit(check_random_state(self.random_state))
             self._keep_learned(learned)
             self._keep_recorded(learned.found)
             self._keep_labels(X)
             self._conclude(learned.found)
+            task.end(dict)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -543,7 +561,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             The fitted estimator.
         """
         check_unlimited(self, "partial_fit")
-        with restored_on_failure(self):
+        task = Task.of_fit(self, 0, X, y, sample_weight)
+        with restored_on_failure(self), single_threaded_blas():
             first = not hasattr(self, "network_")
             fitting = self._fitting(X, sample_weight, reset=first)
             if first:
@@ -551,8 +570,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             else:
                 self._keep(fitting.go_on(self.network_, self.optimizer_state_).found)
             self._forget_recorded()
+            task.end(dict)
         return self
 
+    @in_kind
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
         """Fit and return the labels of the rows.
 
@@ -569,9 +590,10 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         labels : ndarray of shape (n_samples,)
             Cluster of each row.
         """
-        labels: NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
+        labels: NDArray[np.int32] = self.fit(X, y, sample_weight=sample_weight).labels_
         return labels
 
+    @in_kind
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit and return the distances of the rows to the clusters.
 
@@ -588,13 +610,14 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         distances : ndarray of shape (n_samples, n_clusters)
             Distances to the memories.
         """
-        model = self.fit(X, sample_weight=sample_weight)
+        model = self.fit(X, y, sample_weight=sample_weight)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyRowsWarning)  # the fit has told
             return model.transform(X)
 
     # --- answers of the network -----------------------------------------------------------------
 
+    @in_kind
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the cluster that the dynamics carries each row to.
 
@@ -613,6 +636,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X = validate_rows(self, X)
         return self.network_.labels(X, n_jobs=self.n_jobs)
 
+    @in_kind
     def predict_proba(self, X: Any, *, top: int | None = None) -> Any:
         """Return the memberships of rows: how strongly the memories of each cluster attract them.
 
@@ -632,6 +656,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X = validate_rows(self, X)
         return self.network_.memberships(X, top=top, n_jobs=self.n_jobs)
 
+    @in_kind
     def transform(self, X: Any) -> Any:
         """Return the distances of rows to the clusters: to the nearest memory of each.
 
@@ -648,6 +673,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X = validate_rows(self, X)
         return self.network_.distances(X, n_jobs=self.n_jobs)
 
+    @in_kind
     def energy(self, X: Any) -> NDArray[Any]:
         """Return the energy of rows: low near a memory, high far from all of them.
 
@@ -664,6 +690,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X = validate_rows(self, X)
         return self.network_.energy(X, n_jobs=self.n_jobs)
 
+    @in_kind
     def entropy(self, X: Any) -> NDArray[Any]:
         """Return the entropy of the memberships; 0 means the nearest memory decides alone.
 
@@ -679,6 +706,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X = validate_rows(self, X)
         return self.network_.entropy(X, n_jobs=self.n_jobs)
 
+    @in_kind
     def recall(self, X: Any, *, return_trajectory: bool = False) -> Any:
         """Let the dynamics act on rows.
 
@@ -699,6 +727,7 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         X = validate_rows(self, X)
         return self.network_.recall(X, return_trajectory=return_trajectory, n_jobs=self.n_jobs)
 
+    @in_kind
     def complete(self, X: Any, *, return_std: bool = False) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
 
@@ -739,7 +768,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         >>> model.complete([[5.05, np.nan]]).round(0)
         array([[5., 5.]])
         """
-        given, frame = X, X if hasattr(X, "columns") else None
+        given = X = plain(X)
+        frame = X if hasattr(X, "columns") else None
         X = validate_rows(self, X)
         found = self.network_.complete(X, return_std=return_std, n_jobs=self.n_jobs)
         completed, std = found if return_std else (found, None)
@@ -949,10 +979,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             raise TypeError(msg)
         model = cls(**(_parameters_of(network) | params))
         model._validate_params()
-        X = validate_rows(model, X, reset=True)
-        if X.shape[1] != network.n_features:
-            msg = f"X must have {network.n_features} columns, got {X.shape[1]}."
-            raise ValueError(msg)
+        model.__dict__.update(columns_of(network), network_=network)
+        X = validate_rows(model, X)
         labels = network.labels(X, n_jobs=model.n_jobs)
         silhouette = network.silhouette(X, n_jobs=model.n_jobs)
         model.__dict__.update(
@@ -1091,14 +1119,23 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         Whether rows are drawn once only matters where they lie with others.
         """
+        device = self.device
+        if device is None and self.backend == "torch":
+            device = device_of(X)
         X = validate_rows(self, X, reset=reset, trains=True)
         threads = n_threads(self.n_jobs)
         weights, n_empty = observed_weights(X, check_sample_weight(sample_weight, X), threads)
         source = TableSource(X, weights)
         check_some_observed(n_empty, source.n_rows, source.n_counted, sample_weight)
         tell_empty_rows(n_empty, source.n_rows, trained=True)
-        backend = find_backend(self.backend, self.device, self.metric)
+        backend = find_backend(self.backend, device, self.metric)
         return Fitting(self, source, backend)
+
+    def _n_restarts(self) -> int | None:
+        """Return of how many restarts a fit is made; None: it may train some of them again."""
+        if self.n_memories is not None or self.contamination or len(self.recipe.stages) > 1:
+            return None
+        return int(self.n_init) if isinstance(self.init, str) else 1
 
     def _keep_learned(self, learned: Learned) -> None:
         """Set the fitted attributes; nothing of an earlier fit stays."""
@@ -1173,7 +1210,8 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             f"ClAM: chose restart {found.chosen + 1} of {len(runs)}: loss {best.record.loss:.5g}, "
             f"silhouette {best.silhouette:.4f}, {best.n_nonempty} non-empty clusters",
         )
-        if best.record.improving:
+        # A callback may have stopped it before.
+        if best.record.improving and best.record.n_epochs >= self.max_epochs:
             trained = [run for run in runs if isinstance(run, TrainedRun)]
             count = sum(run.record.improving for run in trained)
             warn(
@@ -1211,6 +1249,18 @@ class ClAM(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             )
 
 
+def columns_of(network: Network) -> dict[str, Any]:
+    """Return the attributes of a fitted ClAM that tell the columns of its table."""
+    layout, names = network.geometry.categories, network.geometry.feature_names
+    if layout is not None:
+        names = layout.names
+    found: dict[str, Any] = {}
+    found["n_features_in_"] = network.n_features if layout is None else layout.n_columns
+    if names is not None:
+        found["feature_names_in_"] = np.array(names, dtype=object)
+    return found
+
+
 def _parameters_of(network: Network) -> dict[str, Any]:
     """Return the parameters of an estimator that follow from its network."""
     geometry = network.geometry
@@ -1224,6 +1274,8 @@ def _parameters_of(network: Network) -> dict[str, Any]:
         "metric": geometry.metric,
         "scale": geometry.scaling,
     }
+    if geometry.categories is not None:
+        found["categorical_features"] = (geometry.categories.n_levels > 0).tolist()
     return found if geometry.is_native else found | {"backend": "torch"}
 
 
@@ -1252,15 +1304,35 @@ def fitted_attributes(
 ) -> dict[str, Any]:
     """Return the attributes of a fitted ClAM: what was found, and what follows from it."""
     some = {} if inertia is None else {"inertia_": inertia}
-    return some | {
+    return (
+        some
+        | network_attributes(network)
+        | {
+            "optimizer_state_": optimizer,
+            "runs_": runs,
+            "labels_": labels,
+            "loss_": loss,
+            "loss_curve_": loss_curve,
+            "silhouette_": silhouette,
+            "n_iter_": len(loss_curve),
+        }
+    )
+
+
+def run_attributes(run: TrainedRun, data: TrainingSet) -> dict[str, Any]:
+    """Return what an estimator answers by that stopped where a restart is."""
+    record = run.record
+    return network_attributes(run.network(data.geometry)) | {
+        "loss_": record.loss,
+        "loss_curve_": record.loss_curve,
+        "n_iter_": record.n_epochs,
+    }
+
+
+def network_attributes(network: Network) -> dict[str, Any]:
+    """Return the attributes that follow from a network."""
+    return {
         "network_": network,
-        "optimizer_state_": optimizer,
-        "runs_": runs,
-        "labels_": labels,
-        "loss_": loss,
-        "loss_curve_": loss_curve,
-        "silhouette_": silhouette,
-        "n_iter_": len(loss_curve),
         "n_clusters_": network.n_clusters,
         "_n_features_out": network.n_clusters,
         "cluster_centers_": network.cluster_centers,

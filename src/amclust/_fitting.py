@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from amclust._assemblies import MemoryGraph, Shape, choose_shape, learn_memories
 from amclust._completion import completion_of_clusters
-from amclust._config import n_threads
 from amclust._distant import is_outside, place_weights, seen_places, without
 from amclust._full_passes import take_full_passes
 from amclust._geometry import Geometry
+from amclust._likelihoods import can_refine, refined
 from amclust._metrics import find_metric, name_metric
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._network import Network
@@ -30,6 +30,7 @@ from amclust._recipe import Recipe
 from amclust._rows import DrawnRows, RowSource, TableSize
 from amclust._runs import Fit, OptimizerState
 from amclust._size_limits import GivenLimits, given_limits, possible_numbers
+from amclust._threads import n_threads
 from amclust._training import MAX_SEED, draw_seeds, fit, fit_on, with_ignored_means
 from amclust._trimming import (
     find_farther,
@@ -120,8 +121,14 @@ class Fitting:
         if self.limits is not None:  # memories are the means of all rows then
             found = self._fit(data, options, n_clusters, seeds, sample_seed, self.limits)
             return self._completed(Learned(found, evidence), drawn, trimmed, data, options)
+        if can_refine(options, data, n_clusters):
+
+            def read(geometry: Geometry) -> TrainingSet:
+                return self._prepare_in(geometry, trimmed, options, [n_clusters])
+
+            found, data = refined(data, found, options, read)
         few = self.recipe.is_few(data.n_rows, n_clusters)
-        if drawn.is_sample and (found.best.plan.exact or few):
+        if drawn.is_sample and (found.best.plan.exact or few) and found.best.refined is None:
             found = take_full_passes(
                 self.source,
                 data,

@@ -21,10 +21,10 @@ from scipy import sparse
 from amclust import _native
 from amclust._categories import Categories, MixedTable
 from amclust._completion import Completion, Range
-from amclust._config import n_threads, single_threaded_blas
 from amclust._metrics import METRICS, find_metric
 from amclust._mixtures import Learner, column_spread, rows_to_learn
 from amclust._rows import Indices, Rows, TableRows, Weights
+from amclust._threads import n_threads, single_threaded_blas
 from amclust._winsorising import Limits, Quartiles
 
 FloatArray = NDArray[np.floating[Any]]
@@ -33,6 +33,11 @@ FloatArray = NDArray[np.floating[Any]]
 NORMAL_INTERQUARTILE_RANGE = 1.3489795
 # A column that varies less is one of a single value: float32 could not hold what it is divided by.
 MIN_SPREAD = 1e-30
+
+
+# By what logarithms of shares are divided in the place of shares: those of usual shares are within
+# about 1 of their middle then.
+SHARPNESS = 4.0
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -170,6 +175,10 @@ class Geometry:
         What the columns of the table are, where some are categories: these have a feature for each
         of their levels. None: all columns are numbers.
 
+    log_levels : bool
+        Whether memories have logarithms of the shares of levels (over `SHARPNESS`, and shifted) in
+        the place of shares.
+
     Examples
     --------
     >>> import numpy as np
@@ -197,6 +206,7 @@ class Geometry:
     reads_completed: bool = True
     limits: Limits | None = None
     categories: Categories | None = None
+    log_levels: bool = False
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
@@ -226,6 +236,7 @@ class Geometry:
         whitened: Whitened | None = None,
         quartiles: Quartiles | None = None,
         feature_weights: NDArray[np.float64] | None = None,
+        scaling_variance: NDArray[np.float64] | None = None,
     ) -> Geometry:
         """Choose the units for rows, from the statistics of those that are trained on.
 
@@ -271,6 +282,9 @@ class Geometry:
             What squared differences in columns are multiplied with; None: all 1. Levels of a
             category have one weight.
 
+        scaling_variance : ndarray of shape (n_features,), default=None
+            Of columns, what they are scaled by with ``scale="standard"``; None: their own.
+
         Returns
         -------
         geometry : Geometry
@@ -307,7 +321,8 @@ class Geometry:
         factors = np.ones(d)
         if scaling is not None:
             distances = None if quartiles is None else quartiles.distances
-            factors = _column_factors(distances, stats, rows.dtype)
+            deviation = np.sqrt(variance if scaling_variance is None else scaling_variance)
+            factors = _column_factors(distances, deviation, stats.mean, rows.dtype)
         if rows.categories is not None:
             factors = _with_levels(factors, stats, rows.categories, in_units=scaling is None)
         factors = factors * roots
@@ -464,6 +479,28 @@ class Geometry:
         values = points / scale + self.offset
         return values if self.whitening is None else self.whitening.undo(values)
 
+    def centers(self, memories: FloatArray) -> FloatArray:
+        """Return memories in original units, with shares of levels where they have logarithms.
+
+        Parameters
+        ----------
+        memories : ndarray of shape (n_memories, n_features)
+            Memories in core units.
+
+        Returns
+        -------
+        centers : float64 ndarray of shape (n_memories, n_features)
+            What a cluster is: shares of levels are positive and sum to 1 then.
+        """
+        values = self.from_core(memories)
+        if self.log_levels and self.categories is not None:
+            for column in self.categories.categorical:
+                block = self.categories.block(int(column))
+                logs = SHARPNESS * values[:, block]
+                shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+                values[:, block] = shares / shares.sum(axis=1, keepdims=True)
+        return values
+
     def read(
         self,
         rows: Rows,
@@ -491,7 +528,7 @@ class Geometry:
             likely to be.
 
         threads : int, default=None
-            Number of threads; None: all cores.
+            Number of threads; None: as many as may be.
 
         Returns
         -------
@@ -694,15 +731,17 @@ def _mask_values(mask_value: str | float, stats: _native.Statistics) -> NDArray[
 
 
 def _column_factors(
-    quartiles: NDArray[np.float64] | None, stats: _native.Statistics, dtype: np.dtype[Any]
+    quartiles: NDArray[np.float64] | None,
+    deviation: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    dtype: np.dtype[Any],
 ) -> NDArray[np.float64]:
     """Return what each column is multiplied with before distances are taken.
 
     `quartiles` are the distances between those of each column; None: its deviation counts. Columns
     of one value (up to rounding) are left as they are.
     """
-    deviation = np.sqrt(stats.variance)
-    noise = np.maximum(10 * np.finfo(dtype).eps * np.abs(stats.mean), MIN_SPREAD)
+    noise = np.maximum(10 * np.finfo(dtype).eps * np.abs(mean), MIN_SPREAD)
     spread = deviation
     if quartiles is not None:
         spread = quartiles / NORMAL_INTERQUARTILE_RANGE

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils._param_validation import InvalidParameterError
+# What columns are divided by before distances are taken; the default first.
+SCALES = ("standard", "robust")
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ def find_metric(metric: Any) -> Metric:
 
 def check_metric(metric: Any, backend: str | None = None, owner: str = "ClAM") -> None:
     """Refuse a metric that there is not, or that the backend does not have."""
+    from sklearn.utils._param_validation import InvalidParameterError  # not for --help
+
     if isinstance(metric, str) and metric not in METRICS:
         names = ", ".join(repr(name) for name in METRICS)
         msg = (

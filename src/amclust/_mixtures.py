@@ -172,7 +172,7 @@ class Learner:
 
     def several(self, filled: Floats, count: int, shared: bool, seed: int) -> Mixture:
         """Return a mixture of so many memories, which start from clusters of completed rows."""
-        labels = _clusters(filled, self.weights, count, seed)
+        labels = nearest_clusters(filled, self.weights, count, seed)
         members = np.zeros((count, len(filled)))
         members[labels, np.arange(len(filled))] = self.shares
         sizes = members.sum(axis=1)
@@ -223,7 +223,7 @@ class Learner:
         labels = np.zeros(n, np.int64)
         found = [alone, *(self.by_factors(filled, labels, count) for count in FACTORS[1:])]
         if most >= FACTOR_MEMORIES:
-            labels = _clusters(filled, self.weights, FACTOR_MEMORIES, 0)
+            labels = nearest_clusters(filled, self.weights, FACTOR_MEMORIES, 0)
             found.append(self.by_factors(filled, labels, FACTORS[0]))
         return found
 
@@ -242,7 +242,7 @@ class Learner:
                 if count > 1 and d <= MAX_FULL:
                     mixture = self.several(filled, count, True, seed)
                 elif count > 1:
-                    labels = _clusters(filled, self.weights, count, seed)
+                    labels = nearest_clusters(filled, self.weights, count, seed)
                     mixture = self.by_factors(filled, labels, max(FACTORS))
                 tried.append((self.evidence(mixture), -len(tried), mixture))
         return max(tried, key=lambda one: one[:2])[2].shared
@@ -274,7 +274,9 @@ class Learner:
         return not left.any()
 
 
-def _clusters(filled: Floats, weights: Weights | None, count: int, seed: int) -> NDArray[np.int64]:
+def nearest_clusters(
+    filled: Floats, weights: Weights | Floats | None, count: int, seed: int
+) -> NDArray[np.int64]:
     """Return the nearest of memories that k-means++ and a few exact steps find."""
     rng = np.random.default_rng(seed)
     shares = np.ones(len(filled)) if weights is None else weights.astype(np.float64)

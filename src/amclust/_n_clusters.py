@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import InvalidParameterError
-from threadpoolctl import threadpool_limits
 
 from amclust import _native
 from amclust._network import Network, Want
 from amclust._objectives import OBJECTIVES
 from amclust._recipe import Recipe
+from amclust._threads import single_threaded_blas
 from amclust.backends import TrainingSet
 
 AUTO = range(1, 21)
@@ -141,8 +141,7 @@ def _principal(rows: Rows) -> Rows:
     """Return the rows in their main directions, which are uncorrelated."""
     centred = rows - rows.mean(axis=0, dtype=np.float64)
     wide = centred.shape[1] > len(centred)
-    # BLAS spins its threads, which takes twenty times as long beside a busy process.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with single_threaded_blas():
         values, vectors = np.linalg.eigh(centred @ centred.T if wide else centred.T @ centred)
         if not values.max() > 0:  # a single row
             return np.zeros((len(rows), 1), np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from amclust import _native
 from amclust._categories import Categories, MixedTable, as_dense
 from amclust._cluster_mixtures import MAX_COLUMNS
 from amclust._columns import as_table, frame_names, read_table
-from amclust._config import n_threads
 from amclust._docs import ROWS, documented
 from amclust._features import (
     MEMORY_ROUNDING,
@@ -26,6 +26,7 @@ from amclust._features import (
 from amclust._geometry import Geometry, read_only
 from amclust._rows import Indices, TableRows, empty_rows
 from amclust._silhouettes import EXACT_ROWS, judged_rows, sample_rows, silhouettes
+from amclust._threads import n_threads
 from amclust._validation import check_rows, check_sample_weight
 from amclust.backends.base import Answers, Backend, EnergyFunction
 from amclust.backends.native import NativeBackend
@@ -177,7 +178,7 @@ class Network:
     @property
     def centers(self) -> NDArray[Any]:
         """The memories in original units (unit vectors for directions), in the table's type."""
-        centers = self.geometry.from_core(self.memories)
+        centers = self.geometry.centers(self.memories)
         if self.ignored_means is not None:
             centers[:, self.geometry.ignored] = self.ignored_means
         return centers.astype(self.geometry.dtype)
@@ -187,7 +188,7 @@ class Network:
         """The clusters in original units: the memory of each, or the mean of its memories."""
         if self.is_plain:
             return self.centers
-        centers = self.geometry.from_core(self._means)
+        centers = self.geometry.centers(self._means)
         if self.ignored_means is not None:
             centers[:, self.geometry.ignored] = self._shares @ self.ignored_means
         return centers.astype(self.geometry.dtype)
@@ -220,7 +221,8 @@ class Network:
         """Return the network as a layer of torch that can be trained further.
 
         Needs ``pip install "amclust[torch]"``. The layer takes rows in original units, NaN where
-        values are missing, and answers as the network does.
+        values are missing, and answers as the network does. Of a table with categories the rows are
+        what `features` gives.
 
         Parameters
         ----------
@@ -287,6 +289,79 @@ class Network:
             raise TypeError(msg)
         return cls(**layer.network_parts())
 
+    def to_onnx(
+        self, path: str | os.PathLike[str] | None = None, *, dtype: str | None = None
+    ) -> Any:
+        """Write the network as an ONNX model, which other programs run without amclust.
+
+        Needs ``pip install "amclust[onnx]"``. Its input "X" has rows in original units, NaN where
+        values are missing; its outputs are "labels", as `labels` gives them, and "memberships". Of
+        a table with categories "X" has the numbers, and an input "codes" the places of the levels
+        (see `amclust.onnx.inputs`), -1 where they are missing.
+
+        Parameters
+        ----------
+        path : str or path, default=None
+            Where to write it; None: nowhere.
+
+        dtype : {"float32", "float64"}, default=None
+            Type of the rows; None: that of the table of the fit.
+
+        Returns
+        -------
+        model : onnx.ModelProto
+            The model.
+
+        Raises
+        ------
+        ValueError
+            If the network has an energy of one's own, which ONNX cannot hold.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import onnxruntime
+        >>> from amclust import ClAM
+        >>> X = np.array([[0.0, 0.0], [0.1, np.nan], [5.0, 5.0], [5.1, 4.9]])
+        >>> network = ClAM(2, random_state=0).fit(X).network_
+        >>> model = network.to_onnx().SerializeToString()
+        >>> (labels,) = onnxruntime.InferenceSession(model).run(["labels"], {"X": X})
+        >>> bool((labels == network.labels(X)).all())
+        True
+        """
+        from amclust.onnx import export
+
+        return export(self, path, dtype=dtype)
+
+    def features(self, X: Any) -> NDArray[Any]:
+        """Return rows as a layer of torch takes them: a matrix of the network's features.
+
+        Categories have a feature for each level, 1 where a row has it and 0 elsewhere. Numbers
+        stay as they are.
+
+        Parameters
+        ----------
+        {X}
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_features)
+            NaN where values are missing.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from amclust import ClAM
+        >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.1], "kind": ["a", "a", "b", None]})
+        >>> ClAM(2, random_state=0).fit(table).network_.features(table)
+        array([[1. , 1. , 0. ],
+               [1.1, 1. , 0. ],
+               [5. , 0. , 1. ],
+               [5.1, nan, nan]])
+        """
+        found: NDArray[Any] = as_dense(self._table(X).X)
+        return found
+
     # --- memories that can be read --------------------------------------------------------------
 
     def sparse_centers(self, min_weight: float = 0.0) -> Any:
@@ -323,7 +398,7 @@ class Network:
         step = max(1, MAX_CENTER_VALUES // self.n_features)
         chunks, means = [], self._means
         for first in range(0, self.n_clusters, step):
-            values = self.geometry.from_core(means[first : first + step])
+            values = self.geometry.centers(means[first : first + step])
             size = np.abs(values)
             rounding = MEMORY_ROUNDING * np.abs(values - self.geometry.center)
             kept = (size >= min_weight) & (size > rounding)
@@ -383,8 +458,12 @@ class Network:
         if not weights.sum() > 0:  # all rows are noise
             weights = np.ones(self.n_clusters)
         means = self._means
-        mean = geometry.from_core((weights / weights.sum() @ means)[None])[0]
-        centers = (geometry.from_core(means[[cluster]])[0] for cluster in range(self.n_clusters))
+        shares = weights / weights.sum()
+        if geometry.log_levels:  # the mean of logarithms is not that of shares
+            mean = shares @ geometry.centers(means)
+        else:
+            mean = geometry.from_core((shares @ means)[None])[0]
+        centers = (geometry.centers(means[[cluster]])[0] for cluster in range(self.n_clusters))
         return tell_apart(
             centers,
             mean,
@@ -477,7 +556,9 @@ class Network:
         found = found.astype(rows.dtype, copy=False)
         if self.geometry.degree == 2:  # squares
             return np.sqrt(found) * found.dtype.type(self.geometry.length)
-        return found if self.geometry.spherical else found * self._distance_unit(found)
+        if self.geometry.spherical:  # 1 - similarity, which rounding takes below 0
+            return np.maximum(found, 0)
+        return found * self._distance_unit(found)
 
     def energy(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
         """Return the energy of rows: low near a memory, high far from all of them.

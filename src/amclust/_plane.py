@@ -106,7 +106,7 @@ class Plane:
             A row that the plane goes through; None: the mean of `X`.
 
         n_jobs : int, default=None
-            Number of threads of what the network is asked; None: all cores.
+            Number of threads of what the network is asked; None: as many as may be.
         """
         sample = completed(network, _sample(X), n_jobs)
         d = network.n_features

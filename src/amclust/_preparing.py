@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amclust import _native
 from amclust._completion import DRAW_SEED, Completion, Range, learn_completion
@@ -32,7 +33,7 @@ from amclust._validation import (
     check_feature_weights,
     check_rows,
 )
-from amclust._winsorising import Quartiles
+from amclust._winsorising import Limits, Quartiles
 from amclust.backends import TrainingSet
 from amclust.backends.base import is_drawn, read_to_train
 
@@ -67,7 +68,7 @@ def prepare_trimmed(
 ) -> tuple[DrawnRows, TrainingSet]:
     """Prepare rows without those that are far from the others, where some belong nowhere.
 
-    Units are those of the others then. The settings are those of `prepare`.
+    The settings are those of `prepare`.
     """
     data = prepare(drawn, options, **settings)
     if not options.contamination:
@@ -75,8 +76,8 @@ def prepare_trimmed(
     places = seen_places(drawn)
     weights = place_weights(drawn, places)
     outside = find_distant(data, places, weights, options.contamination).outside
-    drawn = without(drawn, places[outside])
-    return drawn, prepare(drawn, options, **settings)
+    trimmed = without(drawn, places[outside])
+    return trimmed, prepare(trimmed, options, untrimmed=drawn, **settings)
 
 
 def prepare(
@@ -90,6 +91,7 @@ def prepare(
     more_rows: bool = False,
     n_memories: Sequence[int] | None = None,
     reads_completed: bool = True,
+    untrimmed: DrawnRows | None = None,
 ) -> TrainingSet:
     """Check rows and bring them into core units, which are chosen here if not given.
 
@@ -98,7 +100,8 @@ def prepare(
     was taken from, and add to what it knows of missing values. `n_memories` are those that may
     share the covariance of "mahalanobis"; None: as many as there are clusters. `feature_names` are
     those of the columns of the user, of which categories have several features. Without
-    `reads_completed`, what rows lack is left to the memories.
+    `reads_completed`, what rows lack is left to the memories. `untrimmed` are the rows with those
+    that are left out: columns are scaled by what these deviate inside the range of the others.
     """
     rows, sample_weight = drawn.rows, drawn.sample_weight
     layout, columns = rows.categories, feature_names
@@ -170,6 +173,9 @@ def prepare(
             whitened=whitened,
             quartiles=quartiles,
             feature_weights=weighted_columns,
+            scaling_variance=(
+                None if untrimmed is None else _variance_within(untrimmed, stats, threads)
+            ),
         )
         geometry = dataclasses.replace(geometry, reads_completed=whitens or reads_completed)
     missing, others_missing = stats.missing > 0, everything.missing > stats.missing
@@ -208,6 +214,25 @@ def prepare(
         sample_weight=sample_weight,
         missing_share=1.0 - float(stats.weight.mean() / max(total, 1e-30)),
     )
+
+
+def _variance_within(
+    drawn: DrawnRows, stats: _native.Statistics, threads: int
+) -> NDArray[np.float64] | None:
+    """Return the variance of columns with all values brought inside the range of some rows.
+
+    None where the rows stand for others, too: the statistics are those of all rows then.
+    """
+    if drawn.is_sample:
+        return None
+    low, high = np.asarray(stats.min), np.asarray(stats.max)
+    if np.isnan(low).any():
+        return None
+    far = np.full(len(low), np.inf)
+    if drawn.rows.is_sparse:
+        low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+    limits = Limits(low, high, -far, far)
+    return np.asarray(limits.within(drawn.rows).statistics(*drawn.counted, threads).variance)
 
 
 def _drawn_and_whitened(

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from amclust._config import available_cores
+from amclust._threads import available_cores
 
 Progress = Callable[[int, int, float], None]
 

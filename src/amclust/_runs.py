@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,6 +113,14 @@ class UntrainedRun:
     n_nonempty: int
 
 
+class Refined(NamedTuple):
+    """What became of a run after training, in units of its own."""
+
+    memories: NDArray[np.float32]
+    log_weights: NDArray[np.float32]
+    beta: float
+
+
 @dataclass
 class TrainedRun:
     """One restart: what it was to do, what it found, and how good that is."""
@@ -128,10 +136,13 @@ class TrainedRun:
     moved: NDArray[np.float32] | None = None  # memories, where empty clusters were given rows
     cooled: float | None = None  # and the inverse temperature at which these keep them
     held: NDArray[np.float32] | None = None  # log-weights, where these hold sizes within limits
+    refined: Refined | None = None  # where likelihood counts
 
     @property
     def beta(self) -> float:
         """Inverse temperature, in core units."""
+        if self.refined is not None:
+            return self.refined.beta
         return self.plan.network.beta if self.cooled is None else self.cooled
 
     @property
@@ -148,6 +159,8 @@ class TrainedRun:
         elif self.plan.learn_weights:  # only ratios matter: make the mean weight 1
             log_weights -= np.log(np.mean(np.exp(log_weights)))
         network = network_at_start(self.plan, geometry)
+        if self.refined is not None:
+            return dataclasses.replace(network, **self.refined._asdict())
         return dataclasses.replace(
             network,
             memories=found.memories if self.moved is None else self.moved,

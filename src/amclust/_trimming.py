@@ -28,6 +28,8 @@ WEIGHT_QUANTA = 2.0**20
 TINY = 1e-30
 # By what part of the way to those of new rows `partial_fit` moves thresholds.
 MOVED_PART = 0.1
+# Up to how many times the mean height of all rows a cluster of larger spread may have.
+MAX_SPREAD = 1.5
 
 # --- what was learned -----------------------------------------------------------------------------
 
@@ -38,7 +40,8 @@ def find_scales(
     """Return in what units the heights of rows that fall to each memory are compared.
 
     It is halfway between the mean height of these rows and that of all: clusters of larger spread
-    may have rows farther out, but none that holds little else than such rows makes them near.
+    may have rows farther out. One that holds little else than such rows must not make them near: so
+    the spread of a cluster counts up to a bound.
     """
     inside = memories >= 0
     memories, heights, weights = memories[inside], heights[inside], weights[inside]
@@ -47,7 +50,7 @@ def find_scales(
     sums = np.bincount(memories, weights * heights, minlength=k)
     overall = sums.sum() / max(totals.sum(), TINY)
     own = np.where(totals > 0, sums / np.where(totals > 0, totals, 1.0), overall)
-    scales: Floats = np.maximum((own + overall) / 2, TINY)
+    scales: Floats = np.maximum((np.minimum(own, MAX_SPREAD * overall) + overall) / 2, TINY)
     return scales
 
 

@@ -14,11 +14,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from amclust import _native
 from amclust._categories import Categories, MixedTable
 from amclust._columns import as_table, find_columns, is_date, is_frame, learn_table, read_table
-from amclust._config import n_threads
 from amclust._frames import as_plain, is_numeric
 from amclust._geometry import Geometry
+from amclust._kinds import plain
 from amclust._metrics import find_metric, name_metric
 from amclust._rows import Rows, Weights, empty_rows
+from amclust._threads import n_threads
 from amclust._warnings import EmptyRowsWarning, warn
 
 # Squares of much larger numbers do not fit float32, in which the core computes.
@@ -38,7 +39,7 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool = False, trains: bool =
     """
     if not reset:
         check_is_fitted(estimator)
-    X = _validated(estimator, X, reset=reset)
+    X = _validated(estimator, plain(X), reset=reset)
     if not reset and not trains:
         threads = n_threads(getattr(estimator, "n_jobs", None))
         tell_empty_rows(len(empty_rows(X, threads)), X.shape[0])
@@ -63,15 +64,19 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         floats = np.result_type(X.dtype, np.float32)
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data).astype(floats)
-    return validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        ensure_all_finite=False,
-    )
+    try:
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
+    except ValueError as error:
+        check_cells(X, error)
+        raise
 
 
 def categories_of_network(estimator: Any) -> Categories | None:
@@ -108,6 +113,35 @@ def check_metric_of_categories(metric: Any, categories: Categories, owner: str =
             "where they are numbers after all, set categorical_features=None."
         )
         raise ValueError(msg)
+
+
+def check_cells(X: Any, error: ValueError) -> None:
+    """Name the first cell that is no number, where that was the error of a conversion."""
+    if sparse.issparse(X):
+        return
+    try:
+        cells = np.asarray(X, dtype=object)
+    except ValueError:  # rows of several lengths
+        return
+    if cells.ndim != 2:
+        return
+    for (row, column), cell in np.ndenumerate(cells):
+        if not _is_number(cell):
+            msg = (
+                f"could not convert {cell!r}, in row {row}, column {column} of X, to a number. "
+                "Convert it, or make it NaN where it is missing."
+            )
+            raise ValueError(msg) from error
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    except TypeError:  # scikit-learn says of these what all estimators say
+        return True
+    return True
 
 
 def tell_empty_rows(n_empty: int, n_rows: int, *, trained: bool = False) -> None:
@@ -148,7 +182,7 @@ def check_sample_weight(sample_weight: Any, X: Any) -> Weights | None:
     if sample_weight is None:
         return None
     weights: Weights = _check_sample_weight(
-        sample_weight, X, dtype=np.float32, ensure_non_negative=True
+        plain(sample_weight), X, dtype=np.float32, ensure_non_negative=True
     )
     return weights
 

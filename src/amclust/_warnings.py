@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 # Frames of these are not the caller's: this package, and what scikit-learn wraps its methods in.
-INSIDE = (str(Path(__file__).parent), str(Path(sys.modules["sklearn"].__file__ or "").parent))
+INSIDE = ("amclust", "sklearn")
 
 
 class EmptyRowsWarning(UserWarning):
@@ -20,7 +20,9 @@ class UnseenLevelsWarning(UserWarning):
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn of something at the line that called the library."""
+    files = (sys.modules[name].__file__ for name in INSIDE if name in sys.modules)
+    inside = tuple(str(Path(file).parent) for file in files if file)
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

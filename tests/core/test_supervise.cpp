@@ -6,6 +6,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -141,6 +142,51 @@ void the_monitors_exception_stops_the_work_and_comes_out() {
   CHECK(ended.load());
 }
 
+// Deep inside the work, and on all threads of its team.
+void work_that_looks_for_interrupts_is_stopped() {
+  struct Stopper : Monitor {
+    bool poll() override { return false; }
+  } stopper;
+  for (const int tasks : {1, 8}) {
+    check::describe(tasks, " tasks");
+    const auto start = std::chrono::steady_clock::now();
+    CHECK_THROWS(Interrupted, supervise(stopper, [&](Control&) {
+                   amclust::Team team(3);
+                   team.run(tasks, [](int, int) {
+                     for (const auto end = std::chrono::steady_clock::now() + 20s;
+                          std::chrono::steady_clock::now() < end;)
+                       amclust::check_interrupt();
+                   });
+                 }));
+    CHECK(std::chrono::steady_clock::now() - start < 5s);
+  }
+  amclust::check_interrupt();  // nobody has supervised this thread
+}
+
+void brief_work_is_done_at_once() {
+  Monitor monitor;
+  const int before = amclust::pool_size();
+  std::thread::id thread;
+  supervise(monitor, [&](Control&) { thread = std::this_thread::get_id(); }, true);
+  CHECK(thread == std::this_thread::get_id());
+  CHECK_EQUAL(amclust::pool_size(), before);
+}
+
+void threads_are_used_again() {
+  Monitor monitor;
+  supervise(monitor, [](Control&) {});
+  const int before = amclust::pool_size();
+  for (int i = 0; i < 200; ++i) supervise(monitor, [](Control&) {});
+  CHECK_EQUAL(amclust::pool_size(), before);
+}
+
+void a_limit_is_of_its_thread() {
+  amclust::set_thread_limit(3);
+  std::thread([] { CHECK_EQUAL(amclust::thread_limit(), 0); }).join();
+  CHECK_EQUAL(amclust::thread_limit(), 3);
+  amclust::set_thread_limit(0);
+}
+
 }  // namespace
 
 int main() {
@@ -151,5 +197,9 @@ int main() {
   no_progress_after_the_request_to_stop();
   the_works_exception_comes_out();
   the_monitors_exception_stops_the_work_and_comes_out();
+  work_that_looks_for_interrupts_is_stopped();
+  brief_work_is_done_at_once();
+  threads_are_used_again();
+  a_limit_is_of_its_thread();
   return check::finish();
 }

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -101,6 +103,29 @@ void teams_come_and_go() {
   }
 }
 
+// Teams side by side: all of them together have no more helpers than one.
+void teams_share_the_threads_of_the_process() {
+  for (int again = 0; again < 5; ++again) {
+    std::vector<std::thread> callers;
+    std::atomic<int> done{0};
+    for (int caller = 0; caller < 4; ++caller)
+      callers.emplace_back([&] {
+        Team team(7);
+        for (int round = 0; round < 50; ++round) team.run(9, [&](int, int) { ++done; });
+      });
+    for (std::thread& caller : callers) caller.join();
+    CHECK_EQUAL(done.load(), 4 * 50 * 9);
+  }
+  CHECK(amclust::pool_size() <= 6);
+}
+
+void nobody_is_needed_for_a_single_task() {
+  const int before = amclust::pool_size();
+  Team team(50);
+  team.run(1, [](int, int) {});
+  CHECK_EQUAL(amclust::pool_size(), before);
+}
+
 }  // namespace
 
 int main() {
@@ -110,5 +135,7 @@ int main() {
   members_work_at_the_same_time();
   an_exception_comes_out_and_the_team_lives_on();
   teams_come_and_go();
+  teams_share_the_threads_of_the_process();
+  nobody_is_needed_for_a_single_task();
   return check::finish();
 }

@@ -165,6 +165,32 @@ def test_a_layer_of_ones_own_becomes_a_network(energy, metric):
     assert isinstance(model.network_.geometry.metric, str) == (metric is not None)
 
 
+@pytest.mark.parametrize("params", [{}, {"contamination": 0.1}, {"scale": "robust"}])
+def test_categories(params, tmp_path):
+    pd = pytest.importorskip("pandas")
+    generator = np.random.default_rng(0)
+    kind = generator.integers(3, size=150)
+    table = pd.DataFrame(
+        {
+            "colour": np.array(["red", "green", "blue"], dtype=object)[kind],
+            "size": kind + generator.normal(scale=0.4, size=150),
+        }
+    )
+    table = table.mask(generator.random((150, 2)) < 0.1).dropna(how="all")
+    network = ClAM(3, **params, **FEW).fit(table).network_
+    layer, x = network.to_torch(), torch.tensor(network.features(table))
+    assert x.shape == (len(table), 4)
+    np.testing.assert_array_equal(layer.assign(x), network.labels(table))
+    np.testing.assert_allclose(layer.complete(x), network.complete(table), atol=1e-5)
+    model = ClAM.from_network(Network.from_torch(layer), table)
+    np.testing.assert_array_equal(model.labels_, network.labels(table))
+    assert list(model.feature_names_in_) == ["colour", "size"]
+    model.save(tmp_path / "model.amc")
+    np.testing.assert_array_equal(
+        amclust.load(tmp_path / "model.amc").predict(table), model.labels_
+    )
+
+
 def test_state_dict_has_what_is_learned():
     network = ClAM(3, weights=[1.0, 2.0, 0.5], **FEW).fit(with_gaps(WINE)).network_
     first, second = network.to_torch(), network.to_torch()
@@ -182,7 +208,7 @@ def test_what_is_no_layer_or_network_is_refused():
     with pytest.raises(TypeError, match="network must be a Network, got ClAM"):
         ClAM.from_network(ClAM(2), WINE)
     network = ClAM(3, **FEW).fit(WINE).network_
-    with pytest.raises(ValueError, match="X must have 13 columns, got 4"):
+    with pytest.raises(ValueError, match="expecting 13 features"):
         ClAM.from_network(network, WINE[:, :4])
     with pytest.raises(ValueError, match="missing must be given"):
         AssociativeMemory(2, 3).complete(torch.zeros(1, 3))

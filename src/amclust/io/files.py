@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -22,20 +23,22 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[B
     The bytes go to a hidden file ending in ``.part`` in the same folder, which takes the place of
     `path` in one step at the end of the ``with`` block. After an exception, Ctrl-C included, that
     file is removed and whatever was at `path` stays as it was. A killed process leaves at most the
-    ``.part`` file behind. A symbolic link stays one, a replaced file passes on its permissions, and
+    ``.part`` file behind, which the next one that writes to `path` removes: nobody holds its lock
+    any more. A symbolic link stays one, a replaced file passes on its permissions, and
     a device or a pipe (``/dev/null``) is written to directly. Errors name the path.
     """
     shown = os.fspath(path)
     target = Path(os.path.realpath(shown))
+    _remove_abandoned(target)
     replaced = _check_target(shown, target, overwrite=overwrite)
     if replaced is not None and not stat.S_ISREG(replaced.st_mode):
         with _open(shown, target, "wb") as file:
             yield file
         return
 
-    part = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.part")
+    part, new = _open_part(shown, target)
     try:
-        with _open(shown, part, "xb") as file:
+        with new as file:
             if replaced is not None:
                 os.chmod(part, stat.S_IMODE(replaced.st_mode))
             yield file
@@ -59,6 +62,45 @@ def atomic_write(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[B
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _part_prefix(target: Path) -> str:
+    return f".{target.name[:40]}."
+
+
+def _open_part(shown: str, target: Path) -> tuple[Path, BinaryIO]:
+    """Open a file beside the target, and hold its lock as long as it is open."""
+    while True:
+        part = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(4)}.part")
+        file = _open(shown, part, "xb")
+        if _lock(file.fileno()) is not False and part.exists():
+            return part, file
+        file.close()  # somebody took it for abandoned before it had its lock
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Lock a file for this process; False: somebody else has it. None: there are no locks here."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):  # Windows; some network disks
+        return None
+    return True
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what killed processes have left of the same target."""
+    pattern = re.compile(re.escape(_part_prefix(target)) + r"[0-9a-f]{8}\.part")
+    with contextlib.suppress(OSError):
+        left = [name for name in os.listdir(target.parent) if pattern.fullmatch(name)]
+        for name in left:
+            part = target.with_name(name)
+            with contextlib.suppress(OSError), part.open("rb") as file:
+                if _lock(file.fileno()):
+                    part.unlink()
 
 
 def _check_target(shown: str, target: Path, *, overwrite: bool) -> os.stat_result | None:

@@ -20,12 +20,12 @@ from amclust._assemblies import EVIDENCE_DTYPE as SHAPE_DTYPE
 from amclust._assemblies import ShapeEvidence
 from amclust._categories import Categories
 from amclust._completion import Completion
-from amclust._estimator import ClAM, fitted_attributes
+from amclust._estimator import ClAM, columns_of, fitted_attributes
 from amclust._geometry import Geometry, Whitening
 from amclust._metrics import METRICS, name_metric
 from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._network import Network
-from amclust._objectives import AUTO
+from amclust._objectives import AUTO, objective_name
 from amclust._parameters import PARAMETERS, Parameters, check_parameters
 from amclust._runs import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
@@ -115,6 +115,7 @@ NEW = {
     "max_energy": None,
     "ignored_means": None,
     "categories": None,
+    "log_levels": False,
 }
 # Types of fields that are in the header as they are.
 PLAIN = (bool, int, float, str)
@@ -260,9 +261,6 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
     inertia = header.get("inertia")  # not in files of versions before it
     sound = inertia is None or (type(inertia) is float and 0 <= inertia < math.inf)
     require(sound, f"inertia is {inertia!r}")
-    layout = geometry.categories
-    n_columns = network.n_features if layout is None else layout.n_columns
-    names = geometry.feature_names if layout is None else layout.names
     model = ClAM(**parameters)
     model.__dict__.update(
         fitted_attributes(
@@ -275,13 +273,11 @@ def _restore(header: Header, arrays: dict[str, Array]) -> ClAM:
             silhouette=float(header["silhouette"]),
             inertia=inertia,
         ),
-        n_features_in_=n_columns,
+        **columns_of(network),
         **{name: arrays[name] for name in OPTIONAL if name in arrays and "." not in name},
     )
     if "shape_evidence.table" in arrays:
         model.shape_evidence_ = _join(ShapeEvidence, "shape_evidence", {}, arrays)
-    if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
     return model
 
 
@@ -405,6 +401,8 @@ def _encode_parameters(parameters: Parameters) -> tuple[Parameters, dict[str, Ar
     for name, value in parameters.items():
         if name == "random_state" and not isinstance(value, Integral):
             values[name] = None  # a generator's future draws are not kept
+        elif name == "objective":
+            values[name] = objective_name(value)
         elif value is None or isinstance(value, bool | str):
             values[name] = value
         elif name == "categorical_features":

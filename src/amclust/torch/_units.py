@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -35,6 +36,9 @@ class Units(nn.Module):
     completer : Completer or None
         What missing values are likely to be; None: they are left to the memories.
 
+    counted : Tensor of shape (n_features,)
+        What part of a column that counts each feature is.
+
     distance_unit : float
         What one unit of the core's distances, and so of energy, is in original units.
     """
@@ -42,6 +46,7 @@ class Units(nn.Module):
     offset: Tensor
     scale: Tensor
     fill: Tensor
+    counted: Tensor
     low: Tensor
     high: Tensor
 
@@ -50,7 +55,11 @@ class Units(nn.Module):
         self.geometry = geometry
         self.distance_unit = geometry.distance_unit
         low, high = geometry.range
+        counted = (geometry.scale > 0).astype(np.float64)
+        if geometry.categories is not None:
+            counted *= geometry.categories.parts
         for name, values in (
+            ("counted", counted),
             ("offset", geometry.offset),
             ("scale", geometry.scale),
             ("fill", geometry.fill),

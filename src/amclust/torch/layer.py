@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from amclust._network import Network
 
 
+# Of sums of parts of columns.
+ROUNDING = 1e-6
+
+
 class AssociativeMemory(nn.Module):
     r"""A dense associative memory that carries its input to one of k learned memories.
 
@@ -296,8 +300,15 @@ class AssociativeMemory(nn.Module):
 
     @property
     def beta(self) -> Tensor:
-        """The inverse temperature."""
+        """The inverse temperature; it may be set, by a schedule for example."""
         return self.log_beta.exp()
+
+    @beta.setter
+    def beta(self, value: float | Tensor) -> None:
+        beta = float(value)
+        _check_positive("beta", beta)
+        with torch.no_grad():
+            self.log_beta.fill_(math.log(beta))
 
     @property
     def weights(self) -> Tensor | None:
@@ -469,11 +480,11 @@ class AssociativeMemory(nn.Module):
             observed = observed.to(self.memories.dtype)
             if gone is None:
                 gone = torch.zeros_like(observed, dtype=torch.bool)
-            counted = (self.units.scale > 0).double()
+            counted = self.units.counted.double()
             there = (~gone).double() @ counted
             own = self._ask(F.energy, self._state(observed, gone)).double() - ground
-            scaled = own * counted.sum() / there.clamp(min=1.0)
-            heights = torch.where(there > 0, scaled, heights)
+            scaled = own * counted.sum() / there.clamp(min=ROUNDING)
+            heights = torch.where(there > ROUNDING, scaled, heights)
         return heights.clamp(min=0.0)
 
 

@@ -42,8 +42,8 @@ using Progress = nb::typed<nb::callable, void(int, int, double)>;
 // Runs the work without the GIL; the calling thread takes it back now and then to look for Ctrl-C (which comes back as
 // KeyboardInterrupt) and to hand on progress.
 void supervised(const std::function<void(Control&)>& work, nb::object progress = nb::none());
-
-// How many threads are worth so many operations.
-int team_size(int threads, std::int64_t work);
+// The same for work of about so many operations, by a team of as many threads as these are worth, at most `threads`.
+// What takes a moment is done at once on the calling thread: no thread is woken for microseconds.
+void supervised(int threads, std::int64_t operations, const std::function<void(Team&, Control&)>& work);
 
 }  // namespace amclust::bindings

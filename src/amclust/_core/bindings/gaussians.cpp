@@ -65,8 +65,7 @@ BoundSums sum_rows(const HeldRows& held, const GaussianMemories& memories, const
                 static_cast<std::size_t>(memories.d),
                 static_cast<std::size_t>(memories.n_covariances),
                 static_cast<std::size_t>(memories.rank)};
-  supervised([&](Control& control) {
-    Team team(team_size(threads, which.size * operations(memories)));
+  supervised(threads, which.size * operations(memories), [&](Team& team, Control& control) {
     out.found = gaussian_sums(held.data, which, memories, team, control);
   });
   return out;
@@ -77,8 +76,7 @@ Completions complete_rows(const HeldRows& held, const GaussianMemories& memories
   check_rows(held, memories);
   const TrainingRows which = some_rows(held.data, indices, std::nullopt);
   Completions out;
-  supervised([&](Control& control) {
-    Team team(team_size(threads, which.size * operations(memories)));
+  supervised(threads, which.size * operations(memories), [&](Team& team, Control& control) {
     out = complete(held.data, which.rows, which.size, memories, variances, team, control);
   });
   return out;
@@ -112,8 +110,7 @@ void fill_rows(const HeldRows& held, const std::vector<const GaussianMemories*>&
   }
   const TrainingRows which = some_rows(held.data, indices, std::nullopt);
   const Gaps gaps = gaps_of(held, starts, values, low, high);
-  supervised([&](Control& control) {
-    Team team(team_size(threads, which.size * work));
+  supervised(threads, which.size * work, [&](Team& team, Control& control) {
     fill(held.data, which.rows, which.size, mixtures, gaps, team, control);
   });
 }
@@ -124,8 +121,7 @@ void draw_rows(const HeldRows& held, const GaussianMemories& memories, const Ind
   check_rows(held, memories);
   const TrainingRows which = some_rows(held.data, indices, std::nullopt);
   const Gaps gaps = gaps_of(held, starts, values, low, high);
-  supervised([&](Control& control) {
-    Team team(team_size(threads, which.size * operations(memories)));
+  supervised(threads, which.size * operations(memories), [&](Team& team, Control& control) {
     draw(held.data, which.rows, which.size, memories, seed, gaps, team, control);
   });
 }

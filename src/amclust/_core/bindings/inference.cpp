@@ -94,12 +94,12 @@ Answers infer_rows(const PreparedNetwork& prepared, const HeldRows& held, const 
   out.trajectory = reserve(Want::trajectory, answers.trajectory, states * n * d);
   out.filled = reserve(Want::filled, answers.filled, n * d);
   out.row_scale = reserve(Want::row_scale, answers.row_scale, n);
-  supervised([&](Control& control) {
-    Team team(team_size(threads, which.size * static_cast<std::int64_t>(d * k)));
+  supervised(threads, which.size * static_cast<std::int64_t>(d * k), [&](Team& team, Control& control) {
     const auto ask = [&](Certificates& certificates) {
       infer(held.data, which.rows, which.size, fill.data(), certificates, out, team, control);
     };
-    if (!held.data.is_sparse() && !held.data.gives_entries() && !recalls(out) && prepared.is_current()) return ask(prepared.certificates());
+    if (!held.data.is_sparse() && !held.data.gives_entries() && !recalls(out) && prepared.is_current())
+      return ask(prepared.certificates());
     // Always as for many rows: answers must not depend on the rows that are asked about beside one.
     Memories memories = network.prepared(kManyRows);
     if (takes_entries(held.data, memories, out)) memories.shape.take_sparse(held.data.origin());
@@ -129,8 +129,7 @@ FixedSums sum_nearest(const PreparedNetwork& prepared, const HeldRows& held, con
     if (labels->data()[i] < 0 || labels->data()[i] >= network.k) throw std::out_of_range("a label is out of range");
   check_energy(network, held.data);
   NearestSums found;
-  supervised([&](Control& control) {
-    Team team(team_size(threads, which.size * static_cast<std::int64_t>(d) * network.k));
+  supervised(threads, which.size * static_cast<std::int64_t>(d) * network.k, [&](Team& team, Control& control) {
     const auto sum = [&](const Certificates& certificates) {
       found = nearest_sums(held.data, which, labels ? labels->data() : nullptr, certificates, fill.data(),
                            quantum.data(), team, control);

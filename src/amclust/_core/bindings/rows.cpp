@@ -179,13 +179,14 @@ void visit_missing(const Dataset& data, std::int64_t row, Visit&& visit) {
 
 Out<std::int32_t, 1> count_missing(const HeldRows& held, int threads) {
   std::vector<std::int32_t> counts(static_cast<std::size_t>(held.data.rows), 0);
-  supervised([&](Control&) {
-    Team team(team_size(threads, held.data.rows * held.data.features));
+  supervised(threads, held.data.rows * held.data.features, [&](Team& team, Control&) {
     const int parts = 4 * team.size();
     team.run(parts, [&](int part, int) {
       const std::int64_t last = held.data.rows * (part + 1) / parts;
-      for (std::int64_t i = held.data.rows * part / parts; i < last; ++i)
+      for (std::int64_t i = held.data.rows * part / parts; i < last; ++i) {
+        check_interrupt();
         visit_missing(held.data, i, [&](int) { ++counts[i]; });
+      }
     });
   });
   return array(std::move(counts));
@@ -194,9 +195,11 @@ Out<std::int32_t, 1> count_missing(const HeldRows& held, int threads) {
 Out<std::int32_t, 1> missing_columns(const HeldRows& held, const Indices& indices) {
   const TrainingRows which = some_rows(held.data, indices, std::nullopt);
   std::vector<std::int32_t> columns;
-  supervised([&](Control&) {
-    for (std::int64_t i = 0; i < which.size; ++i)
+  supervised(1, which.size * held.data.features, [&](Team&, Control&) {
+    for (std::int64_t i = 0; i < which.size; ++i) {
+      check_interrupt();
       visit_missing(held.data, which.rows ? which.rows[i] : i, [&](int j) { columns.push_back(j); });
+    }
   });
   return array(std::move(columns));
 }
@@ -204,8 +207,7 @@ Out<std::int32_t, 1> missing_columns(const HeldRows& held, const Indices& indice
 PartialStatistics some_statistics(const HeldRows& held, const Indices& indices, const Weights& weights, int threads) {
   const TrainingRows which = some_rows(held.data, indices, weights);
   PartialStatistics stats;
-  supervised([&](Control&) {
-    Team team(team_size(threads, which.size * held.data.features));
+  supervised(threads, which.size * held.data.features, [&](Team& team, Control&) {
     stats = partial_statistics(held.data, which.rows, which.size, which.weights, team);
   });
   return stats;
@@ -280,8 +282,7 @@ PartialStatistics statistics_of(const GivenStatistics& parts) {
 
 bool are_plain(const HeldRows& held, bool zeros, int threads) {
   bool plain = false;
-  supervised([&](Control&) {
-    Team team(team_size(threads, held.data.rows * held.data.features));
+  supervised(threads, held.data.rows * held.data.features, [&](Team& team, Control&) {
     plain = rows_are_plain(held.data, zeros, team);
   });
   return plain;
@@ -290,8 +291,7 @@ bool are_plain(const HeldRows& held, bool zeros, int threads) {
 Out<std::int64_t, 1> without_values(const HeldRows& held, int threads) {
   if (held.data.is_sparse()) throw std::invalid_argument("the rows must not be sparse");
   std::vector<std::int64_t> rows;
-  supervised([&](Control&) {
-    Team team(team_size(threads, held.data.rows));
+  supervised(threads, held.data.rows, [&](Team& team, Control&) {
     rows = empty_rows(held.data, team);
   });
   return array(std::move(rows));
@@ -301,7 +301,9 @@ std::pair<Out<std::int64_t, 1>, Out<float, 1>> distinct(const HeldRows& held, co
                                                         const Weights& weights) {
   const TrainingRows which = some_rows(held.data, indices, weights);
   DistinctRows rows;
-  supervised([&](Control&) { rows = distinct_rows(held.data, which.rows, which.size, which.weights); });
+  supervised(1, which.size * held.data.features, [&](Team&, Control&) {
+    rows = distinct_rows(held.data, which.rows, which.size, which.weights);
+  });
   return {array(std::move(rows.rows)), array(std::move(rows.weights))};
 }
 
@@ -309,8 +311,7 @@ Out<double, 2> mapped(const In<double, 2>& rows, const In<double, 2>& matrix, in
   const std::size_t n = rows.shape(0), d = rows.shape(1);
   if (matrix.shape(0) != d || matrix.shape(1) != d) throw std::invalid_argument("the matrix does not fit the rows");
   std::vector<double> out(n * d);
-  supervised([&](Control&) {
-    Team team(team_size(threads, static_cast<std::int64_t>(n * d * d)));
+  supervised(threads, static_cast<std::int64_t>(n * d * d), [&](Team& team, Control&) {
     map_rows(rows.data(), static_cast<std::int64_t>(n), static_cast<int>(d), matrix.data(), out.data(), team);
   });
   return array(std::move(out), n, d);
@@ -321,10 +322,11 @@ Out<float, 2> load_rows(const HeldRows& held, const Indices& indices) {
   const TrainingRows which = some_rows(held.data, indices, std::nullopt);
   const std::size_t n = static_cast<std::size_t>(which.size), d = held.data.features;
   std::vector<float> out(n * d);
-  supervised([&](Control&) {
+  supervised(1, static_cast<std::int64_t>(n * d), [&](Team&, Control&) {
     const std::vector<float> fill(d, std::numeric_limits<float>::quiet_NaN());
     std::vector<std::uint8_t> missing(d);
     for (std::int64_t i = 0; i < which.size; ++i) {
+      check_interrupt();
       const std::int64_t row = which.rows ? which.rows[i] : i;
       held.data.load(&row, 1, fill.data(), out.data() + i * d, static_cast<int>(d), missing.data());
     }
@@ -397,15 +399,16 @@ void bind_rows(nb::module_& m) {
       .def_ro("zero_row", &ColumnStatistics::zero_row, "The first row that has no direction; -1: none.");
 
   m.def("dense_rows", &dense_rows, "rows"_a);
-  m.def("mixed_rows", &mixed_rows, "numbers"_a, "codes"_a, "levels"_a,
-        "Return rows of numbers beside categories: codes of levels, 255 where they are missing. `levels` has how many a "
-        "column has, in the order of the table; 0: it is a number.");
+  m.def(
+      "mixed_rows", &mixed_rows, "numbers"_a, "codes"_a, "levels"_a,
+      "Return rows of numbers beside categories: codes of levels, 255 where they are missing. `levels` has how many a "
+      "column has, in the order of the table; 0: it is a number.");
   m.def("csr_rows", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_features"_a);
   nb::class_<PartialStatistics>(m, "PartialStatistics",
                                 "What the statistics of some rows are made of: the same bits in whatever blocks rows "
                                 "come.")
       .def(
-          "add", [](PartialStatistics& s, const PartialStatistics& later) { s.add(later); }, "later"_a,
+          "add", [](PartialStatistics& s, const PartialStatistics& later) { s.add(later); }, "later"_a, nb::lock_self(),
           "Add rows that come after these.")
       .def("finish", &PartialStatistics::finish)
       .def_prop_ro("n_features", &PartialStatistics::features)

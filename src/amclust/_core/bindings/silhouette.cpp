@@ -22,8 +22,7 @@ std::vector<double> silhouettes(const HeldRows& held, const TrainingRows& which,
                                 int labelings, int k, int threads, double* values) {
   check_labels(labels, static_cast<std::size_t>(labelings) * which.size, k);
   std::vector<double> out;
-  supervised([&](Control& control) {
-    Team team(team_size(threads, which.size * which.size * held.data.features));
+  supervised(threads, which.size * which.size * held.data.features, [&](Team& team, Control& control) {
     out = exact_silhouette(held.data, which.rows, static_cast<int>(which.size), which.weights, labels, labelings, k,
                            team, control, values);
   });

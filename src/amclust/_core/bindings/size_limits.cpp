@@ -21,8 +21,7 @@ Cheapest cheapest(const In<float, 2>& costs, const In<double, 1>& prices, int th
   if (k < 1 || prices.size() != k) throw std::invalid_argument("prices must have one entry per memory");
   std::vector<std::int32_t> labels(n);
   std::vector<float> margins(n), own(n);
-  supervised([&](Control&) {
-    Team team(team_size(threads, static_cast<std::int64_t>(n * k)));
+  supervised(threads, static_cast<std::int64_t>(n * k), [&](Team& team, Control&) {
     find_cheapest(costs.data(), static_cast<std::int64_t>(n), static_cast<int>(k), prices.data(), team, labels.data(),
                   margins.data(), own.data());
   });

@@ -14,6 +14,7 @@ inline void map_rows(const double* rows, std::int64_t n, int d, const double* ma
   constexpr int kParts = 64;
   team.run(kParts, [&](int part, int) {
     for (std::int64_t i = n * part / kParts; i < n * (part + 1) / kParts; ++i) {
+      check_interrupt();
       double* to = out + i * d;
       std::fill(to, to + d, 0.0);
       for (int j = 0; j < d; ++j) {

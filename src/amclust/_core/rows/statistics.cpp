@@ -300,8 +300,10 @@ PartialStatistics partial_statistics(const Dataset& data, const std::int64_t* wh
   std::vector<PartialStatistics> found(parts, PartialStatistics(data.features));
   team.run(parts, [&](int part, int) {
     Collector collector(data, weights != nullptr, found[part]);
-    for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i)
+    for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
+      if (i % 256 == 0) check_interrupt();
       collector.add(which ? which[i] : i, weights ? weights[i] : 1.0);
+    }
     collector.finish();
   });
   for (int part = 1; part < parts; ++part) found[0].add(found[part]);

@@ -1,6 +1,7 @@
 #include "training/kmeans.hpp"
 
 #include "kernels/kernels.hpp"
+#include "team.hpp"
 #include "training/picks.hpp"
 
 #include <algorithm>
@@ -105,6 +106,7 @@ void Lloyd::assign() {
     std::copy_n(centre(which[c]), sample_.d, packed.data() + static_cast<std::ptrdiff_t>(c) * sample_.ld);
   for (int tile = 0; tile < sample_.tiles(); ++tile) {
     float* far = distances_.data() + static_cast<std::ptrdiff_t>(tile) * capacity_ * kTile;
+    check_interrupt();
     sample_.distances(tile, packed.data(), count, fresh.data());
     for (int c = 0; c < count; ++c)
       std::copy_n(&fresh[static_cast<std::size_t>(c) * kTile], kTile, far + which[c] * kTile);

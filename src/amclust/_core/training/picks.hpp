@@ -3,6 +3,7 @@
 #pragma once
 
 #include "random.hpp"
+#include "team.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -42,6 +43,7 @@ std::vector<int> plus_plus_picks(Distances& distances, const std::vector<double>
   distances.compute(picks);
   for (int i = 0; i < n; ++i) nearest[i] = distances.at(i, 0);
   while (static_cast<int>(picks.size()) < k) {
+    check_interrupt();
     const double potential = total_mass(weights, nearest.data());
     if (!(potential > 0.0)) break;
     for (int& candidate : candidates) candidate = pick_by_mass(weights, nearest.data(), random.uniform() * potential);
@@ -61,6 +63,7 @@ template <class Distances>
 std::vector<int> distinct_picks(Distances& distances, std::vector<double> weights, int k, Random& random) {
   std::vector<int> picks;
   while (static_cast<int>(picks.size()) < k) {
+    check_interrupt();
     const double left = total_mass(weights, nullptr);
     if (!(left > 0.0)) break;
     picks.push_back(pick_by_mass(weights, nullptr, random.uniform() * left));

@@ -1,6 +1,7 @@
 #include "training/ward.hpp"
 
 #include "kernels/kernels.hpp"
+#include "team.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -35,9 +36,13 @@ void smooth(Matrix& squares, int neighbours) {
   const int n = squares.rows();
   const float part = 1.0f / static_cast<float>(neighbours + 1);
   std::vector<std::vector<int>> near(n);
-  for (int i = 0; i < n; ++i) near[i] = neighbourhood(squares.row(i), n, i, neighbours);
+  for (int i = 0; i < n; ++i) {
+    check_interrupt();
+    near[i] = neighbourhood(squares.row(i), n, i, neighbours);
+  }
   Matrix halfway(n, static_cast<int>(squares.stride()));  // means to single rows
   for (int i = 0; i < n; ++i) {
+    check_interrupt();
     float* to = halfway.row(i);
     for (const int b : near[i])
       for (int j = 0; j < n; ++j) to[j] += part * squares(b, j);
@@ -45,12 +50,14 @@ void smooth(Matrix& squares, int neighbours) {
   std::vector<float> inside(n, 0.0f);
   for (int i = 0; i < n; ++i)
     for (const int b : near[i]) inside[i] += 0.5f * part * halfway(i, b);
-  for (int i = 0; i < n; ++i)
+  for (int i = 0; i < n; ++i) {
+    check_interrupt();
     for (int j = 0; j < i; ++j) {
       float mean = 0.0f;
       for (const int b : near[j]) mean += halfway(i, b);
       squares(i, j) = squares(j, i) = std::max(0.0f, part * mean - inside[i] - inside[j]);
     }
+  }
 }
 
 // The least of n values, n a multiple of the lanes.
@@ -80,6 +87,7 @@ std::vector<Merger> mergers_of(Matrix& costs, const std::vector<double>& weights
   std::vector<Merger> out;
   out.reserve(n - 1);
   while (living.size() > 1) {
+    check_interrupt();
     if (chain.empty()) chain.push_back(living.front());
     for (;;) {
       const float* cost = costs.row(chain.back());

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from amclust._parameters import SCALES
+from amclust._metrics import SCALES
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from amclust._estimator import ClAM
 
 SUMMARY = "compare with k-means, on a table or on scikit-learn's sets"
@@ -74,6 +74,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
 
 
 def _bundled(arguments: argparse.Namespace) -> list[Result]:
+    import numpy as np
     from sklearn import datasets
 
     results = []
@@ -85,6 +86,8 @@ def _bundled(arguments: argparse.Namespace) -> list[Result]:
 
 
 def _table(arguments: argparse.Namespace) -> Result:
+    import numpy as np
+
     from amclust.cli.tables import TableError, read_matrix
 
     label, truth = arguments.label, None
@@ -139,6 +142,8 @@ def _compare(
 
 def scaled_rows(X: NDArray[Any], scale: str | None) -> NDArray[np.float64]:
     """Return rows as ClAM scales them, their missing values filled with the columns' means."""
+    import numpy as np
+
     from amclust._geometry import Geometry
     from amclust._rows import TableRows
 
@@ -182,6 +187,7 @@ def best_k_means(X: NDArray[Any], n_clusters: Any, restarts: int, seed: Any) -> 
 
 def silhouette_of(X: NDArray[Any], labels: NDArray[Any]) -> float:
     """Return the silhouette, on a fixed sample of many rows; -1 for a single cluster."""
+    import numpy as np
     from sklearn.metrics import silhouette_score
 
     if len(X) > MAX_ROWS_SCORED:
@@ -199,6 +205,7 @@ def compare(
 
     ClAM gets `X`; k-means gets the rows as ClAM scales them, and both are scored on these.
     """
+    import numpy as np
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     methods: dict[str, Callable[[], NDArray[Any]]] = {

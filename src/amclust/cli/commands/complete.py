@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from amclust._rows import empty_rows
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
 
@@ -98,6 +97,7 @@ def _with_file(arguments: argparse.Namespace, path: str) -> Iterator[tuple[Any, 
 
 
 def _with_fit(arguments: argparse.Namespace, model: Any) -> Iterator[tuple[Any, ...]]:
+    from amclust._rows import empty_rows
     from amclust.cli.tables import choose_columns
 
     table = files.read(arguments)

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from amclust._warnings import EmptyRowsWarning
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from amclust._estimator import ClAM
@@ -150,6 +149,8 @@ def _plain(value: Any) -> Any:
 
 def cluster_sizes(labels: Any, n_clusters: int) -> NDArray[np.int64]:
     """Return the number of rows of every cluster; noise (-1) is in none."""
+    import numpy as np
+
     labels = np.asarray(labels, dtype=np.int64)
     return np.bincount(labels[labels >= 0], minlength=n_clusters)
 
@@ -171,6 +172,8 @@ def describe(model: ClAM, sizes: NDArray[np.int64] | None) -> dict[str, Any]:
 
 def say_quality(model: ClAM) -> None:
     """Print what was found, in one line."""
+    import numpy as np
+
     how = f"best of {len(model.runs_)} restarts" if len(model.runs_) > 1 else "one run"
     if not np.isnan(model.silhouette_):
         how = f"silhouette {model.silhouette_:.4f} ({how})"

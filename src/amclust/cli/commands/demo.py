@@ -6,13 +6,13 @@ import argparse
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PICTURE = "digits_memories.png"
 SUMMARY = "cluster scikit-learn's digits, beside k-means; or write a table to try"
@@ -70,6 +70,7 @@ def _write_table(arguments: argparse.Namespace) -> None:
 
 def wines() -> Any:
     """Return scikit-learn's wines as people keep tables: with names, text and missing cells."""
+    import numpy as np
     from sklearn.datasets import load_wine
 
     # In any order: chunks of a table that is sorted by what is to be found would mislead.
@@ -84,6 +85,8 @@ def wines() -> Any:
 
 
 def _show(arguments: argparse.Namespace) -> None:
+    import numpy as np
+
     output = Path(arguments.output)
     if not output.parent.is_dir():
         msg = f"--output {output}: there is no folder {output.parent}"

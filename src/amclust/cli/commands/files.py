@@ -13,9 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from amclust._progress import ProgressLine
-from amclust._rows import empty_rows
-from amclust._validation import DistinctRowsError
 from amclust.cli.commands import console
 from amclust.cli.commands.console import count
 
@@ -45,6 +42,8 @@ def opened(arguments: argparse.Namespace) -> Iterator[OpenTable]:
 @contextlib.contextmanager
 def _patience(arguments: argparse.Namespace) -> Iterator[None]:
     """On a terminal, say that the table is read if that takes long."""
+    from amclust._progress import ProgressLine
+
     if arguments.quiet or not sys.stderr.isatty():
         yield
         return
@@ -184,6 +183,9 @@ def chunks_for(
 
     Other columns are read too if `all_columns` are needed.
     """
+    from amclust._progress import ProgressLine
+    from amclust._rows import empty_rows
+
     with _patience(arguments):
         chunks = in_chunks(arguments)
         columns = columns_of(saved, arguments, chunks)
@@ -253,6 +255,8 @@ def write_chunks(chunks: Iterable[Table], target: str, arguments: argparse.Names
 
 def learn(fit: Callable[[Any], Any], X: Any, what: str = "the table") -> Any:
     """Fit; where there are too many clusters, say so in words of the command line."""
+    from amclust._validation import DistinctRowsError
+
     try:
         return fit(X)
     except DistinctRowsError as error:
@@ -285,10 +289,10 @@ def save(model: Any, arguments: argparse.Namespace, columns: Columns, rows: int)
     """Write a model with the columns it was fitted on."""
     from amclust.io.model import save_model
 
-    extra = {
-        "columns": columns.to_json(),
-        "source": {"table": name_of(arguments), "rows": rows},
-    }
+    source: dict[str, Any] = {"table": name_of(arguments), "rows": rows}
+    if getattr(arguments, "stream", False):
+        source["streamed"] = True  # the labels are those of the last rows that were learned
+    extra = {"columns": columns.to_json(), "source": source}
     model.set_params(verbose=0)  # the progress was that of this fit
     save_model(model, arguments.output, extra=extra, overwrite=arguments.force)
 

@@ -17,13 +17,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from amclust._rows import empty_rows
 from amclust._warnings import EmptyRowsWarning
 from amclust.cli.commands import console, files, options
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from amclust._estimator import ClAM
@@ -275,6 +273,8 @@ def label(
     folder: PartsFolder | None,
 ) -> Labelled:
     """Let workers label all rows, and write the labels with what else is asked for."""
+    import numpy as np
+
     given = {name: getattr(arguments, name, False) for name in QUESTIONS}
     asked = argparse.Namespace(**given | {"prefix": given["prefix"] or ""})
     columns.check_names(parts.names)
@@ -311,6 +311,7 @@ def label_part(
     place: str,
 ) -> Labelled:
     """Label the rows of a part, and write what is asked about them into a folder."""
+    from amclust._rows import empty_rows
     from amclust.cli.commands.predict import ask
     from amclust.cli.tables import Table
     from amclust.cli.tables.parts import placed, write_part

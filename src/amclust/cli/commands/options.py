@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from amclust._metrics import NATIVE_METRICS
+from amclust._metrics import NATIVE_METRICS, SCALES
 from amclust._objectives import AUTO, OBJECTIVES
-from amclust._parameters import PARAMETERS, SCALES, check_parameters
 
 if TYPE_CHECKING:
     from amclust._estimator import ClAM
@@ -116,7 +115,7 @@ def epilog(examples: str, more: str = "") -> str:
         f"examples, which run in this order in an empty folder:{shown}\n\n{more}"
         "exit codes:\n"
         "  0 fine, 1 the work failed (a table, a model, the disk), 2 wrong arguments,\n"
-        "  130 stopped by Ctrl-C, 143 by SIGTERM"
+        "  130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP"
     )
 
 
@@ -303,6 +302,7 @@ def add_json(parser: Parser, keys: str) -> None:
 def model_of(arguments: argparse.Namespace, parser: Parser) -> ClAM:
     """Return the ClAM that the options describe; exit with 2 where they are wrong."""
     from amclust._estimator import ClAM
+    from amclust._parameters import PARAMETERS, check_parameters
     from amclust._size_limits import given_limits
 
     model = ClAM(
@@ -386,7 +386,8 @@ def encoding(text: str) -> str:
     """Return the name of an encoding of text."""
     with contextlib.suppress(LookupError, ValueError):  # the latter for a zero byte
         codecs.lookup(text)
-        " ".encode(text)  # some are known, but are none of text
+        # Some are known, but are none of text, or cannot go on after a byte that is none.
+        codecs.getincrementaldecoder(text)("replace").decode(" ".encode(text), final=True)
         return text
     raise _refused("an encoding that Python knows, such as latin-1", text)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from amclust.cli.commands import console, files, options
 from amclust.cli.commands.console import count, say
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SUMMARY = "find the best configuration, and number of clusters, under a budget"
 USAGE = "table -k K [options]"
@@ -130,6 +131,8 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
 
 def best_configurations(results: Mapping[str, NDArray[Any]], top: int) -> list[Configuration]:
     """Return the configurations by their best run; those with empty clusters come last."""
+    import numpy as np
+
     has_empty = results["living_clusters"] < results["n_clusters"]
     order = np.lexsort((-np.nan_to_num(results["silhouette"], nan=-np.inf), has_empty))
     seen: set[tuple[int, int]] = set()
@@ -178,6 +181,8 @@ def _say(
 
 
 def _cell(value: Any) -> str:
+    import numpy as np
+
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return "-"
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from amclust import _native
-from amclust._config import n_threads
 from amclust._rows import TableRows
 from amclust._silhouettes import judged_rows, silhouettes
+from amclust._threads import n_threads
 from amclust.torch import autoencoders
 from amclust.torch._device import find_device
 from amclust.torch.layer import AssociativeMemory

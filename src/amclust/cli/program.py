@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from typing import NoReturn
+from collections.abc import Sequence
 
 from amclust._version import __version__
+from amclust.cli._signals import Listener, Stopped
 from amclust.cli.commands import (
     bench,
     complete,
@@ -34,8 +32,8 @@ amclust predict wine.amc wine.csv -o labels.csv
 amclust complete wine.amc wine.csv -o filled.csv
 amclust report wine.csv --model wine.amc -o report.html
 """
-# As shells report a program stopped by Ctrl-C, whose reader went away (| head), or that was ended.
-INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143
+# As shells report a program whose reader went away (| head).
+READER_GONE = 141
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -57,50 +55,22 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, after which there is the same to clean up as after Ctrl-C."""
-
-
-@contextlib.contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
-    """Raise `Terminated` at SIGTERM, unless somebody else takes care of it."""
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield
-        return
-
-    def stop(*_: object) -> NoReturn:
-        raise Terminated
-
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line, with the arguments of the process where none are given.
-
-    Return 0 when all went well, 1 after an error, 2 where an argument does not go with the table,
-    130 after Ctrl-C, 143 after SIGTERM. Arguments that are wrong in themselves exit with 2.
-    """
+def run(argv: Sequence[str] | None, listener: Listener) -> int:
+    """Run the command line; return what the process ends with."""
     console.replace_closed_streams()
     arguments = build_parser().parse_args(argv)
     try:
-        with console.plain_warnings(), _termination_as_interrupt():
+        with console.plain_warnings():
             arguments.run(arguments)
         sys.stdout.flush()
-    except Terminated:
-        console.note("terminated")
-        return TERMINATED
     except KeyboardInterrupt:
-        console.note("interrupted")
-        return INTERRUPTED
+        return _stopped(listener)
     except BrokenPipeError:
         console.abandon_output()
         return READER_GONE
     except Exception as error:  # people are told what is wrong, not where
+        if listener.stopped:  # what an interrupted import makes of it
+            return _stopped(listener)
         if os.environ.get("AMCLUST_TRACEBACK"):
             raise
         console.note(f"error: {console.reason(error)}")
@@ -109,5 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _stopped(listener: Listener) -> int:
+    stopped = listener.stopped or Stopped(signal.SIGINT)
+    console.note(stopped.word)
+    return stopped.exit_code
