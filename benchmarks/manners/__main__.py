@@ -8,7 +8,10 @@ from benchmarks.framework.pages import Grid, amount, number, replace_between, sa
 from benchmarks.framework.store import Store
 from benchmarks.manners.cases import INTERRUPT, NEIGHBOUR, PREDICT, START, Key, cases, perform
 
-TARGET_MARKS = ("<!-- what python -m benchmarks.manners says of the targets -->", "<!-- its end -->")
+TARGET_MARKS = (
+    "<!-- what python -m benchmarks.manners says of the targets -->",
+    "<!-- its end -->",
+)
 NEIGHBOUR_MARKS = ("<!-- beside a busy process -->", "<!-- its end -->")
 MAX_BESIDE, MAX_PREDICT, MAX_INTERRUPT, MAX_START = 1.5, 1.2, 1.0, 0.3
 
@@ -26,14 +29,14 @@ def targets(store: Store[Key]) -> Grid:
         ratio = found["amclust"] / found["k_means"]
         name = f"predict, {key.name}: times KMeans.predict"
         rows.append([name, f"{MAX_PREDICT}", number(ratio, 2), _word(ratio <= MAX_PREDICT)])
-    for key, found in _of(store, INTERRUPT):
-        seconds = found["latest"]
-        name = f"Ctrl-C, {key.name}: seconds, at most"
-        rows.append([name, f"{MAX_INTERRUPT:g}", number(seconds, 2), _word(seconds <= MAX_INTERRUPT)])
-    for key, found in _of(store, START):
-        name = f"`amclust {key.name}`: seconds"
-        seconds = found["seconds"]
-        rows.append([name, f"{MAX_START}", number(seconds, 2), _word(seconds <= MAX_START)])
+    for group, words, most in (
+        (INTERRUPT, "Ctrl-C, {}: seconds, at most", MAX_INTERRUPT),
+        (START, "`amclust {}`: seconds", MAX_START),
+    ):
+        for key, found in _of(store, group):
+            seconds = found["seconds"]
+            met = _word(seconds <= most)
+            rows.append([words.format(key.name), f"{most:g}", number(seconds, 2), met])
     return Grid("targets", ["", "target", "found", "met"], rows)
 
 
