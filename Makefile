@@ -1,6 +1,8 @@
 # Everything runs in .venv, which the first target creates. `make help` lists the targets.
 
 PYTHON ?= python3
+# The oldest that pyproject.toml allows.
+OLDEST_PYTHON ?= python3.11
 VENV ?= .venv
 # Folder with the data sets of the paper's tables, for the benchmarks; empty where there is none.
 AMCLUST_DATA ?= $(wildcard ../shared/data)
@@ -19,7 +21,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo docs test lint format bench bench-quality bench-deep bench-scale bench-missing paper paper-quick sanitize test-native wheel clean distclean
+.PHONY: help demo docs test lint format bench bench-quality bench-deep bench-scale bench-missing paper paper-quick sanitize sanitize-threads fuzz test-native test-lowest wheel clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +35,8 @@ EXTRAS_test := test,torch,plot
 EXTRAS_lint := dev
 EXTRAS_bench := bench,torch
 EXTRAS_docs := docs,torch
+# Seconds for each target of make fuzz.
+FUZZ_SECONDS ?= 20
 INSTALLS := $(addprefix $(STAMPS)/,demo test lint bench docs)
 
 BUILD_FILES := CMakeLists.txt pyproject.toml constraints.txt
@@ -85,13 +89,24 @@ paper-quick: $(STAMPS)/bench ## the same on small budgets, to see that it works
 docs: $(STAMPS)/docs ## build the documentation into docs/_build/html, warnings are errors
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
-wheel: $(STAMPS)/build-tools ## build a wheel into dist/
-	$(BIN)/python -m pip wheel -qq --no-build-isolation --no-deps --wheel-dir dist .
+wheel: $(STAMPS)/build-tools ## build a source archive, and a wheel of it, into dist/
+	rm -rf dist
+	$(BIN)/python -c 'from scikit_build_core.build import build_sdist; build_sdist("dist")'
+	$(BIN)/python -m pip wheel -qq --no-build-isolation --no-deps --wheel-dir dist dist/amclust-*.tar.gz
 
 # --- checks -------------------------------------------------------------------------------------
 
 test: $(STAMPS)/test ## run the tests and the doctests
 	OMP_NUM_THREADS=1 $(BIN)/pytest $(CURDIR)/tests --pyargs amclust --doctest-modules $(PYTEST_ARGS)
+
+# Those that stand on other packages most: frames, files, plots, tables.
+LOWEST_TESTS := $(addprefix tests/,test_clam_sklearn.py test_frames.py test_model_file.py test_bad_input.py \
+  test_completion.py test_shared_state.py test_packaging.py plotting tables)
+
+test-lowest: wheel ## run a part of the tests with the oldest versions of everything (constraints-lowest.txt)
+	$(OLDEST_PYTHON) -m venv --clear build/lowest
+	build/lowest/bin/python -m pip install -qq -r constraints-lowest.txt dist/amclust-*.whl
+	OMP_NUM_THREADS=1 build/lowest/bin/python -m pytest -q $(PYTEST_ARGS) $(LOWEST_TESTS)
 
 lint: $(STAMPS)/lint ## check style and types
 	$(BIN)/ruff check .
@@ -118,6 +133,34 @@ sanitize: export ASAN_OPTIONS = halt_on_error=1:abort_on_error=1:detect_leaks=1:
 sanitize: export UBSAN_OPTIONS = halt_on_error=1:abort_on_error=1:print_stacktrace=1
 sanitize: $(STAMPS)/build-tools ## run the C++ tests under address and undefined-behaviour sanitizers
 	$(call native_tests,sanitize,-DCMAKE_BUILD_TYPE=RelWithDebInfo -DAMCLUST_SANITIZE=ON)
+
+sanitize: sanitize-threads
+
+# Not in one program with the others. Slow: only the tests of what many threads do together.
+TEAM_TESTS := team|supervise|reduce|exact_sums|nearest|exact_steps|kmeans|trainer|exact_silhouette
+sanitize-threads: export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
+sanitize-threads: $(STAMPS)/build-tools ## run the C++ tests of the team under the sanitizer of threads
+	cmake -S . -B build/sanitize-threads -G Ninja -DAMCLUST_BUILD_TESTS=ON -DAMCLUST_BUILD_PYTHON=OFF \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DAMCLUST_SANITIZE_THREADS=ON
+	cmake --build build/sanitize-threads --target $(foreach test,$(subst |, ,$(TEAM_TESTS)),core_$(test))
+	ctest --test-dir build/sanitize-threads -R '^core_($(TEAM_TESTS))$$' --output-on-failure --no-tests=error
+
+# A clang that can link libFuzzer, if there is one.
+FUZZ_CXX ?= $(shell for cxx in clang++ clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14; do \
+  command -v $$cxx >/dev/null && echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' \
+  | $$cxx -x c++ -fsanitize=fuzzer,address -o /dev/null - 2>/dev/null && echo $$cxx && break; done)
+fuzz: $(STAMPS)/test ## make up tables, parameters, files and rows for a while (FUZZ_SECONDS each)
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS)
+ifeq ($(FUZZ_CXX),)
+	@echo "The core is not fuzzed: no clang++ here links libFuzzer (Debian: apt-get install clang libclang-rt-14-dev)."
+else
+	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=$(FUZZ_CXX) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DAMCLUST_BUILD_FUZZERS=ON -DAMCLUST_BUILD_PYTHON=OFF -DAMCLUST_SANITIZE=ON
+	cmake --build build/fuzz --target fuzz_core
+	mkdir -p build/fuzz/corpus
+	build/fuzz/fuzz/core/fuzz_core build/fuzz/corpus -max_total_time=$(FUZZ_SECONDS) -max_len=2048 -timeout=60 \
+	  -rss_limit_mb=4096 -artifact_prefix=build/fuzz/ -print_final_stats=1
+endif
 
 clean: ## remove what was built, keep .venv's packages
 	rm -rf build dist docs/_build docs/gallery docs/generated $(STAMPS) .hypothesis .mypy_cache .pytest_cache .ruff_cache

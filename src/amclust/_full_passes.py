@@ -117,5 +117,6 @@ def quantum_of(data: TrainingSet, n_rows: int) -> NDArray[np.float64]:
             low, high = -reach, reach
         size = np.maximum(np.abs(low - geometry.offset), np.abs(high - geometry.offset))
         largest = np.maximum(size * geometry.scale, 1e-30)
-    bits = np.ceil(np.log2(largest * n_rows))
+    # A little more than that: directions are a little longer than 1, and sums may just fill a bit.
+    bits = np.ceil(np.log2(largest * n_rows * (1 + 1e-6)))
     return np.exp2(bits) / MAX_QUANTA

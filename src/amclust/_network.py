@@ -556,7 +556,9 @@ class Network:
         found = found.astype(rows.dtype, copy=False)
         if self.geometry.degree == 2:  # squares
             return np.sqrt(found) * found.dtype.type(self.geometry.length)
-        return found if self.geometry.spherical else found * self._distance_unit(found)
+        if self.geometry.spherical:  # 1 - similarity, which rounding takes below 0
+            return np.maximum(found, 0)
+        return found * self._distance_unit(found)
 
     def energy(self, X: Any, *, n_jobs: int | None = None) -> NDArray[Any]:
         """Return the energy of rows: low near a memory, high far from all of them.

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
+    InvalidParameterError,
     StrOptions,
     validate_parameter_constraints,
 )
@@ -34,7 +35,7 @@ PARAMETERS: Constraints = {
         StrOptions({"auto"}),
         Interval(Integral, 1, MAX_INT, closed="both"),
     ],
-    "objective": [str],  # any that is registered, see `find_objective`
+    "objective": [str, callable],  # any that is registered, see `find_objective`
     "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     "n_steps": [Interval(Integral, 1, 10_000, closed="both")],
     "step_size": [Interval(Real, 0, 1, closed="right")],
@@ -75,10 +76,39 @@ PARAMETERS: Constraints = {
 }
 
 
+class NamedParameters:
+    """An estimator whose errors name the parameter, whatever its value is."""
+
+    def _validate_params(self: Any) -> None:
+        check_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+
+
+def check_constraints(allowed: Constraints, parameters: Parameters, owner: str) -> None:
+    """Refuse parameters that are not allowed, as scikit-learn does; also what it trips over."""
+    for name, value in parameters.items():
+        if name in allowed:
+            _check_constraints(name, value, allowed[name], owner)
+
+
+def _check_constraints(name: str, value: Any, allowed: Any, owner: str) -> None:
+    try:
+        validate_parameter_constraints({name: allowed}, {name: value}, caller_name=owner)
+    except InvalidParameterError:
+        raise
+    except (OverflowError, TypeError) as error:  # a fraction, say, cannot be compared with NaN
+        msg = (
+            f"The {name!r} parameter of {owner} cannot be of the type {type(value).__name__}, got "
+            f"{value!r}: give a plain number, text or array."
+        )
+        raise ValueError(msg) from error
+
+
 def check_parameters(parameters: Parameters, owner: str = "ClAM") -> None:
     """Refuse parameters that are not allowed, some or all of them."""
     allowed = {name: PARAMETERS[name] for name in parameters}
-    validate_parameter_constraints(allowed, parameters, caller_name=owner)
+    check_constraints(allowed, parameters, owner)
     objective = parameters.get("objective", AUTO)
     if objective != AUTO:
         find_objective(objective)

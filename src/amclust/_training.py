@@ -387,7 +387,7 @@ def _objective(
 def draw_seeds(random_state: Any, n_runs: int) -> tuple[NDArray[np.int64], int]:
     """Draw the seed of each restart, and that of the sample on which they are seeded."""
     rng = check_random_state(random_state)
-    seeds = rng.randint(MAX_SEED, size=n_runs).astype(np.int64)
+    seeds = rng.randint(MAX_SEED, size=int(n_runs)).astype(np.int64)
     return seeds, int(rng.randint(MAX_SEED))
 
 

@@ -63,15 +63,19 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         floats = np.result_type(X.dtype, np.float32)
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data).astype(floats)
-    return validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        ensure_all_finite=False,
-    )
+    try:
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+        )
+    except ValueError as error:
+        check_cells(X, error)
+        raise
 
 
 def categories_of_network(estimator: Any) -> Categories | None:
@@ -108,6 +112,35 @@ def check_metric_of_categories(metric: Any, categories: Categories, owner: str =
             "where they are numbers after all, set categorical_features=None."
         )
         raise ValueError(msg)
+
+
+def check_cells(X: Any, error: ValueError) -> None:
+    """Name the first cell that is no number, where that was the error of a conversion."""
+    if sparse.issparse(X):
+        return
+    try:
+        cells = np.asarray(X, dtype=object)
+    except ValueError:  # rows of several lengths
+        return
+    if cells.ndim != 2:
+        return
+    for (row, column), cell in np.ndenumerate(cells):
+        if not _is_number(cell):
+            msg = (
+                f"could not convert {cell!r}, in row {row}, column {column} of X, to a number. "
+                "Convert it, or make it NaN where it is missing."
+            )
+            raise ValueError(msg) from error
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    except TypeError:  # scikit-learn says of these what all estimators say
+        return True
+    return True
 
 
 def tell_empty_rows(n_empty: int, n_rows: int, *, trained: bool = False) -> None:

@@ -5,15 +5,19 @@ import os
 import re
 import shlex
 import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from clear_groups import FAST, FAST_STREAM, rows
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 
 import amclust as package
 from amclust import ClAM
 from amclust.cli.tables import Choice, Chunks, ReadOptions, open_table, read_matrix
+from amclust.cli.tables.streaming import Sample, in_turns
 
 COLUMNS = ("--id", "id", "--drop", "note")
 
@@ -205,7 +209,7 @@ def test_one_hot(amclust, table):
 
 @pytest.mark.parametrize("passes", [1, 3])
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet", "npy"])
-def test_a_stream_is_partial_fit_over_its_chunks(amclust, folder, passes, suffix):
+def test_a_stream_is_partial_fit_over_a_sample_and_turns(amclust, folder, passes, suffix):
     X = rows(50)[0]
     if suffix == "npy":
         np.save("t.npy", X)
@@ -216,16 +220,72 @@ def test_a_stream_is_partial_fit_over_its_chunks(amclust, folder, passes, suffix
     options = ("-k", 3, "--stream", "--chunk-rows", 20, "--passes", passes, *FAST_STREAM)
     done = amclust("fit", f"t.{suffix}", *options, "-o", "m.amc", "--labels", "l.csv")
     assert done.code == 0, done.err
+    read = [chunk.to_pandas().astype(float) for chunk in Chunks(f"t.{suffix}", 20)]
+    names, chunks = read[0].columns, [chunk.to_numpy() for chunk in read]
+    rng = np.random.default_rng(0)
+    sample = Sample(20, rng)
+    for chunk in chunks:
+        sample.add(chunk)
+    turns = [sample.rows(), *(X for _ in range(passes) for X in in_turns(chunks, sample, rng, 20))]
     expected = ClAM(3, random_state=0)
-    for _ in range(passes):
-        for chunk in Chunks(f"t.{suffix}", 20):
-            expected.partial_fit(chunk.to_pandas().astype(float))
+    for turn in turns:
+        expected.partial_fit(pd.DataFrame(turn, columns=names))
     model = package.load("m.amc")
     np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
     labels = pd.read_csv("l.csv")["label"]
     np.testing.assert_array_equal(
         labels, expected.predict(pd.DataFrame(X, columns=expected.feature_names_in_))
     )
+
+
+@pytest.fixture
+def sorted_table(folder):
+    """Rows in the order of their groups, which overlap; and the groups."""
+    X, groups = make_blobs(2400, 4, centers=6, cluster_std=2.0, random_state=2)
+    order = np.argsort(groups, kind="stable")
+    pd.DataFrame(X[order], columns=list("abcd")).to_csv(folder / "s.csv", index=False)
+    return groups[order]
+
+
+def test_a_sorted_table_is_streamed_about_as_well_as_read(amclust, sorted_table, folder):
+    options = ("-k", 6, "--stream", "--chunk-rows", 200, "--threads", 1, "-q")
+    done = amclust("fit", "s.csv", *options, "-o", "m.amc", "--labels", "l.csv")
+    assert done.code == 0, done.err
+    (line,) = done.err.splitlines()
+    assert line.startswith("amclust: warning: the rows of s.csv come in an order: ")
+    assert "a sample of the whole table" in line
+    found = adjusted_rand_score(sorted_table, pd.read_csv("l.csv")["label"])
+    X = pd.read_csv("s.csv").to_numpy()
+    in_memory = adjusted_rand_score(
+        sorted_table, ClAM(6, n_init=3, random_state=0, n_jobs=1).fit_predict(X)
+    )
+    assert found > in_memory - 0.05
+    by_chunks = ClAM(6, random_state=0, n_jobs=1)
+    for start in range(0, len(X), 200):
+        by_chunks.partial_fit(X[start : start + 200])
+    assert found > adjusted_rand_score(sorted_table, by_chunks.predict(X)) + 0.2
+
+
+def test_a_sorted_stream_that_is_read_once_is_warned_of(amclust, sorted_table, folder):
+    options = ("-k", 6, "--stream", "--chunk-rows", 200, "--threads", 1, "-q", "-o", "m.amc")
+    done = amclust("fit", "-", *options, stdin=(folder / "s.csv").read_bytes())
+    assert done.code == 0
+    assert "standard input come in an order" in done.err
+    assert "what comes late counts less" in done.err
+    shuffled = pd.read_csv("s.csv").sample(frac=1.0, random_state=0)
+    done = amclust("fit", "-", *options, "--force", stdin=shuffled.to_csv(index=False).encode())
+    assert done == (0, "", "")
+
+
+@pytest.mark.parametrize("source", ["t.csv", "-"])
+def test_a_column_may_be_empty_in_the_first_chunk(amclust, folder, source):
+    X = pd.DataFrame(rows(120)[0], columns=["a", "b"])
+    X.loc[:40, "b"] = np.nan
+    X.to_csv("t.csv", index=False)
+    options = ("-k", 3, "--stream", "--chunk-rows", 20, *FAST_STREAM, "-o", "m.amc")
+    done = amclust("fit", source, *options, stdin=Path("t.csv").read_bytes())
+    assert done.code == 0, done.err
+    assert package.load("m.amc").feature_names_in_.tolist() == ["a", "b"]
 
 
 def test_a_stream_says_what_it_has_seen(amclust, table):
@@ -246,7 +306,7 @@ def test_a_stream_from_standard_input(amclust, table):
     content = table.read_bytes()
     options = ("-k", 3, *COLUMNS, "--stream", "--chunk-rows", 20, *FAST_STREAM)
     assert amclust("fit", "-", *options, "-o", "m.amc", stdin=content).code == 0
-    assert amclust("fit", table, *options, "-o", "n.amc").code == 0
+    assert amclust("fit", "-", *options, "-o", "n.amc", stdin=content).code == 0
     one, other = package.load("m.amc"), package.load("n.amc")
     np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)
     for more in (["--passes", 2], ["--labels", "l.csv"]):
@@ -267,7 +327,7 @@ def test_a_pipe_with_a_name(amclust, table, stream):
     done = amclust("fit", "pipe.csv", *options, "-o", "m.amc")
     writer.join(timeout=10)
     assert done == (0, "", "")
-    amclust("fit", table, *options, "-o", "n.amc")
+    amclust("fit", "-" if stream else table, *options, "-o", "n.amc", stdin=content)
     one, other = package.load("m.amc"), package.load("n.amc")
     np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)
     if stream:

@@ -29,6 +29,8 @@ MAX_LOG_WEIGHT = math.log(np.finfo(np.float64).max)
 MAX_DOUBLE = math.sqrt(np.finfo(np.float64).max) / 2
 # A map times its inverse is that close to the identity.
 MAX_INVERSE_ERROR = 1e-3
+# A precision is symmetric up to rounding.
+MAX_ASYMMETRY = 1e-6
 # The parts of a mixture sum to 1 up to rounding.
 MAX_PARTS_ERROR = 1e-6
 
@@ -106,6 +108,8 @@ def _check_whitening(whitening: Whitening) -> None:
 def _check_completion(completion: Completion) -> None:
     for name in ("mean", "means", "loadings", "precisions"):
         _within(f"completion.{name}", getattr(completion, name), -MAX_DOUBLE, MAX_DOUBLE)
+    for number, precision in enumerate(completion.precisions):
+        _check_precision(number, precision)
     for name in ("spread", "noise"):
         values = getattr(completion, name)
         _within(f"completion.{name}", values, 1 / MAX_DOUBLE, MAX_DOUBLE)
@@ -115,6 +119,22 @@ def _check_completion(completion: Completion) -> None:
     sums = np.bincount(completion.mixture, completion.parts)
     if not (np.abs(sums - 1.0) <= MAX_PARTS_ERROR).all():
         msg = "completion.parts do not sum to 1 in each mixture"
+        raise ValueError(msg)
+
+
+def _check_precision(number: int, precision: NDArray[np.float64]) -> None:
+    """Refuse what is no inverse of a covariance: `partial_fit` goes on from the covariance."""
+    size = np.sqrt(np.abs(np.diag(precision)))
+    rounding = MAX_ASYMMETRY * size[:, None] * size
+    sound = bool((np.abs(precision - precision.T) <= rounding).all())
+    if sound:
+        try:
+            covariance = np.linalg.inv(precision)
+            np.linalg.cholesky((covariance + covariance.T) / 2)
+        except np.linalg.LinAlgError:
+            sound = False
+    if not sound:
+        msg = f"completion.precisions[{number}] is not symmetric and positive definite"
         raise ValueError(msg)
 
 

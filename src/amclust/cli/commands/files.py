@@ -289,10 +289,10 @@ def save(model: Any, arguments: argparse.Namespace, columns: Columns, rows: int)
     """Write a model with the columns it was fitted on."""
     from amclust.io.model import save_model
 
-    extra = {
-        "columns": columns.to_json(),
-        "source": {"table": name_of(arguments), "rows": rows},
-    }
+    source: dict[str, Any] = {"table": name_of(arguments), "rows": rows}
+    if getattr(arguments, "stream", False):
+        source["streamed"] = True  # the labels are those of the last rows that were learned
+    extra = {"columns": columns.to_json(), "source": source}
     model.set_params(verbose=0)  # the progress was that of this fit
     save_model(model, arguments.output, extra=extra, overwrite=arguments.force)
 

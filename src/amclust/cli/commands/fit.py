@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amclust.cli.commands import console, files, on_dask, options
@@ -11,6 +12,7 @@ from amclust.cli.commands.console import count, say
 
 if TYPE_CHECKING:
     from amclust.cli.tables import Columns, Table
+    from amclust.cli.tables.streaming import Order
 
 SUMMARY = "cluster the rows of a table and keep the model"
 USAGE = "table -k K [options]"
@@ -39,8 +41,9 @@ def add_options(parser: options.Parser) -> None:
     parser.add_argument("--labels", metavar="FILE", help=words)
     options.add_stream(
         parser,
-        "read a table that does not fit into memory in chunks, as partial_fit does: a single "
-        "run, without restarts and epochs; sizes are counted only for --labels",
+        "read a table that does not fit into memory in chunks, as partial_fit does, after a sample "
+        "of all its rows: a single run, without restarts and epochs; sizes are counted only for "
+        "--labels",
     )
     words = "times to go through the table with --stream (default: 1)"
     options.add_number(parser, "--passes", words)
@@ -111,35 +114,87 @@ def _learn_from_all(arguments: argparse.Namespace, model: Any) -> Seen:
 
 
 def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
-    """Learn from one chunk after the other: the same answer as `partial_fit` over the chunks."""
+    """Learn from one chunk after the other by `partial_fit`, in whatever order rows come.
+
+    Of a file a sample is read first. What can be read only once has that of the rows so far.
+    """
+    import numpy as np
+
     from amclust._progress import ProgressLine, finish
     from amclust._rows import empty_rows
-    from amclust.cli.tables import choose_columns
+    from amclust.cli.tables import choose_columns, named
+    from amclust.cli.tables.streaming import WINDOW_CHUNKS, Order, Sample, in_turns
 
     chunks = files.in_chunks(arguments)
     columns = choose_columns(chunks, files.choice_of(arguments, chunks.first().names))
     chunks.narrow(columns)
-    line = ProgressLine()
+    rng = np.random.default_rng(arguments.seed)
+    sample, order, line = Sample(arguments.chunk_rows, rng), Order(), ProgressLine()
     rows = missing = n_empty = 0
-    for turn in range(arguments.passes):
+
+    def read(what: str) -> Iterator[Any]:
+        """Yield the rows of each chunk that have values; count all of them."""
+        nonlocal rows, missing, n_empty
         rows = missing = n_empty = 0
         for chunk in chunks:
-            values, X = files.rows_for(None, columns, chunk, first_row=rows)
+            values, _ = files.rows_for(None, columns, chunk, first_row=rows)
             columns.ids(chunk, first_row=rows)
-            empty = len(empty_rows(values))
-            if empty < len(chunk) or not rows:  # else there is nothing to learn from
-                files.learn(model.partial_fit, X, "the first chunk")
-            n_empty += empty
+            empty = empty_rows(values)
+            n_empty += len(empty)
             rows += len(chunk)
             missing += columns.count_missing(values)
+            yield np.delete(values, empty, axis=0)
             if not arguments.quiet and line.is_due():
-                line.show(f"ClAM: pass {turn + 1} of {arguments.passes}, {count(rows, 'row')}")
+                line.show(f"ClAM: {what}, {count(rows, 'row')}")
+
+    def offered(values: Any) -> Any:
+        sample.add(values)
+        order.add(values)
+        return values
+
+    if chunks.rereadable:
+        for values in read("a sample"):
+            offered(values)
+    for turn in range(arguments.passes):
+        source = read(f"pass {turn + 1} of {arguments.passes}")
+        if not chunks.rereadable:
+            begun = [offered(values) for values in islice(source, WINDOW_CHUNKS)]
+            source = chain(begun, map(offered, source))
+        if not turn:
+            first = (
+                sample.rows() if len(sample) else files.rows_for(None, columns, chunks.first())[0]
+            )
+            words = "the sample" if chunks.rereadable else f"its beginning ({count(rows, 'row')})"
+            files.learn(model.partial_fit, named(columns, first), words)
+        for values in in_turns(source, sample, rng, arguments.chunk_rows):
+            model.partial_fit(named(columns, values))
     finish(
         not arguments.quiet,
         f"ClAM: {count(arguments.passes, 'pass')}, {count(rows, 'row')}",
     )
     files.tell_empty(n_empty, rows, trained=True)
+    _tell_order(order, columns, arguments, sampled=chunks.rereadable)
     return Seen(chunks, columns, rows, missing)
+
+
+def _tell_order(
+    order: Order, columns: Columns, arguments: argparse.Namespace, *, sampled: bool
+) -> None:
+    """Warn of rows whose order tells something about them."""
+    found = order.part()
+    if found is None:
+        return
+    column, part = found
+    answer = (
+        "it was learned in a shuffled order, with a sample of the whole table beside; in memory, "
+        "without --stream, the order does not count at all"
+        if sampled
+        else "what comes late counts less; from a file a sample of all rows would be learned first"
+    )
+    console.note(
+        f"warning: the rows of {files.name_of(arguments)} come in an order: the chunk of a row "
+        f"tells {part:.0%} of the variance of column {columns.features[column]!r}: {answer}"
+    )
 
 
 def _learn_on_dask(arguments: argparse.Namespace, model: Any) -> tuple[Seen, Any]:

@@ -45,8 +45,9 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     parameters = model.get_params()
     source = extra.get("source")
     sizes = None
-    if not isinstance(source, dict) or source.get("rows") == len(model.labels_):
-        # The labels of a model that was streamed are those of its last chunk.
+    streamed = isinstance(source, dict) and source.get("streamed", False)
+    if not streamed and (not isinstance(source, dict) or source.get("rows") == len(model.labels_)):
+        # The labels of a model that was streamed are those of the last rows that it learned.
         sizes = console.cluster_sizes(model.labels_, model.n_clusters_)
     if arguments.json:
         console.say_json(

@@ -386,7 +386,8 @@ def encoding(text: str) -> str:
     """Return the name of an encoding of text."""
     with contextlib.suppress(LookupError, ValueError):  # the latter for a zero byte
         codecs.lookup(text)
-        " ".encode(text)  # some are known, but are none of text
+        # Some are known, but are none of text, or cannot go on after a byte that is none.
+        codecs.getincrementaldecoder(text)("replace").decode(" ".encode(text), final=True)
         return text
     raise _refused("an encoding that Python knows, such as latin-1", text)
 

@@ -100,7 +100,8 @@ def find_encoding(head: bytes, given: str | None, source: str, *, complete: bool
     if given is not None:
         try:
             name = codecs.lookup(given).name
-            " ".encode(name)  # some are known, but are none of text
+            # Some are known, but are none of text, or cannot go on after a byte that is none.
+            codecs.getincrementaldecoder(name)("replace").decode(" ".encode(name), final=True)
         except (LookupError, ValueError):
             msg = f"encoding must be one that Python knows, such as latin-1, got {given!r}"
             raise TableOptionError(msg) from None

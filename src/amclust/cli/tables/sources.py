@@ -91,7 +91,7 @@ def open_source(source: str | os.PathLike[str], declared: str | None) -> Iterato
         found = format_of_bytes(head, name)
         if gzipped and found is not None:  # these are not read from front to back
             path, gzipped = temporary_path(stack), False
-            with open(path, "wb") as unzipped:
+            with space_for_a_copy(), open(path, "wb") as unzipped:
                 unzipped.writelines(plain.blocks())
         if found == "xlsx":
             check_workbook(path, name)
@@ -100,10 +100,26 @@ def open_source(source: str | os.PathLike[str], declared: str | None) -> Iterato
 
 def temporary_path(stack: contextlib.ExitStack) -> str:
     """Return the name of a file that is removed at the end."""
-    descriptor, path = tempfile.mkstemp(prefix="amclust-")
+    with space_for_a_copy():
+        descriptor, path = tempfile.mkstemp(prefix="amclust-")
     os.close(descriptor)
     stack.callback(_remove, path)
     return path
+
+
+@contextlib.contextmanager
+def space_for_a_copy() -> Iterator[None]:
+    """Say of errors of the system that they are those of a temporary file, and where it is."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        with contextlib.suppress(OSError):
+            reason = f"{reason}, in {tempfile.gettempdir()}"
+        msg = f"a temporary copy of the table cannot be written: {reason}; TMPDIR names a folder"
+        named = type(error)(msg)
+        named.errno = error.errno
+        raise named from error
 
 
 def _remove(path: str) -> None:
@@ -120,7 +136,7 @@ def _on_disk(path: str, stack: contextlib.ExitStack) -> str:
         if os.path.isfile(path):
             return path
     copy = temporary_path(stack)
-    with open(copy, "wb") as file:
+    with space_for_a_copy(), open(copy, "wb") as file:
         shutil.copyfileobj(stream, file, 1 << 20)
     return copy
 

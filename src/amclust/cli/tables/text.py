@@ -17,7 +17,7 @@ from amclust.cli.tables.cells import NUMBER, PLAIN, Spelling
 from amclust.cli.tables.dialect import fall_back, find_dialect, find_encoding
 from amclust.cli.tables.errors import TableError, no_rows, shortened
 from amclust.cli.tables.schema import MISSING, Schema, Table
-from amclust.cli.tables.sources import ReadOptions, Source, temporary_path
+from amclust.cli.tables.sources import ReadOptions, Source, space_for_a_copy, temporary_path
 
 # Arrow reads dozens of blocks ahead.
 _BLOCK, _WHOLE_BLOCK = 1 << 18, 1 << 20
@@ -53,7 +53,11 @@ class TextTable:
         if whole and encoding in _UTF8:
             encoding = self._check_all(source, encoding, given=options.encoding is not None)
         decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
-        text = decoder.decode(head, final=complete)
+        try:
+            text = decoder.decode(head, final=complete)
+        except UnicodeError as error:
+            msg = f"{source.name} is not {encoding}: {error}"
+            raise EncodingError(msg, file=source.name) from None
         if "\0" in text[:_HEAD]:
             raise _zero_byte(source.name, text.count("\n", 0, text.index("\0")) + 1)
         self._dialect = find_dialect(
@@ -72,7 +76,7 @@ class TextTable:
         self._mark = codecs.BOM_UTF8 if head.startswith(codecs.BOM_UTF8) else b""
         if encoding not in _UTF8:
             path, self._mark = temporary_path(stack), b""
-            with open(path, "wb") as copy:
+            with space_for_a_copy(), open(path, "wb") as copy:
                 for part in _decoded(source, encoding):
                     copy.write(part.encode())
             source = Source(path, gzipped=False, format=source.format, name=source.name)
@@ -288,7 +292,10 @@ def _decoded(source: Source, encoding: str) -> Iterator[str]:
             ended = not block
             try:
                 text = decoder.decode(block, final=ended)
-            except UnicodeDecodeError as error:
+            except UnicodeError as error:
+                if not isinstance(error, UnicodeDecodeError):  # no mark tells the order of bytes
+                    msg = f"{source.name} is not {encoding}: {error}"
+                    raise EncodingError(msg, file=source.name) from None
                 line = lines + block.count(b"\n", 0, error.start) + 1
                 value = repr(error.object[error.start : error.start + 1])
                 msg = (
