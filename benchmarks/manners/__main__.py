@@ -35,8 +35,10 @@ def targets(store: Store[Key]) -> Grid:
     ):
         for key, found in _of(store, group):
             seconds = found["seconds"]
-            met = _word(seconds <= most)
-            rows.append([words.format(key.name), f"{most:g}", number(seconds, 2), met])
+            shown, met = number(seconds, 2), _word(seconds <= most)
+            if "processor" in found:
+                shown += f" ({number(found['processor'], 2)} of a processor)"
+            rows.append([words.format(key.name), f"{most:g}", shown, met])
     return Grid("targets", ["", "target", "found", "met"], rows)
 
 
