@@ -70,7 +70,7 @@ def test_the_code_of_a_page_runs_and_prints_what_it_says(page, capsys, tmp_path,
 
 
 def public_names():
-    modules = ["amclust", "amclust.datasets"]
+    modules = ["amclust", "amclust.datasets", "amclust.mlflow"]
     for optional, needs in (
         ("amclust.dask", "distributed"),
         ("amclust.onnx", "onnx"),
