@@ -18,7 +18,7 @@ from amclust._rows import TableRows
 from amclust._silhouettes import judged_rows, silhouettes
 from amclust._threads import n_threads
 from amclust.torch import autoencoders
-from amclust.torch._device import find_device
+from amclust.torch._device import find_device, refuse_forked
 from amclust.torch.layer import AssociativeMemory
 
 # Rows that go through the modules at once when nothing is trained.
@@ -188,6 +188,7 @@ def _tried(name: str, module: nn.Module, rows: Tensor) -> Any:
 
 def choose_device(wanted: str | torch.device | None, encoder: nn.Module) -> torch.device:
     """Return the device to compute on: as wanted, else where the encoder is."""
+    refuse_forked()
     if wanted is None:
         return next((weight.device for weight in encoder.parameters()), torch.device("cpu"))
     return find_device(wanted)
