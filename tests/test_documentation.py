@@ -129,6 +129,7 @@ def test_no_docstring_has_an_entry_to_fill_in():
         ("benchmarks.limits.__main__", "limits.md"),
         ("benchmarks.mixed.__main__", "mixed.md"),
         ("benchmarks.recipe.__main__", "recipe.md"),
+        ("benchmarks.manners.__main__", "manners.md"),
         ("benchmarks.deep.__main__", "deep.md"),
         ("paper.__main__", "paper.md"),
     ],

@@ -29,8 +29,8 @@ def test_the_oldest_versions_are_tested():
     lines = (ROOT / "constraints-lowest.txt").read_text().splitlines()
     pins = dict(line.split("==") for line in lines if "==" in line)
     pins = {name: version.parse(pin) for name, pin in pins.items()}
-    assert declared("dask", "data", "plot", "table").keys() <= pins.keys()
-    bounded = declared("dask", "data", "plot", "table", "test")
+    assert declared("dask", "data", "onnx", "plot", "table").keys() <= pins.keys()
+    bounded = declared("dask", "data", "onnx", "plot", "table", "test")
     assert pins.keys() - bounded.keys() <= {"pyparsing"}  # which old plots need
     assert {name: bounded[name] for name in pins if name in bounded} == {
         name: pin for name, pin in pins.items() if name in bounded

@@ -1,8 +1,8 @@
 """Models behind servers: a pyfunc of MLflow without pickle, and a handler of FastAPI."""
 
+import asyncio
 import importlib.util
 import json
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -49,29 +49,34 @@ def test_mlflow(model, tmp_path):
 
 
 @pytest.fixture
-def client(tmp_path, monkeypatch, model):
+def post(tmp_path, monkeypatch, model):
+    """A function that posts rows to the handler and returns the response."""
     pytest.importorskip("fastapi")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # older test clients want another package
-        testclient = pytest.importorskip("fastapi.testclient")
+    httpx = pytest.importorskip("httpx")
     model.save(tmp_path / "model.amc")
     monkeypatch.setenv("AMCLUST_MODEL", str(tmp_path / "model.amc"))
     spec = importlib.util.spec_from_file_location("serve_fastapi", EXAMPLES / "serve_fastapi.py")
     served = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(served)
-    return testclient.TestClient(served.app)
+
+    async def answer(rows):
+        transport = httpx.ASGITransport(app=served.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+            return await client.post("/predict", json={"rows": rows})
+
+    return lambda rows: asyncio.run(answer(rows))
 
 
-def test_fastapi(client, model):
+def test_fastapi(post, model):
     rows = json.loads(WINE.head(30).to_json(orient="records"))
     del rows[1]["ash"]  # what is not there is missing
     table = WINE.head(30).copy()
     table.loc[1, "ash"] = np.nan
-    answers = client.post("/predict", json={"rows": rows}).json()
+    answers = post(rows).json()
     assert [answer["label"] for answer in answers] == model.predict(table).tolist()
     completed = pd.DataFrame([answer["completed"] for answer in answers])
     np.testing.assert_allclose(completed, model.complete(table))
-    assert client.post("/predict", json={"rows": []}).json() == []
-    refused = client.post("/predict", json={"rows": [{"colour": 1.0}]})
+    assert post([]).json() == []
+    refused = post([{"colour": 1.0}])
     assert refused.status_code == 422
     assert "row 0 has ['colour']" in refused.json()["detail"]

@@ -263,7 +263,7 @@ class ClAM(
     n_jobs : int, default=None
         Number of threads. None: as many as what surrounds the call allows, joblib, threadpoolctl,
         OMP_NUM_THREADS or the cores of this process, the nearest of these (see
-        :doc:`/guide/manners`). Results do not depend on it.
+        :doc:`/manners`). Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Determines seeding, masks and the order of rows.

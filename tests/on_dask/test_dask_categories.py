@@ -1,67 +1,105 @@
-"""Frames with categories on Dask: the same bits as in memory, however they are cut."""
+"""Categories in frames of Dask: the levels, the answers and the bits of the concatenated rows."""
 
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from dask_rows import FEW, MANY, as_blocks, as_frame, assert_same_fit, computed, local, on_dask
 from numpy.testing import assert_array_equal
 
-import amclust
-
-dd = pytest.importorskip("dask.dataframe")
-pytest.importorskip("distributed")
-
-from amclust.dask import ClAM  # noqa: E402
+pytestmark = pytest.mark.filterwarnings("ignore:X is not persisted")
+CUTS = {FEW: (50, 0, 1, 69), MANY: (200, 1, 0, 399)}
 
 
-def make_frame(n=120):
-    rng = np.random.default_rng(0)
-    kind = rng.integers(2, size=n)
-    level = (kind + (rng.random(n) < 0.15)) % 2
+def people(n, *, ordered=False, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, n)
     frame = pd.DataFrame(
         {
-            "number": kind + rng.normal(0, 0.4, n),
-            "category": pd.Categorical.from_codes(level, ["no", "yes"]),
-            "ordered": pd.Categorical.from_codes(level, ["low", "high"], ordered=True),
-            "text": np.array(["ja", "nein"])[level],
-            "truth": level == 1,
-        }
+            "height": rng.normal(size=n) + 3 * (y % 2),
+            "town": pd.Categorical(np.array(["Rome", "Oslo", "Bern"])[y % 3], ordered=ordered),
+            "weight": rng.normal(size=n) + 3 * (y // 2),
+            "team": pd.array(np.array(["red", "blue", "sea", "sky"])[y], dtype="string"),
+            "member": rng.random(n) < 0.2 + 0.2 * y,
+        },
+        index=pd.Index(np.arange(n) * 2 + 5, name="id"),
     )
-    return frame.mask((rng.random(frame.shape) < 0.1) & (frame.columns != "truth"))
+    for name in ("height", "town", "team"):
+        frame.loc[frame.index[rng.random(n) < 0.1], name] = None
+    return frame
 
 
-FRAME = make_frame()
-GIVEN = {"n_clusters": 2, "n_init": 2, "random_state": 0}
+def as_unknown(frame, lengths):
+    """Return a frame of Dask whose categories are not known before its blocks are."""
+    table = as_frame(frame, lengths)
+    table["town"] = table["town"].astype(object).astype("category")
+    return table
 
 
-@pytest.fixture(scope="module")
-def local():
-    return amclust.ClAM(**GIVEN).fit(FRAME)
+@pytest.mark.parametrize("n", [FEW, MANY])
+@pytest.mark.parametrize("kind", [as_frame, as_unknown, as_blocks])
+def test_blocks_change_no_bit(kind, n):
+    frame = people(n)
+    table = kind(frame, CUTS[n])
+    if kind is as_unknown:
+        frame = frame.assign(town=frame["town"].astype(object).astype("category"))
+    model, expected = on_dask().fit(table), local().fit(frame)
+    assert_same_fit(model, expected)
+    assert model.network_.geometry.categories == expected.network_.geometry.categories
+    assert_array_equal(computed(model.labels_), expected.labels_)
+    assert_array_equal(model.n_missing_, frame.isna().sum())
+    assert_array_equal(computed(model.transform(table)), expected.transform(frame))
+    assert_array_equal(computed(model.recall(table)), expected.recall(frame))
+    assert model.score(table) == expected.score(frame)
+    assert model.cluster_summary_["size"].sum() == n
 
 
-@pytest.mark.parametrize("n_blocks", [1, 3])
-def test_the_same_bits_however_the_frame_is_cut(local, n_blocks):
-    frame = dd.from_pandas(FRAME, npartitions=n_blocks).persist()
-    model = ClAM(**GIVEN).fit(frame)
-    assert model.network_.geometry.categories.levels == local.network_.geometry.categories.levels
-    assert_array_equal(model.memories_, local.memories_)
-    assert_array_equal(model.labels_.compute(), local.labels_)
-    assert_array_equal(model.n_missing_, FRAME.isna().sum())
-    completed = model.complete(frame)
-    full, expected = completed.compute(), local.complete(FRAME)
-    assert list(completed.dtypes) == list(frame.dtypes)
-    assert not full.isna().any().any()
-    assert_array_equal(full.astype(str), expected.astype(str))
-    assert_array_equal(model.energy(frame).compute(), local.energy(FRAME))
+def test_levels_of_an_ordered_category_keep_their_order():
+    frame = people(FEW, ordered=True)
+    frame["town"] = frame["town"].cat.reorder_categories(["Rome", "Bern", "Oslo"])
+    model = on_dask().fit(as_frame(frame, CUTS[FEW]))
+    assert model.network_.geometry.categories.levels[1] == ("Rome", "Bern", "Oslo")
 
 
-def test_levels_that_nobody_has_listed_are_found(local):
-    frame = dd.from_pandas(FRAME, npartitions=3)
-    frame["category"] = frame["category"].cat.as_unknown()
-    model = ClAM(**GIVEN).fit(frame.persist())
-    assert_array_equal(model.memories_, local.memories_)
+def test_completed_frames_are_lazy_and_keep_their_types():
+    frame = people(FEW)
+    table = as_frame(frame, CUTS[FEW])
+    model, expected = on_dask().fit(table), local().fit(frame)
+    completed, std = model.complete(table, return_std=True)
+    assert isinstance(completed, dd.DataFrame)
+    filled, deviations = expected.complete(frame, return_std=True)
+    pd.testing.assert_frame_equal(completed.compute(), filled)
+    pd.testing.assert_frame_equal(std.compute(), deviations)
+    assert list(completed.dtypes) == list(completed.compute().dtypes)
 
 
-def test_identifiers_are_refused_with_their_column():
-    names = FRAME.assign(text=[f"name {at}" for at in range(len(FRAME))])
-    with pytest.raises(ValueError, match="'text' has 120 levels .* looks like an identifier"):
-        ClAM(**GIVEN).fit(dd.from_pandas(names, npartitions=2).persist())
+def test_pieces_go_on():
+    frame = people(MANY)
+    model = on_dask().partial_fit(as_frame(frame, CUTS[MANY]))
+    whole = local().partial_fit(frame[:200]).partial_fit(frame[200:201]).partial_fit(frame[201:])
+    assert_array_equal(model.network_.memories, whole.network_.memories)
+
+
+def test_levels_that_no_fit_has_seen_are_missing_and_told():
+    frame = people(FEW)
+    model = on_dask().fit(as_frame(frame, CUTS[FEW]))
+    new = frame.assign(team="green")
+    gone = frame.assign(team=pd.array([pd.NA] * len(frame), dtype="string"))
+    with pytest.warns(match=r"Block \d of X: Levels .* 'green' in column 'team'"):
+        found = model.predict(as_frame(new, CUTS[FEW])).compute(scheduler="synchronous")
+    assert_array_equal(found, model.predict(as_frame(gone, CUTS[FEW])).compute())
+
+
+def test_names_of_rows_are_no_category():
+    frame = people(FEW)
+    frame["name"] = [f"row {at}" for at in range(FEW)]
+    with pytest.raises(ValueError, match="Column 'name' has 120 levels in 120 rows"):
+        on_dask().fit(as_frame(frame, CUTS[FEW]))
+
+
+def test_text_among_numbers_is_named():
+    frame = people(FEW)
+    columns = ["team", "town", "member"]
+    table = as_frame(frame.drop(columns=columns).assign(name="text"), CUTS[FEW])
+    with pytest.raises(ValueError, match="All columns must be numbers; not so: 'name'"):
+        on_dask(categorical_features=None).fit(table)

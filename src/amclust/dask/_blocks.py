@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask.array as da
 import dask.dataframe as dd
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from amclust._categories import Categories, Level
-from amclust._columns import encode, rank, read_table
+from amclust._categories import Categories
+from amclust._columns import as_table, recognise
 from amclust._frames import as_plain
 from amclust._rows import Weights
-from amclust._validation import check_numeric_columns
+from amclust._validation import check_frame, check_numeric_columns
 
 
 def is_distributed(X: Any) -> bool:
@@ -51,9 +51,6 @@ class Blocks:
 
     is_sparse : bool
         Whether they are said to be sparse.
-
-    categories : Categories or None
-        What the columns of frames are, where some are categories.
     """
 
     blocks: list[Delayed]
@@ -61,7 +58,6 @@ class Blocks:
     meta: Any
     lengths: tuple[int, ...] | None = None
     is_sparse: bool = False
-    categories: Categories | None = None
 
     @classmethod
     def of(cls, X: Any, *, beside_series: bool = False) -> Blocks:
@@ -195,50 +191,46 @@ def _is_there(graph: Mapping[Any, Any], key: Any) -> bool:
 # --- in a worker ----------------------------------------------------------------------------------
 
 
-class FoundLevels(NamedTuple):
-    """The levels that a column has in some blocks, in their order, and how many values."""
-
-    levels: list[Level]
-    n_seen: int
-
-
-def levels_of(block: Any, columns: list[int], number: int) -> list[FoundLevels]:
-    """Return the levels of some columns of a block."""
-    with named(number):
-        found = [encode(block.iloc[:, column]) for column in columns]
-    return [FoundLevels(one.levels, int(np.count_nonzero(one.codes >= 0))) for one in found]
-
-
-def join_levels(*parts: list[FoundLevels]) -> list[FoundLevels]:
-    """Return the levels of several blocks, whatever their order."""
-    return [
-        FoundLevels(
-            sorted({level for one in of for level in one.levels}, key=rank),
-            sum(one.n_seen for one in of),
-        )
-        for of in zip(*parts, strict=True)
-    ]
-
-
-def as_matrix(
-    block: Any,
-    names: tuple[Any, ...] | None,
-    n_features: int | None,
-    categories: Categories | None = None,
-) -> Any:
-    """Return a block as a C-contiguous or CSR matrix of floats; refuse one unlike the others.
-
-    Where some columns are categories it is a `MixedTable`.
-    """
+def check_names(block: Any, names: tuple[Any, ...] | None) -> None:
+    """Refuse a block whose columns are not named as they should be."""
     columns = [str(name) for name in getattr(block, "columns", names or ())]
     if names is not None and columns != [str(name) for name in names]:
         msg = f"Columns must be {list(names)}, got {list(block.columns)}."
         raise ValueError(msg)
-    if categories is not None:
-        if len(block.columns) != categories.n_columns:
-            msg = f"Rows must have {categories.n_columns} columns, got {len(block.columns)}."
-            raise ValueError(msg)
-        return read_table(block, categories)
+
+
+def as_rows(
+    block: Any,
+    names: tuple[Any, ...] | None,
+    n_columns: int | None,
+    categories: Categories | None,
+) -> Any:
+    """Return a block as validated rows; refuse one unlike the others."""
+    return as_told_rows(block, names, n_columns, categories)[0]
+
+
+def as_told_rows(
+    block: Any,
+    names: tuple[Any, ...] | None,
+    n_columns: int | None,
+    categories: Categories | None,
+) -> tuple[Any, str | None]:
+    """Return a block as validated rows, and what is told of levels that no fit has seen."""
+    if categories is None:
+        return as_matrix(block, names, n_columns), None
+    check_names(block, names)
+    check_frame(block)
+    block = as_table(block)
+    if block.shape[1] != categories.n_columns:
+        msg = f"Rows must have {categories.n_columns} columns, got {block.shape[1]}."
+        raise ValueError(msg)
+    check_numeric_columns(block, categorical=categories.categorical)
+    return recognise(block, categories)
+
+
+def as_matrix(block: Any, names: tuple[Any, ...] | None, n_features: int | None) -> Any:
+    """Return a block as a C-contiguous or CSR matrix of floats; refuse one unlike the others."""
+    check_names(block, names)
     check_numeric_columns(block)
     matrix = check_array(
         as_plain(block),

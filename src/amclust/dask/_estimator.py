@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import inspect
 from collections.abc import Callable
 from numbers import Integral
@@ -11,7 +10,6 @@ from typing import Any, ClassVar
 
 import dask.dataframe as dd
 import numpy as np
-import pandas as pd
 from distributed import Client
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
@@ -19,8 +17,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 import amclust
-from amclust._categories import Categories, Levels
-from amclust._columns import as_level, check_levels, find_columns
 from amclust._docs import documented
 from amclust._fitting import Fitting, Learned
 from amclust._parameters import Constraints
@@ -28,20 +24,17 @@ from amclust._rows import empty_rows
 from amclust._silhouettes import judged_places
 from amclust._size_limits import check_unlimited
 from amclust._training import MAX_SEED
-from amclust._validation import check_numeric_columns, check_some_observed, tell_empty_rows
+from amclust._validation import (
+    check_metric_of_categories,
+    check_some_observed,
+    tell_empty_rows,
+)
 from amclust.backends import find_backend
 from amclust.dask._answers import Completion, Question, answer_dtype, ask
 from amclust.dask._backend import DaskBackend
-from amclust.dask._blocks import (
-    Blocks,
-    as_matrix,
-    is_distributed,
-    join_levels,
-    levels_of,
-    like_rows,
-    named,
-)
+from amclust.dask._blocks import Blocks, as_matrix, is_distributed, like_rows, named
 from amclust.dask._engine import Engine, find_client
+from amclust.dask._levels import learn_categories
 from amclust.dask._source import DaskSource, add, tell_unpersisted
 
 # Rows of a table of Dask that a report is about.
@@ -276,40 +269,18 @@ class ClAM(amclust.ClAM):
         look: Callable[[DaskSource], None] | None = None,
     ) -> DaskSource:
         blocks = Blocks.of(X, beside_series=isinstance(sample_weight, dd.Series))
-        categories = self._categories(blocks, engine, reset=reset)
-        blocks = dataclasses.replace(blocks, categories=categories)
         weights = blocks.weights(sample_weight)
         if not is_distributed(sample_weight):
             weights = engine.given("clam-statistics", "weights", weights)
-        source = DaskSource(blocks, weights, engine, self.metric, look)
+        if reset:
+            categories = learn_categories(blocks, self.categorical_features, engine)
+            if categories is not None:
+                check_metric_of_categories(self.metric, categories)
+        else:
+            categories = self.network_.geometry.categories
+        source = DaskSource(blocks, weights, engine, self.metric, look, categories)
         self._check_columns(source.like_rows, reset=reset)
         return source
-
-    def _categories(self, blocks: Blocks, engine: Engine, *, reset: bool) -> Categories | None:
-        """Return what the columns of frames are, by their levels in all blocks; None: numbers."""
-        if not reset:
-            return self.network_.geometry.categories
-        meta = blocks.meta
-        if not isinstance(meta, pd.DataFrame):
-            return None
-        columns = find_columns(meta, self.categorical_features)
-        if not columns:
-            check_numeric_columns(meta, hint=self.categorical_features is None)
-            return None
-        tasks = [
-            engine.task("clam-statistics", f"levels-{at}", levels_of, block, columns, at)
-            for at, block in enumerate(blocks.blocks)
-        ]
-        found, _ = engine.merged("clam-statistics", tasks, join_levels, "levels")
-        levels: list[Levels | None] = [None] * meta.shape[1]
-        for column, (seen, n_seen) in zip(columns, found, strict=True):
-            check_levels(len(seen), n_seen, f"column {meta.columns[column]!r}")
-            dtype = meta.dtypes.iloc[column]
-            if getattr(dtype, "ordered", False):  # as they are ordered
-                order = [as_level(value) for value in dtype.categories]
-                seen = sorted(seen, key=order.index)
-            levels[column] = tuple(seen)
-        return Categories(tuple(levels), tuple(str(name) for name in meta.columns))
 
     def _check_columns(self, like: Any, *, reset: bool) -> None:
         """Keep the number and the names of columns, or refuse others than those of the fit."""
@@ -444,8 +415,9 @@ class ClAM(amclust.ClAM):
             msg = "return_trajectory=True needs rows in memory: pass X.compute(), or some rows."
             raise ValueError(msg)
         check_is_fitted(self)
+        layout = self.network_.geometry.categories
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return self._ask(X, "recall", names)
+        return self._ask(X, "recall", names if layout is None else layout.feature_names)
 
     def complete(self, X: Any, *, return_std: bool = False) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
@@ -656,11 +628,17 @@ def go_on(model: amclust.ClAM, block: Any, weights: Any, number: int) -> amclust
         return model
     model = copy.copy(model)  # results of tasks are not changed
     with named(number):
-        if not find_columns(block, model.categorical_features):
-            matrix = as_matrix(block, None, None)
-            if len(empty_rows(matrix)) == matrix.shape[0]:
-                return model  # there is nothing to learn from
+        if is_empty(block):
+            return model  # there is nothing to learn from
         return model.partial_fit(block, sample_weight=weights)
+
+
+def is_empty(block: Any) -> bool:
+    """Whether no row of a block has a value."""
+    if hasattr(block, "columns"):
+        return bool(block.isna().to_numpy().all())
+    matrix = as_matrix(block, None, None)
+    return bool(len(empty_rows(matrix)) == matrix.shape[0])
 
 
 def sizes_of(labels: Any, n_clusters: int) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
-from amclust._categories import MISSING, Categories, MixedTable
+from amclust._categories import Categories, MixedTable
 from amclust._metrics import find_metric
 from amclust._rows import (
     DrawnRows,
@@ -38,8 +38,9 @@ from amclust._silhouettes import sample_rows
 from amclust._validation import check_dense, check_statistics
 from amclust._warnings import warn
 from amclust.dask._backend import RemoteRows
-from amclust.dask._blocks import BlockError, Blocks, as_matrix, as_weights, is_persisted, named
+from amclust.dask._blocks import BlockError, Blocks, as_rows, as_weights, is_persisted, named
 from amclust.dask._engine import Engine, same
+from amclust.dask._levels import as_frame
 
 # Of exact sums, for each column.
 STATISTICS_BYTES = 128
@@ -100,11 +101,11 @@ def summarise(
     number: int,
     names: tuple[Any, ...] | None,
     metric: Any,
-    categories: Categories | None = None,
+    categories: Categories | None,
 ) -> Summary:
     """Return what a fit has to know about a block; refuse what no network takes."""
     with named(number):
-        matrix = as_matrix(block, names, None, categories)
+        matrix = as_rows(block, names, None, categories)
         values, n_empty = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
         table, columns = TableRows(matrix), names and [str(name) for name in names]
         if categories is not None:
@@ -131,13 +132,6 @@ def summarise(
         everything,
         weighted,
     )
-
-
-def n_stored(matrix: Any) -> int:
-    """Return how many values a matrix holds."""
-    if isinstance(matrix, MixedTable):
-        return len(matrix) * matrix.n_stored
-    return int(matrix.nnz if sparse.issparse(matrix) else matrix.size)
 
 
 def merge(*parts: Summary) -> Summary:
@@ -193,19 +187,26 @@ def _added(parts: list[_native.PartialStatistics]) -> Any:
     return whole
 
 
+def n_stored(matrix: Any) -> int:
+    """Return how many values are held of some rows."""
+    if isinstance(matrix, MixedTable):
+        return len(matrix) * matrix.n_stored
+    return int(matrix.nnz if sparse.issparse(matrix) else matrix.size)
+
+
 def take(
     block: Any,
     weights: Any,
     number: int,
     places: Indices | None,
-    categories: Categories | None = None,
+    categories: Categories | None,
 ) -> tuple[Any, Weights | None]:
     """Return rows of a block, by their places among those that count, and their weights.
 
     Places that it does not have are passed over: those were chosen before its rows were counted.
     """
     with named(number):
-        matrix = as_matrix(block, None, None, categories)
+        matrix = as_rows(block, None, None, categories)
         values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
     if places is None:
         return matrix, values
@@ -227,6 +228,7 @@ class DaskSource:
     engine: Engine
     metric: Any
     look: Callable[[DaskSource], None] | None = None  # called once it is known what is in the rows
+    categories: Categories | None = None  # what the columns are; None: all are numbers
     numbers: Iterator[int] = field(default_factory=itertools.count)  # of drawings
 
     @cached_property
@@ -239,8 +241,15 @@ class DaskSource:
         names = self.blocks.names
         tasks = {
             at: self.engine.task(
-                *("clam-statistics", at, summarise, block, weights, at, names, self.metric),
-                self.blocks.categories,
+                "clam-statistics",
+                at,
+                summarise,
+                block,
+                weights,
+                at,
+                names,
+                self.metric,
+                self.categories,
             )
             for at, (block, weights) in self._numbered()
         }
@@ -302,16 +311,16 @@ class DaskSource:
     def n_missing(self) -> NDArray[np.int64]:
         """How many values are missing in each column."""
         observed = self.summary.everything.finish().weight
-        layout = self.blocks.categories
-        observed = observed if layout is None else observed[layout.starts]
+        if self.categories is not None:  # of a level that is missing all features are
+            observed = observed[self.categories.starts]
         return (self.n_rows - observed).astype(np.int64)
 
     @property
     def n_features(self) -> int:
         """How many columns there are."""
-        meta = self.blocks.meta
-        if self.blocks.categories is not None:
-            return self.blocks.categories.n_features
+        meta, layout = self.blocks.meta, self.categories
+        if layout is not None:
+            return layout.n_features
         return int(self.summary.everything.n_features if meta is None else meta.shape[1])
 
     @property
@@ -360,8 +369,14 @@ class DaskSource:
         known = self.engine.task("clam-statistics", f"{number}-part", same, part)
         tasks = {
             at: self.engine.task(
-                *("clam-statistics", f"{number}-{at}", apply, known, block, weights, at),
-                self.blocks.categories,
+                "clam-statistics",
+                f"{number}-{at}",
+                apply,
+                known,
+                block,
+                weights,
+                at,
+                self.categories,
             )
             for at, (block, weights) in self._numbered()
             if self.summary.counted[at]
@@ -416,7 +431,7 @@ class DaskSource:
         rows = self.draw_some(lambda n: draw_places(n, max_rows, 0) if n > max_rows else None).rows
         names = self.blocks.names or self.summary.names
         if isinstance(rows.X, MixedTable):
-            return as_frame(rows.X)
+            return as_frame(rows.X) if names is not None else as_frame(rows.X).to_numpy(object)
         return rows.X if names is None else pd.DataFrame(rows.X, columns=list(names))
 
     def digests(self) -> dict[str, str]:
@@ -471,7 +486,7 @@ class DaskSource:
                     continue
             name = f"{number}-{at}"
             tasks[at] = self.engine.task(
-                *("clam-draw", name, take, block, weights, at, inside), self.blocks.categories
+                "clam-draw", name, take, block, weights, at, inside, self.categories
             )
         like = np.empty((0, self.n_features))
         table = self.engine.task("clam-draw", f"table-{number}", stack, like, *tasks.values())
@@ -489,12 +504,10 @@ def _together(places: Places, size: TableSize) -> Indices | None:
     return found
 
 
-def apply(
-    part: Part, block: Any, weights: Any, number: int, categories: Categories | None = None
-) -> Any:
+def apply(part: Part, block: Any, weights: Any, number: int, categories: Categories | None) -> Any:
     """Return what is made of the rows of a block that count."""
     with named(number):
-        matrix = as_matrix(block, None, None, categories)
+        matrix = as_rows(block, None, None, categories)
         values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
     whole = DrawnRows(TableRows(matrix), matrix.shape[0], values)
     return part(whole.rows, *whole.counted, 1)
@@ -517,31 +530,18 @@ def stack(like: Any, *parts: tuple[Any, Weights | None]) -> tuple[Any, Weights |
     weights = []
     if any(values is not None for _, values in parts):  # where there are none, all rows weigh 1
         weights = [np.ones(m.shape[0], np.float32) if v is None else v for m, v in parts]
-    if any(sparse.issparse(matrix) for matrix in matrices):
-        rows = sparse.csr_array(sparse.vstack(matrices))
-    elif isinstance(matrices[0], MixedTable):
+    rows: Any
+    if isinstance(matrices[0], MixedTable):
         rows = MixedTable(
-            np.ascontiguousarray(np.concatenate([matrix.numbers for matrix in matrices])),
-            np.ascontiguousarray(np.concatenate([matrix.codes for matrix in matrices])),
+            np.concatenate([table.numbers for table in matrices]),
+            np.concatenate([table.codes for table in matrices]),
             matrices[0].categories,
         )
+    elif any(sparse.issparse(matrix) for matrix in matrices):
+        rows = sparse.csr_array(sparse.vstack(matrices))
     else:
         rows = np.ascontiguousarray(np.concatenate(matrices))
     return rows, np.concatenate(weights) if weights else None
-
-
-def as_frame(table: MixedTable) -> pd.DataFrame:
-    """Return rows as a frame of numbers and categories."""
-    layout, columns = table.categories, {}
-    numbers, codes = iter(table.numbers.T), iter(table.codes.T)
-    for column, levels in enumerate(layout.levels):
-        if levels is None:
-            columns[layout.name(column)] = next(numbers)
-            continue
-        places = next(codes).astype(np.int64)
-        places[places == MISSING] = -1
-        columns[layout.name(column)] = pd.Categorical.from_codes(places, list(levels))
-    return pd.DataFrame(columns)
 
 
 def tell_unpersisted(X: Any, often: str) -> None:

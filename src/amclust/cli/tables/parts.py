@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 from dask.delayed import Delayed
@@ -104,17 +103,6 @@ class Parts:
         """Return data frames of the numbers in each part, not read yet."""
         parts = enumerate(self.tables(self.needed(columns)))
         return [self._task(at, matrix_of, part, columns, self.place(at)) for at, part in parts]
-
-    def collection(self, columns: Columns) -> Any:
-        """Return the same as what a fit takes: where some are categories, a frame of Dask."""
-        matrices = self.matrices(columns)
-        if not columns.categorical:
-            return matrices
-        import dask.dataframe as dd
-
-        return dd.from_delayed(
-            matrices, meta=columns.frame(np.empty((0, len(columns.columns)))), verify_meta=False
-        )
 
     def needed(self, columns: Columns) -> list[str]:
         """Return which columns have to be read, in the order of the table."""
