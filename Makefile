@@ -1,6 +1,8 @@
 # Everything runs in .venv, which the first target creates. `make help` lists the targets.
 
 PYTHON ?= python3
+# The oldest that pyproject.toml allows.
+OLDEST_PYTHON ?= python3.11
 VENV ?= .venv
 # Folder with the data sets of the paper's tables, for the benchmarks; empty where there is none.
 AMCLUST_DATA ?= $(wildcard ../shared/data)
@@ -19,7 +21,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo docs test lint format bench bench-quality bench-deep bench-scale bench-missing paper paper-quick sanitize sanitize-threads fuzz test-native wheel clean distclean
+.PHONY: help demo docs test lint format bench bench-quality bench-deep bench-scale bench-missing paper paper-quick sanitize sanitize-threads fuzz test-native test-lowest wheel clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,13 +89,24 @@ paper-quick: $(STAMPS)/bench ## the same on small budgets, to see that it works
 docs: $(STAMPS)/docs ## build the documentation into docs/_build/html, warnings are errors
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
-wheel: $(STAMPS)/build-tools ## build a wheel into dist/
-	$(BIN)/python -m pip wheel -qq --no-build-isolation --no-deps --wheel-dir dist .
+wheel: $(STAMPS)/build-tools ## build a source archive, and a wheel of it, into dist/
+	rm -rf dist
+	$(BIN)/python -c 'from scikit_build_core.build import build_sdist; build_sdist("dist")'
+	$(BIN)/python -m pip wheel -qq --no-build-isolation --no-deps --wheel-dir dist dist/amclust-*.tar.gz
 
 # --- checks -------------------------------------------------------------------------------------
 
 test: $(STAMPS)/test ## run the tests and the doctests
 	OMP_NUM_THREADS=1 $(BIN)/pytest $(CURDIR)/tests --pyargs amclust --doctest-modules $(PYTEST_ARGS)
+
+# Those that stand on other packages most: frames, files, plots, tables.
+LOWEST_TESTS := $(addprefix tests/,test_clam_sklearn.py test_frames.py test_model_file.py test_bad_input.py \
+  test_completion.py test_shared_state.py test_packaging.py plotting tables)
+
+test-lowest: wheel ## run a part of the tests with the oldest versions of everything (constraints-lowest.txt)
+	$(OLDEST_PYTHON) -m venv --clear build/lowest
+	build/lowest/bin/python -m pip install -qq -r constraints-lowest.txt dist/amclust-*.whl
+	OMP_NUM_THREADS=1 build/lowest/bin/python -m pytest -q $(PYTEST_ARGS) $(LOWEST_TESTS)
 
 lint: $(STAMPS)/lint ## check style and types
 	$(BIN)/ruff check .

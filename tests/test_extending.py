@@ -1,8 +1,11 @@
 """The examples of docs/extending.md: the page shows what stands between the marks, and it runs."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 
@@ -137,3 +140,36 @@ def test_a_plot_of_ones_own():
     display = WeightsDisplay.from_estimator(ClAM(3, weights=[1, 2, 1]).fit(load_iris().data))
     # The example ends.
     assert [bar.get_height() for bar in display.bars_] == pytest.approx([1, 2, 1])
+
+
+def scatter(x, memories, beta, *, energy, log_weights, sample_weight, **more):
+    p = energy.memberships(x, memories, beta, log_weights)
+    losses = (p * energy.distances(x, memories)).sum(-1)
+    return (losses * sample_weight).sum(-1) / sample_weight.sum(-1)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_function_is_an_objective(tmp_path):
+    pytest.importorskip("torch")
+    few = {"backend": "torch", "n_init": 2, "max_epochs": 15, "random_state": 0}
+    model = clone(ClAM(3, objective=scatter, **few)).fit(X)
+    assert model.objective is scatter
+    assert model.loss_ <= model.loss_curve_[0]
+    assert model.optimizer_state_.objective.endswith(".scatter")
+    pickled = pickle.loads(pickle.dumps(model))
+    assert_array_equal(pickled.predict(X), model.labels_)
+
+    model.save(tmp_path / "model.amc")
+    loaded = load(tmp_path / "model.amc")
+    assert_array_equal(loaded.predict(X), model.labels_)
+    assert loaded.objective == model.optimizer_state_.objective
+    assert_array_equal(loaded.fit(X).labels_, model.labels_)  # known here by its name
+
+    def twice(*args, **more):
+        return 2 * scatter(*args, **more)
+
+    twice.__module__, twice.__qualname__ = scatter.__module__, scatter.__qualname__
+    again = ClAM(3, objective=twice, **few).fit(X)  # the name is that of another function now
+    assert again.loss_curve_[0] == pytest.approx(2 * model.loss_curve_[0], rel=1e-5)
+    with pytest.raises(ValueError, match="is not in the compiled core"):
+        ClAM(3, objective=scatter).fit(X)

@@ -31,7 +31,7 @@ LAYERS = [
     ["_network"],
     ["_options", "_distant"],
     ["_runs", "_preparing"],
-    ["_judging"],
+    ["_judging", "_callbacks"],
     ["_trimming", "_averaging", "_full_passes", "_likelihoods"],
     ["_size_limits"],
     ["_training"],

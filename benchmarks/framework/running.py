@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic
 
@@ -167,5 +167,5 @@ def _attempt(
     except (ValueError, ArithmeticError, MemoryError, RuntimeError) as error:
         return Failure(case, describe_error(error))
     seconds = round(unfinished.seconds, _DIGITS)
-    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    date = datetime.now(UTC).isoformat(timespec="seconds")
     return Record(case, results, seconds, environment, date)

@@ -188,7 +188,7 @@ def encode(column: Any) -> Encoded:
 def _encode_polars(series: Any) -> Encoded:
     ordered = str(series.dtype).startswith("Enum")
     if str(series.dtype).startswith(("Enum", "Categorical")):
-        known = series.cat.get_categories().to_list() if ordered else None
+        known = list(series.dtype.categories) if ordered else None
         series = series.cast(str)
         values = series.drop_nulls().unique().to_list()
         values = values if known is None else [value for value in known if value in set(values)]
@@ -488,7 +488,8 @@ def _fill_pandas(
         values[:] = [level if isinstance(level, str) else float(level) for level in levels]
     for place in np.unique(places[gone]):
         filled[gone & (places == place)] = values[place]
-    return filled
+    # As a series: of an array of objects a frame would infer another type.
+    return type(series)(filled, index=series.index, dtype=filled.dtype)
 
 
 def _fill_polars(

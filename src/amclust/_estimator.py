@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from amclust._callbacks import CallbackSupportMixin, Task, WatchedBackend
 from amclust._categories import MixedTable
 from amclust._columns import as_table, fill_table, summary, tell
 from amclust._docs import ROWS, documented
@@ -53,12 +55,13 @@ from amclust._validation import (
     validate_rows,
 )
 from amclust._warnings import EmptyRowsWarning, warn
-from amclust.backends import find_backend
+from amclust.backends import TrainingSet, find_backend
 
 
 @documented(ROWS)
 class ClAM(
     NamedParameters,
+    CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -92,7 +95,7 @@ class ClAM(
         cluster has one memory. With objective="auto" these memories are learned by
         "reconstruction", from one start, on at most 256 rows for each (16,384 at least).
 
-    objective : {"auto", "silhouette", "completion", "reconstruction"}, default="auto"
+    objective : {"auto", "silhouette", "completion", "reconstruction"} or callable, default="auto"
         What is minimised. "silhouette" maximises a differentiable silhouette, anchored by the
         scatter inside the clusters. "completion" is the loss of the paper: hide some entries of
         every row and compare what the network completes. "reconstruction" hides nothing: what the
@@ -104,7 +107,8 @@ class ClAM(
         ten-thousandth. With `weights` or a `beta` there are none.) "auto" is "silhouette"; with a
         single cluster, and with `contamination`, "reconstruction". But for "completion", missing
         values are completed first, at the means of what they are likely to be; of 4,096 rows or
-        more, for training only, by draws of it.
+        more, for training only, by draws of it. With ``backend="torch"`` a function is a loss of
+        one's own (the page on torch has its signature).
 
     beta : "auto" or float, default="auto"
         Inverse temperature, in units of the scaled columns. Large: a row falls to its nearest
@@ -425,7 +429,7 @@ class ClAM(
         n_clusters: Any = 8,
         *,
         n_memories: int | str | None = None,
-        objective: str = "auto",
+        objective: Any = "auto",
         beta: float | str = "auto",
         n_steps: int = 10,
         step_size: float = 0.5,
@@ -520,13 +524,18 @@ class ClAM(
         self : ClAM
             The fitted estimator.
         """
+        task = Task.of_fit(self, self._n_restarts(), X, y, sample_weight)
         with restored_on_failure(self), single_threaded_blas():
             fitting = self._fitting(X, sample_weight, reset=True)
+            if task.watched:
+                backend = WatchedBackend(fitting.backend, task, run_attributes)
+                fitting = dataclasses.replace(fitting, backend=backend)
             learned = fitting.fit(check_random_state(self.random_state))
             self._keep_learned(learned)
             self._keep_recorded(learned.found)
             self._keep_labels(X)
             self._conclude(learned.found)
+            task.end(dict)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -551,6 +560,7 @@ class ClAM(
             The fitted estimator.
         """
         check_unlimited(self, "partial_fit")
+        task = Task.of_fit(self, 0, X, y, sample_weight)
         with restored_on_failure(self), single_threaded_blas():
             first = not hasattr(self, "network_")
             fitting = self._fitting(X, sample_weight, reset=first)
@@ -559,6 +569,7 @@ class ClAM(
             else:
                 self._keep(fitting.go_on(self.network_, self.optimizer_state_).found)
             self._forget_recorded()
+            task.end(dict)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
@@ -577,7 +588,7 @@ class ClAM(
         labels : ndarray of shape (n_samples,)
             Cluster of each row.
         """
-        labels: NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
+        labels: NDArray[np.int32] = self.fit(X, y, sample_weight=sample_weight).labels_
         return labels
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -596,7 +607,7 @@ class ClAM(
         distances : ndarray of shape (n_samples, n_clusters)
             Distances to the memories.
         """
-        model = self.fit(X, sample_weight=sample_weight)
+        model = self.fit(X, y, sample_weight=sample_weight)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyRowsWarning)  # the fit has told
             return model.transform(X)
@@ -1106,6 +1117,12 @@ class ClAM(
         backend = find_backend(self.backend, self.device, self.metric)
         return Fitting(self, source, backend)
 
+    def _n_restarts(self) -> int | None:
+        """Return of how many restarts a fit is made; None: it may train some of them again."""
+        if self.n_memories is not None or self.contamination or len(self.recipe.stages) > 1:
+            return None
+        return int(self.n_init) if isinstance(self.init, str) else 1
+
     def _keep_learned(self, learned: Learned) -> None:
         """Set the fitted attributes; nothing of an earlier fit stays."""
         for name in ("n_clusters_evidence_", "shape_evidence_", "merge_tree_"):
@@ -1179,7 +1196,8 @@ class ClAM(
             f"ClAM: chose restart {found.chosen + 1} of {len(runs)}: loss {best.record.loss:.5g}, "
             f"silhouette {best.silhouette:.4f}, {best.n_nonempty} non-empty clusters",
         )
-        if best.record.improving:
+        # A callback may have stopped it before.
+        if best.record.improving and best.record.n_epochs >= self.max_epochs:
             trained = [run for run in runs if isinstance(run, TrainedRun)]
             count = sum(run.record.improving for run in trained)
             warn(
@@ -1272,15 +1290,35 @@ def fitted_attributes(
 ) -> dict[str, Any]:
     """Return the attributes of a fitted ClAM: what was found, and what follows from it."""
     some = {} if inertia is None else {"inertia_": inertia}
-    return some | {
+    return (
+        some
+        | network_attributes(network)
+        | {
+            "optimizer_state_": optimizer,
+            "runs_": runs,
+            "labels_": labels,
+            "loss_": loss,
+            "loss_curve_": loss_curve,
+            "silhouette_": silhouette,
+            "n_iter_": len(loss_curve),
+        }
+    )
+
+
+def run_attributes(run: TrainedRun, data: TrainingSet) -> dict[str, Any]:
+    """Return what an estimator answers by that stopped where a restart is."""
+    record = run.record
+    return network_attributes(run.network(data.geometry)) | {
+        "loss_": record.loss,
+        "loss_curve_": record.loss_curve,
+        "n_iter_": record.n_epochs,
+    }
+
+
+def network_attributes(network: Network) -> dict[str, Any]:
+    """Return the attributes that follow from a network."""
+    return {
         "network_": network,
-        "optimizer_state_": optimizer,
-        "runs_": runs,
-        "labels_": labels,
-        "loss_": loss,
-        "loss_curve_": loss_curve,
-        "silhouette_": silhouette,
-        "n_iter_": len(loss_curve),
         "n_clusters_": network.n_clusters,
         "_n_features_out": network.n_clusters,
         "cluster_centers_": network.cluster_centers,

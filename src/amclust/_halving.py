@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from amclust import _native
+from amclust import _callbacks, _native
 from amclust._estimator import ClAM
 from amclust._fitting import Fitting, with_completion
 from amclust._judging import judge_runs, order_runs
@@ -219,16 +219,25 @@ class Search:
         self._drawn: dict[Any, tuple[DrawnRows, DrawnRows]] = {}
         self._starts: dict[Any, list[Start]] = {}
 
-    def run(self, progress: Any, on_step: Callable[[bool], None]) -> None:
+    def run(self, progress: Any, on_step: Callable[[bool], None], fit: _callbacks.Task) -> None:
         """Go on from the state to the end; ``on_step`` hears of every call, and if a rung ended."""
+        for number in range(self.state.rung):  # of a search that was interrupted
+            fit.part("rung", number).end()
         while self.state.rung < len(self.rungs):
-            for places in self._calls(self.state.pending):
+            pending = self.state.pending
+            rung = fit.part("rung", self.state.rung, len(pending), ordered=False)
+            for places in self._calls(pending):
+                runs = [rung.part("run", int(place)) for place in places]
                 self.state = self._trained(places, progress)
+                for run in runs:
+                    run.end()
                 on_step(False)
             alive = np.zeros(len(self.state.runs), bool)
             alive[self._survivors(self.state)] = True
             self.state = dataclasses.replace(self.state, rung=self.state.rung + 1, alive=alive)
             on_step(True)
+            if rung.end(lambda: {"best_estimator_": self.best_estimator()}):
+                return  # a callback has seen enough
 
     def task(self, row: np.void) -> Task:
         """Return what is to be done for a run."""

@@ -6,6 +6,7 @@ in torch (`torch/_training/_objectives.py`); docs/extending.md shows how to add 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,8 @@ class Objective:
 
 
 OBJECTIVES: dict[str, Objective] = {}
+# The losses that were given in the place of a name, by the names that they got.
+OWN: dict[str, Callable[..., Any]] = {}
 
 
 def register_objective(objective: Objective) -> None:
@@ -111,10 +114,26 @@ register_objective(
 )
 
 
-def find_objective(name: str) -> Objective:
-    """Return the objective of a name that is not "auto"."""
+def objective_name(objective: str | Callable[..., Any]) -> str:
+    """Return the name of an objective; a loss of one's own is known by that of its function.
+
+    The function that had this name before, in a notebook for example, has it no longer.
+    """
+    if isinstance(objective, str):
+        return objective
+    own = getattr(objective, "__qualname__", type(objective).__qualname__)
+    name = f"{getattr(objective, '__module__', '')}.{own}"
+    if name not in OBJECTIVES:
+        register_objective(Objective(name, "a loss of one's own"))
+    OWN[name] = objective
+    return name
+
+
+def find_objective(objective: str | Callable[..., Any]) -> Objective:
+    """Return the objective of a name that is not "auto", or of a loss of one's own."""
     from sklearn.utils._param_validation import InvalidParameterError  # not for --help
 
+    name = objective_name(objective)
     if name not in OBJECTIVES:
         names = ", ".join(repr(known) for known in (AUTO, *OBJECTIVES))
         msg = f"The 'objective' parameter of ClAM must be one of {names}. Got {name!r} instead."

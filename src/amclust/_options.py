@@ -10,7 +10,7 @@ import numpy as np
 
 from amclust._geometry import Geometry
 from amclust._metrics import find_metric
-from amclust._objectives import AUTO, find_objective
+from amclust._objectives import AUTO, find_objective, objective_name
 
 # What float32 holds, with room for distances (beta in core units).
 MIN_BETA, MAX_BETA = 1e-20, 1e20
@@ -48,6 +48,7 @@ class Options:
     def of(cls, estimator: Any, n_clusters: int, **changed: Any) -> Options:
         """Return the options of an estimator, some changed; those that suit k are decided here."""
         given = {f.name: getattr(estimator, f.name) for f in dataclasses.fields(cls)} | changed
+        given["objective"] = objective_name(given["objective"])
         given["batch_size"] = estimator.recipe.batch_size(
             given["batch_size"], n_clusters, spherical=find_metric(given["metric"]).spherical
         )

@@ -35,7 +35,7 @@ PARAMETERS: Constraints = {
         StrOptions({"auto"}),
         Interval(Integral, 1, MAX_INT, closed="both"),
     ],
-    "objective": [str],  # any that is registered, see `find_objective`
+    "objective": [str, callable],  # any that is registered, see `find_objective`
     "beta": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     "n_steps": [Interval(Integral, 1, 10_000, closed="both")],
     "step_size": [Interval(Real, 0, 1, closed="right")],

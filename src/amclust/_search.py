@@ -17,6 +17,7 @@ from sklearn.utils import ClassifierTags, Tags, check_random_state, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from amclust._callbacks import CallbackSupportMixin, Task
 from amclust._docs import ROWS, documented
 from amclust._estimator import ClAM
 from amclust._fitting import Fitting
@@ -61,7 +62,9 @@ def _of_best(name: str, doc: str) -> Any:
 
 
 @documented(ROWS)
-class ClAMSearch(NamedParameters, TransformerMixin, ClusterMixin, BaseEstimator):
+class ClAMSearch(
+    NamedParameters, CallbackSupportMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """Search for the best ClAM under a budget, by successive halving.
 
     Many configurations, each from several seeds, are trained for a few epochs. The best part of
@@ -282,9 +285,11 @@ class ClAMSearch(NamedParameters, TransformerMixin, ClusterMixin, BaseEstimator)
         configs = space.draw(n_configs, state.config_seed)
         search = Search(fitting, configs, rungs, state)
         self._announce(space, configs, rungs, len(n_clusters))
-        self._run(search, fingerprint, file, len(n_clusters))
+        task = Task.of_fit(self, len(rungs), X, y, sample_weight)
+        self._run(search, fingerprint, file, len(n_clusters), task)
         self._keep(search, space)
         self.best_estimator_._keep_labels(X)
+        task.end(dict)
         return self
 
     predict = _delegated("predict")
@@ -434,7 +439,12 @@ class ClAMSearch(NamedParameters, TransformerMixin, ClusterMixin, BaseEstimator)
         )
 
     def _run(
-        self, search: Search, fingerprint: dict[str, str], file: Checkpoint | None, parts: int
+        self,
+        search: Search,
+        fingerprint: dict[str, str],
+        file: Checkpoint | None,
+        parts: int,
+        task: Task,
     ) -> None:
         bar = SearchBar(parts * max_run_epochs(search.rungs)) if self.verbose else None
         saved = time.monotonic()
@@ -457,7 +467,7 @@ class ClAMSearch(NamedParameters, TransformerMixin, ClusterMixin, BaseEstimator)
         if bar is not None:
             bar.done = int(search.state.runs["epochs"].sum())
         try:
-            search.run(bar, on_step)
+            search.run(bar, on_step, task)
         except BaseException as error:
             # An interrupt keeps even the seeds drawn; what fails at once would fail again.
             if len(search.state.judged) or isinstance(error, KeyboardInterrupt):

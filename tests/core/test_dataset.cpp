@@ -57,6 +57,115 @@ const std::vector<float> kTable{0.0f, 1.0f, -2.0f, 0.0f, 3.0f,   //
                                 kNan, 4.0f, 0.0f,  kNan, 0.25f,  //
                                 7.0f, 0.0f, 0.0f,  1.5f, -1.0f};
 
+// Numbers beside categories, and the same with a column a level: x, of 3 levels, y, of 2 levels.
+template <class Value>
+struct Mixed {
+  static constexpr int n = 6, d = 7, q = 2;
+  std::vector<Value> numbers{1.0f, 2.0f, 0.0f, 0.0f, 3.0f, kNan, 1.0f, 2.0f, -1.0f, 0.5f, kNan, kNan};
+  std::vector<std::uint8_t> codes{0, 1, 2, 0, 255, 1, 0, 1, 1, 255, 255, 255};
+  std::vector<Value> table;
+  std::vector<double> offset{0.5, 0.3, 0.2, 0.5, -1.0, 0.6, 0.4};
+  std::vector<float> scale{2.0f, 1.5f, 1.5f, 1.5f, 0.5f, 3.0f, 3.0f};
+
+  explicit Mixed(bool complete) {
+    if (complete)
+      for (Value& value : numbers) value = std::isnan(value) ? Value{4} : value;
+    for (std::uint8_t& code : codes) code = complete && code == 255 ? 0 : code;
+    for (int i = 0; i < n; ++i) {
+      table.push_back(numbers[2 * i]);
+      add_levels(codes[q * i], 3);
+      table.push_back(numbers[2 * i + 1]);
+      add_levels(codes[q * i + 1], 2);
+    }
+  }
+  void add_levels(int code, int levels) {
+    for (int l = 0; l < levels; ++l) table.push_back(code == 255 ? Value(kNan) : Value(code == l));
+  }
+  Dataset dataset(bool mixed) const {
+    Dataset out;
+    out.rows = n;
+    out.features = d;
+    if (mixed) {
+      out.mixed.numbers = {numbers.data(), sizeof(Value) == 8, 2};
+      out.mixed.codes = codes.data();
+      out.mixed.code_stride = q;
+      out.set_columns({{0, 0}, {0, 3}, {0, 0}, {0, 2}});
+    } else {
+      out.dense = {table.data(), sizeof(Value) == 8, d};
+    }
+    out.set_units(kEuclidean, offset.data(), scale.data());
+    return out;
+  }
+};
+
+template <class Value>
+void levels_are_columns(bool complete) {
+  check::describe("mixed ", sizeof(Value), complete ? " complete" : "");
+  const Mixed<Value> rows(complete);
+  Dataset mixed = rows.dataset(true), dense = rows.dataset(false);
+  CHECK_EQUAL(mixed.features, rows.d);
+  CHECK_EQUAL(mixed.columns(), 4);
+  mixed.has_missing = dense.has_missing = !complete;
+  std::vector<std::int64_t> which{5, 0, 3, 1, 4, 2};
+  const std::vector<float> fill{1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f};
+  constexpr int ld = 8;
+  std::vector<float> one(rows.n * ld, 9.0f), other(one);
+  std::vector<std::uint8_t> missing(rows.n * rows.d, 9), marks(missing);
+  mixed.load(which.data(), rows.n, fill.data(), one.data(), ld, missing.data());
+  dense.load(which.data(), rows.n, fill.data(), other.data(), ld, marks.data());
+  for (std::size_t i = 0; i < one.size(); ++i) CHECK_NEAR(one[i], other[i], 1e-6);
+  CHECK(missing == marks);
+  for (int i = 0; i < rows.n; ++i) {
+    std::vector<double> raw(rows.d), plain(rows.d);
+    mixed.raw(i, raw.data());
+    dense.raw(i, plain.data());
+    for (int j = 0; j < rows.d; ++j) CHECK(raw[j] == plain[j] || (std::isnan(raw[j]) && std::isnan(plain[j])));
+    for (int j = 0; j < rows.n; ++j) CHECK_EQUAL(mixed.compare(i, j), -mixed.compare(j, i));
+    CHECK_EQUAL(mixed.compare(i, i), 0);
+  }
+  CHECK_EQUAL(mixed.compare(0, 3), 0);
+
+  Team team(2);
+  const ColumnStatistics found = amclust::column_statistics(mixed, nullptr, rows.n, nullptr, team);
+  const ColumnStatistics wanted = amclust::column_statistics(dense, nullptr, rows.n, nullptr, team);
+  CHECK(found.mean == wanted.mean && found.variance == wanted.variance && found.weight == wanted.weight);
+  CHECK(found.low == wanted.low && found.high == wanted.high);
+  CHECK_EQUAL(found.missing, wanted.missing);
+  CHECK_EQUAL(found.empty_row, wanted.empty_row);
+  CHECK_EQUAL(amclust::rows_are_plain(mixed, false, team), complete);
+  CHECK(amclust::empty_rows(mixed, team) == amclust::empty_rows(dense, team));
+  CHECK_EQUAL(amclust::distinct_rows(mixed, nullptr, rows.n, nullptr).rows.size(),
+              amclust::distinct_rows(dense, nullptr, rows.n, nullptr).rows.size());
+
+  if (!complete) return;
+  // By entries: a look-up a column, and the origin for all that a row does not have.
+  amclust::SparseEntries entries;
+  std::vector<float> norms(rows.n);
+  mixed.load_entries(which.data(), rows.n, entries, norms.data());
+  CHECK_EQUAL(static_cast<int>(entries.values.size()), rows.n * 4);
+  for (int i = 0; i < rows.n; ++i) {
+    std::vector<double> row(mixed.origin(), mixed.origin() + rows.d);
+    for (std::int32_t e = entries.starts[i]; e < entries.starts[i + 1]; ++e)
+      row[entries.columns[e]] += entries.values[e];
+    double norm = 0.0;
+    for (int j = 0; j < rows.d; ++j) {
+      CHECK_NEAR(row[j], one[i * ld + j], 1e-5);
+      norm += row[j] * row[j];
+    }
+    CHECK_NEAR(norms[i], norm, 1e-4);
+  }
+}
+
+void columns_are_counted_not_levels() {
+  const Mixed<float> rows(false);
+  const Dataset mixed = rows.dataset(true);
+  std::uint8_t marks[] = {0, 1, 1, 1, 0, 0, 0};
+  CHECK_EQUAL(mixed.observed_columns(nullptr), 4.0);
+  CHECK_EQUAL(mixed.observed_columns(marks), 3.0);
+  CHECK_EQUAL(mixed.stored(1), 4);
+  CHECK_EQUAL(mixed.stored(2), 3 + 1 + 2);
+}
+
 template <class Value, class Index>
 void check_loading(bool is_sparse) {
   check::describe(is_sparse ? "sparse" : "dense", " ", sizeof(Value), " ", sizeof(Index));
@@ -285,6 +394,11 @@ void sparse_rows_compare_like_dense_ones() {
 }  // namespace
 
 int main() {
+  for (const bool complete : {false, true}) {
+    levels_are_columns<float>(complete);
+    levels_are_columns<double>(complete);
+  }
+  columns_are_counted_not_levels();
   for (const bool is_sparse : {false, true}) {
     check_loading<float, std::int32_t>(is_sparse);
     check_loading<float, std::int64_t>(is_sparse);

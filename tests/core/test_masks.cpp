@@ -1,4 +1,5 @@
-// Hidden coordinates: without replacement, never a missing one, at least one hidden and one visible.
+// Hidden coordinates: without replacement, never a missing one, at least one hidden and one visible; categories as a
+// whole.
 #include "check.hpp"
 #include "training/masks.hpp"
 
@@ -64,11 +65,70 @@ void every_feature_is_as_likely() {
   for (int j = 0; j < d; ++j) CHECK_NEAR(times[j], expected, 5.0 * std::sqrt(expected));
 }
 
+// Columns of 1, 3, 1, 4 and 2 coordinates.
+void categories_are_hidden_as_a_whole() {
+  std::vector<amclust::TableColumn> columns{{0, 0}, {1, 3}, {4, 0}, {5, 4}, {9, 2}};
+  constexpr int d = 11;
+  amclust::ColumnMasks masks(d, columns);
+  CHECK_EQUAL(masks.room(0.4), 4 + 3);
+  std::vector<int> times(columns.size(), 0);
+  constexpr int kRows = 4000;
+  for (std::uint32_t row = 0; row < kRows; ++row) {
+    check::describe("row ", row);
+    // A category that is missing has all of its coordinates marked.
+    std::vector<std::uint8_t> missing(d, 0);
+    int observed = static_cast<int>(columns.size());
+    if (row % 2)
+      for (int j = 5; j < 9; ++j) missing[j] = 1;
+    observed -= row % 2;
+    Random random(7, Purpose::mask, 0, row);
+    std::vector<std::int32_t> hidden(masks.room(0.4) + 1, -1);
+    const int count = masks.draw(random, 0.4, row % 2 ? missing.data() : nullptr, hidden.data());
+    CHECK_EQUAL(hidden[count], -1);
+    std::vector<int> taken(d, 0);
+    for (int h = 0; h < count; ++h) ++taken[hidden[h]];
+    int whole = 0;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      for (int j = 0; j < columns[c].width(); ++j) {
+        CHECK_EQUAL(taken[columns[c].first + j], taken[columns[c].first]);
+        CHECK(!(taken[columns[c].first + j] && missing[columns[c].first + j]));
+      }
+      whole += taken[columns[c].first];
+      times[c] += taken[columns[c].first];
+    }
+    CHECK_EQUAL(whole, amclust::hidden_count(0.4, observed));
+  }
+  // Two of five columns, or two of four.
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const double expected = c == 3 ? 0.5 * kRows * 0.4 : 0.5 * kRows * (0.4 + 0.5);
+    CHECK_NEAR(times[c], expected, 5.0 * std::sqrt(expected));
+  }
+}
+
+// Without categories the draws are those of the coordinates.
+void numbers_alone_are_drawn_as_coordinates() {
+  constexpr int d = 9;
+  amclust::ColumnMasks masks(d, {});
+  MaskSampler sampler(d);
+  std::vector<std::uint8_t> missing(d, 0);
+  missing[4] = 1;
+  for (std::uint32_t row = 0; row < 50; ++row) {
+    std::int32_t one[d], other[d];
+    Random random(3, Purpose::mask, 1, row), again(3, Purpose::mask, 1, row);
+    const int count = masks.draw(random, 0.3, missing.data(), one);
+    CHECK_EQUAL(count, amclust::hidden_count(0.3, d - 1));
+    sampler.draw(again, count, d - 1, missing.data(), other);
+    for (int h = 0; h < count; ++h) CHECK_EQUAL(one[h], other[h]);
+  }
+}
+
 }  // namespace
 
 int main() {
   something_is_hidden_and_something_visible();
   draws_are_distinct_and_observed();
   every_feature_is_as_likely();
+  categories_are_hidden_as_a_whole();
+  numbers_alone_are_drawn_as_coordinates();
   return check::finish();
 }

@@ -1,12 +1,15 @@
 import copy
 import io
+import warnings
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from networks import DIM, ENERGIES, holes, make_energies, rows  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 
+from amclust import ClAM  # noqa: E402
 from amclust.torch import AssociativeMemory, energies  # noqa: E402
 from amclust.torch import functional as F  # noqa: E402
 
@@ -297,3 +300,52 @@ def test_bad_rows():
         memory(torch.zeros(4, 2))
     with pytest.raises(ValueError, match="missing must be a bool tensor"):
         memory(torch.zeros(4, 3), torch.zeros(4, 3))
+
+
+@pytest.mark.parametrize("learn_beta", [False, True])
+def test_a_temperature_that_is_set(learn_beta):
+    memory, x = make(learn_beta=learn_beta), rows(6, DIM)
+    memory.beta = 3.0
+    expected = F.energy(x, memory.memories, 3.0, log_weights=memory.log_weights)
+    torch.testing.assert_close(memory.energy(x), expected)
+    assert isinstance(memory.log_beta, torch.nn.Parameter) == learn_beta
+    memory.beta = torch.tensor(0.5)
+    assert memory.beta.item() == pytest.approx(0.5)
+    for wrong in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="beta must be a positive number"):
+            memory.beta = wrong
+
+
+class Labels(torch.nn.Module):
+    def __init__(self, memory):
+        super().__init__()
+        self.memory = memory
+
+    def forward(self, x):
+        return self.memory.assign(x), self.memory.memberships(x), self.memory(x)
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_an_exported_layer_takes_any_number_of_rows(fitted):
+    memory, x = make(), rows(12, DIM)
+    if fitted:
+        x[::3, 1] = torch.nan
+        model = ClAM(2, n_init=1, max_epochs=2, contamination=0.1, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            memory = model.fit(x.numpy()).network_.to_torch()
+    free = {"x": {0: torch.export.Dim("rows", min=2)}}
+    program = torch.export.export(Labels(memory), (x[:6],), dynamic_shapes=free).module()
+    for ours, theirs in zip(program(x), Labels(memory)(x), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_a_distance_of_all_pairs_is_refused():
+    class Pairs(energies.Energy):
+        def distance(self, a, b):
+            return torch.cdist(a, b)
+
+    memory = AssociativeMemory(2, DIM, energy=Pairs())
+    message = r"Pairs.distance must give one number for each pair .* \(6, 2\), got \(6, 1, 2\)"
+    with pytest.raises(ValueError, match=message):
+        memory(rows(6, DIM))

@@ -1,10 +1,13 @@
 """Gradients of every function and energy against finite differences, and of the backward modes."""
 
+from contextlib import nullcontext
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from networks import DIM, ENERGIES, beta_of, holes, make_energies, rows  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 
 from amclust.torch import functional as F  # noqa: E402
 
@@ -125,6 +128,7 @@ def test_backward_modes_keep_less():
     assert kept["implicit"] < kept["checkpoint"] < kept["store"] / 3
 
 
+@pytest.mark.filterwarnings("ignore:backward='implicit'")
 @pytest.mark.parametrize("n_steps", [1, 2, 5])
 def test_implicit_gradients_stay_in_bounds_before_the_fixed_point(n_steps):
     """Far from converged they are rough, not wild."""
@@ -135,6 +139,24 @@ def test_implicit_gradients_stay_in_bounds_before_the_fixed_point(n_steps):
         state.square().sum().backward()
         norms[backward] = memories.grad.norm()
     assert norms["store"] / 10 < norms["implicit"] < 10 * norms["store"]
+
+
+@pytest.mark.parametrize(("beta", "n_steps"), [(1.0, 10), (0.3, 10), (3.0, 3)])
+def test_implicit_gradients_that_are_wrong_warn(beta, n_steps):
+    x, found = rows(300, 8), {}
+    for backward in ("store", "implicit"):
+        memories = x[:6].clone().requires_grad_()
+        heard = pytest.warns(ConvergenceWarning, match=f"the last of n_steps={n_steps} steps was")
+        with heard if backward == "implicit" else nullcontext():
+            state = F.recall(x, memories, beta, n_steps=n_steps, backward=backward)
+        (state * torch.arange(8)).sum().backward()
+        found[backward] = memories.grad
+    error = (found["store"] - found["implicit"]).norm() / found["store"].norm()
+    assert error > 0.02
+    # Quiet where it is right, and where no gradient is asked for.
+    F.recall(x, memories, beta, n_steps=100, backward="implicit")
+    with torch.no_grad():
+        F.recall(x, memories, beta, n_steps=n_steps, backward="implicit")
 
 
 def test_implicit_without_gradients():

@@ -25,7 +25,7 @@ from amclust._geometry import Geometry, Whitening
 from amclust._metrics import METRICS, name_metric
 from amclust._n_clusters import EVIDENCE_DTYPE
 from amclust._network import Network
-from amclust._objectives import AUTO
+from amclust._objectives import AUTO, objective_name
 from amclust._parameters import PARAMETERS, Parameters, check_parameters
 from amclust._runs import RUN_DTYPE, OptimizerState
 from amclust._validation import as_numbers
@@ -401,6 +401,8 @@ def _encode_parameters(parameters: Parameters) -> tuple[Parameters, dict[str, Ar
     for name, value in parameters.items():
         if name == "random_state" and not isinstance(value, Integral):
             values[name] = None  # a generator's future draws are not kept
+        elif name == "objective":
+            values[name] = objective_name(value)
         elif value is None or isinstance(value, bool | str):
             values[name] = value
         elif name == "categorical_features":

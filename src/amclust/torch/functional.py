@@ -214,7 +214,8 @@ def recall(
     backward : {"store", "checkpoint", "implicit"}, default="store"
         How gradients get through the steps. "store" keeps all states; "checkpoint" keeps about
         2 √n_steps of them and computes the others again; "implicit" keeps one and solves for the
-        gradient at the fixed point, which is right where the dynamics has converged.
+        gradient at the fixed point, which is right where the dynamics has converged; where it has
+        not, it warns.
     return_trajectory : bool, default=False
         Return all states, the first one included.
 

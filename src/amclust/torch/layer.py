@@ -300,8 +300,15 @@ class AssociativeMemory(nn.Module):
 
     @property
     def beta(self) -> Tensor:
-        """The inverse temperature."""
+        """The inverse temperature; it may be set, by a schedule for example."""
         return self.log_beta.exp()
+
+    @beta.setter
+    def beta(self, value: float | Tensor) -> None:
+        beta = float(value)
+        _check_positive("beta", beta)
+        with torch.no_grad():
+            self.log_beta.fill_(math.log(beta))
 
     @property
     def weights(self) -> Tensor | None:

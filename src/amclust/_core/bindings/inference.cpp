@@ -98,7 +98,8 @@ Answers infer_rows(const PreparedNetwork& prepared, const HeldRows& held, const 
     const auto ask = [&](Certificates& certificates) {
       infer(held.data, which.rows, which.size, fill.data(), certificates, out, team, control);
     };
-    if (!held.data.is_sparse() && !held.data.gives_entries() && !recalls(out) && prepared.is_current()) return ask(prepared.certificates());
+    if (!held.data.is_sparse() && !held.data.gives_entries() && !recalls(out) && prepared.is_current())
+      return ask(prepared.certificates());
     // Always as for many rows: answers must not depend on the rows that are asked about beside one.
     Memories memories = network.prepared(kManyRows);
     if (takes_entries(held.data, memories, out)) memories.shape.take_sparse(held.data.origin());

@@ -79,6 +79,8 @@ void check_energy(const NetworkParameters& network, const Dataset& data) {
 NB_MODULE(_native, m) {
   using namespace amclust::bindings;
   m.doc() = "The compiled core.";
+  // Without the GIL: a call makes its own team and shares rows, networks and what is prepared of them, which no call
+  // changes but under a lock. A plan belongs to the fit that made it; runs and partial statistics lock themselves.
   // Others may hold networks and plans to the end of the process, as a Dask client does.
   nb::set_leak_warnings(false);
   bind_rows(m);

@@ -399,15 +399,16 @@ void bind_rows(nb::module_& m) {
       .def_ro("zero_row", &ColumnStatistics::zero_row, "The first row that has no direction; -1: none.");
 
   m.def("dense_rows", &dense_rows, "rows"_a);
-  m.def("mixed_rows", &mixed_rows, "numbers"_a, "codes"_a, "levels"_a,
-        "Return rows of numbers beside categories: codes of levels, 255 where they are missing. `levels` has how many a "
-        "column has, in the order of the table; 0: it is a number.");
+  m.def(
+      "mixed_rows", &mixed_rows, "numbers"_a, "codes"_a, "levels"_a,
+      "Return rows of numbers beside categories: codes of levels, 255 where they are missing. `levels` has how many a "
+      "column has, in the order of the table; 0: it is a number.");
   m.def("csr_rows", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_features"_a);
   nb::class_<PartialStatistics>(m, "PartialStatistics",
                                 "What the statistics of some rows are made of: the same bits in whatever blocks rows "
                                 "come.")
       .def(
-          "add", [](PartialStatistics& s, const PartialStatistics& later) { s.add(later); }, "later"_a,
+          "add", [](PartialStatistics& s, const PartialStatistics& later) { s.add(later); }, "later"_a, nb::lock_self(),
           "Add rows that come after these.")
       .def("finish", &PartialStatistics::finish)
       .def_prop_ro("n_features", &PartialStatistics::features)

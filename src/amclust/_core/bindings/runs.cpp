@@ -215,19 +215,19 @@ void bind_runs(nb::module_& m) {
       .def_prop_ro(
           "reseeding", [](DrivenRun& r) { return r.run().reseeding(); },
           "Whether empty clusters begin anew after this epoch.")
-      .def("next_epoch", &DrivenRun::next_epoch)
+      .def("next_epoch", &DrivenRun::next_epoch, nb::lock_self())
       .def(
           "is_best", [](DrivenRun& r, double loss, int living) { return r.run().is_best(loss, living); }, "loss"_a,
-          "living"_a, "Note the loss of an epoch; True: the memories it measured are the best so far.")
+          "living"_a, nb::lock_self(), "Note the loss of an epoch; True: the memories it measured are the best so far.")
       .def(
           "draw_reseeds",
           [](DrivenRun& r, const In<float, 2>& badness, int count) { return array(r.draw_reseeds(badness, count)); },
-          "badness"_a, "count"_a, "Return the rows on which so many empty clusters begin anew.")
+          "badness"_a, "count"_a, nb::lock_self(), "Return the rows on which so many empty clusters begin anew.")
       .def(
-          "end_epoch", [](DrivenRun& r, double loss) { r.run().end_epoch(loss); }, "loss"_a)
+          "end_epoch", [](DrivenRun& r, double loss) { r.run().end_epoch(loss); }, "loss"_a, nb::lock_self())
       .def("finish", &DrivenRun::finish, "memories"_a, "log_weights"_a, "last_memories"_a, "last_log_weights"_a,
            "moments"_a, "weight_moments"_a, "steps"_a, "energy"_a.none() = nb::none(),
-           "last_energy"_a.none() = nb::none(), "energy_moments"_a.none() = nb::none());
+           "last_energy"_a.none() = nb::none(), "energy_moments"_a.none() = nb::none(), nb::lock_self());
 }
 
 }  // namespace amclust::bindings

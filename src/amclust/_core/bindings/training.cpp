@@ -330,8 +330,7 @@ void bind_training(nb::module_& m) {
         "progress"_a.none() = nb::none());
   m.def("evaluate", &evaluate, "rows"_a, "indices"_a, "weights"_a.none(), "plan"_a, "hidden"_a.none() = nb::none(),
         "threads"_a = 1);
-  m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "mask_prob"_a, "missing"_a,
-        "levels"_a = nb::none());
+  m.def("draw_masks", &draw_masks, "seed"_a, "epoch"_a, "rows"_a, "mask_prob"_a, "missing"_a, "levels"_a = nb::none());
   m.attr("EPOCH_ROWS") = kEpochRows;
   m.def("objective_names", &objective_names, "The objectives that the core has.");
   m.def("energy_names", &energy_names, "The energies that the core has.");

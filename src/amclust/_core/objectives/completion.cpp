@@ -27,9 +27,7 @@ class Completion final : public ChunkedObjective {
   Completion(const Dataset& data, const ObjectiveSettings& settings) : data_(data), settings_(settings) {}
 
  protected:
-  std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<CompletionWorkspace>(data_);
-  }
+  std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<CompletionWorkspace>(data_); }
 
   void add_block(const Batch& batch, BlockOfRows block, const Memories& memories, Workspace& workspace,
                  PartSums& out) const override {

@@ -360,7 +360,8 @@ class Silhouette final : public Objective {
 }  // namespace
 
 std::unique_ptr<Objective> make_silhouette(const Dataset& data, const ObjectiveSettings& settings) {
-  if (settings.neighbours > 0 && !data.is_sparse() && !data.gives_entries() && !data.has_missing) return make_nearby_silhouette(data, settings);
+  if (settings.neighbours > 0 && !data.is_sparse() && !data.gives_entries() && !data.has_missing)
+    return make_nearby_silhouette(data, settings);
   return std::make_unique<Silhouette>(data, settings);
 }
 

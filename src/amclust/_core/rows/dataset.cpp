@@ -21,9 +21,6 @@ constexpr int kShort = 8;
 // In units of a column's spread.
 constexpr float kMaxOrigin = 16.0f;
 
-// With more levels than this for each of their columns (a number has one), mixed rows are read by their entries.
-constexpr int kManyLevels = 8;
-
 void mark_missing(float* x, int d, const float* fill, std::uint8_t* missing) {
   for (int j = 0; j < d; ++j) {
     missing[j] = std::isnan(x[j]);
@@ -90,12 +87,10 @@ void Dataset::set_units(EnergyKind new_metric, const double* offset, const float
   };
   in_core(limits.low, low_);
   in_core(limits.high, high_);
-  few_entries_ = is_sparse();
   zero_.clear();
   one_.clear();
   entry_offset_.clear();
   if (storage == Storage::mixed) {
-    few_entries_ = features > kManyLevels * columns();
     entry_offset_.assign(features, 0.0);  // numbers are all stored: theirs need no origin
     for (const TableColumn& column : mixed.columns)
       if (!column.levels) entry_offset_[column.first] = offset_[column.first];
@@ -355,7 +350,8 @@ bool rows_are_plain(const Dataset& data, bool zeros, Team& team) {
         state = numbers.is_double ? kernels().inspect_double(static_cast<const double*>(numbers.data) + at, n)
                                   : kernels().inspect_float(static_cast<const float*>(numbers.data) + at, n);
       bool fine = state == RowState::plain || (zeros && state == RowState::zero);
-      if (n_codes) fine = fine && !std::memchr(data.mixed.codes + i * data.mixed.code_stride, MixedRows::kMissing, n_codes);
+      if (n_codes)
+        fine = fine && !std::memchr(data.mixed.codes + i * data.mixed.code_stride, MixedRows::kMissing, n_codes);
       if (!fine) plain.store(false, std::memory_order_relaxed);
     }
   });
@@ -386,8 +382,8 @@ std::vector<std::int64_t> empty_rows(const Dataset& data, Team& team) {
   team.run(kParts, [&](int part, int) {
     for (std::int64_t i = data.rows * part / kParts; i < data.rows * (part + 1) / kParts; ++i) {
       if (i % 256 == 0) check_interrupt();
-      const bool has = numbers.is_double ? has_value<double>(numbers, n_numbers, i)
-                                         : has_value<float>(numbers, n_numbers, i);
+      const bool has =
+          numbers.is_double ? has_value<double>(numbers, n_numbers, i) : has_value<float>(numbers, n_numbers, i);
       if (!has && !has_level(data.mixed, n_codes, i)) found[part].push_back(i);
     }
   });

@@ -1,5 +1,6 @@
-// The rows to be clustered, read where they lie: dense, CSR, or numbers beside categories, float or double, with NaN for
-// missing values. Rows are handed out in blocks of floats in core units: (x - offset) * scale, or on the unit sphere.
+// The rows to be clustered, read where they lie: dense, CSR, or numbers beside categories, float or double, with NaN
+// for missing values. Rows are handed out in blocks of floats in core units: (x - offset) * scale, or on the unit
+// sphere.
 #pragma once
 
 #include "energies/energy.hpp"
@@ -103,9 +104,11 @@ class Dataset {
   void load(const std::int64_t* which, int n, const float* fill, float* out, int ld, std::uint8_t* missing,
             float* row_scale = nullptr) const;
 
-  // Whether rows can be had as their stored entries: they are sparse (or have many levels for each column of the table),
-  // all there, and not far from zero (the origin and the entries of a column far away would cancel).
-  bool gives_entries() const { return few_entries_ && !has_missing && near_zero_; }
+  // Whether rows can be had as their stored entries: they are sparse (or have many levels for each column of the
+  // table), all there, and not far from zero (the origin and the entries of a column far away would cancel).
+  bool gives_entries() const {
+    return (is_sparse() || features > kManyLevels * columns()) && !has_missing && near_zero_;
+  }
   // The entries of n rows, and their squared norms [n].
   void load_entries(const std::int64_t* which, int n, SparseEntries& out, float* norms) const;
   // How many entries a row has, and how many on average.
@@ -118,6 +121,9 @@ class Dataset {
   int compare(std::int64_t a, std::int64_t b) const;
 
  private:
+  // Beyond so many features for each column of the table, rows are read by their entries.
+  static constexpr int kManyLevels = 8;
+
   template <class Value>
   void load_dense_row(std::int64_t row, float* out) const;
   template <class Value>
@@ -139,7 +145,7 @@ class Dataset {
   std::vector<float> zero_, one_;                 // of mixed rows, what indicators are in core units
   std::vector<float> column_parts_;
   double origin_square_ = 0.0;
-  bool near_zero_ = true, few_entries_ = false;
+  bool near_zero_ = true;
 };
 
 // Whether all rows are stored dense, have all their values, none of them huge, and not only zeros unless rows may be

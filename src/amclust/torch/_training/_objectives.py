@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from amclust import _native
+from amclust._objectives import OWN
 from amclust.torch import functional as F
 from amclust.torch._soft_silhouette import soft_silhouette_loss
 from amclust.torch._training._adjoint import Networks, recall
@@ -164,6 +165,8 @@ def register_torch_objective(
 
 def find_loss(name: str) -> Loss:
     """Return the loss of an objective."""
+    if name in OWN:
+        return OWN[name]
     if name not in OBJECTIVES:
         names = ", ".join(repr(known) for known in OBJECTIVES)
         message = (
@@ -330,6 +333,11 @@ class ClosedForm(Batches):
         """Say where states start, what of them is compared and what moves."""
         raise NotImplementedError
 
+    def _columns(self, marked: Tensor) -> Tensor:
+        """Return how many columns of the table are marked; a category is, or not, as a whole."""
+        firsts = self.rows.first_features
+        return (marked if firsts is None else marked[:, :, firsts]).sum(2)
+
     @torch.inference_mode()
     def evaluate(self, at: int, net: Networks, costs: Costs) -> Evaluation:
         """Evaluate one batch, in parts where its states would take much memory."""
@@ -377,7 +385,7 @@ class Completion(ClosedForm):
         """Draw what is hidden."""
         hidden = draw_hidden(self.rows, self.epoch, self.plan.objective.mask_prob)
         moves = hidden if missing is None else hidden | missing
-        share = self.weight / self.total[..., None] / hidden.sum(2).clamp_(min=1)
+        share = self.weight / self.total[..., None] / self._columns(hidden).clamp_(min=1)
         self.start = torch.where(moves, self.fill[:, None], self.target)
         self.share = hidden * share[:, :, None]
         self.amount = moves * self.plan.network.step_size
@@ -392,7 +400,7 @@ class Reconstruction(ClosedForm):
         if missing is not None:
             seen = (~missing).to(self.target)
             self.start = torch.where(missing, self.fill[:, None], self.target)
-        share = self.weight / self.total[..., None] / seen.sum(2)
+        share = self.weight / self.total[..., None] / self._columns(seen)
         self.share = seen * share[:, :, None]
 
 

@@ -90,6 +90,15 @@ class Rows:
         return np.ascontiguousarray(places, dtype=np.int64)
 
     @cached_property
+    def first_features(self) -> Tensor | None:
+        """The first feature of each column of a table with categories; None: all are."""
+        levels = self.data.rows.levels
+        if levels is None:
+            return None
+        widths = np.maximum(levels, 1)
+        return torch.from_numpy(np.cumsum(widths) - widths).to(self.device)
+
+    @cached_property
     def missing_on_host(self) -> NDArray[np.uint8] | None:
         """Where rows have no value, for the draws, which are made on the host."""
         return None if self.missing is None else self.missing.cpu().numpy().astype(np.uint8)

@@ -34,7 +34,11 @@ class Energy(nn.Module):
     degree: float = 2
 
     def distance(self, a: Tensor, b: Tensor) -> Tensor:
-        """Return the distance between points, over the last dimension."""
+        """Return the distance between points, pair by pair: the last dimension goes away.
+
+        ``a`` and ``b`` broadcast: between n states and k memories they are (..., n, 1, d) and
+        (..., 1, k, d), and the distances (..., n, k). Not all pairs, as ``torch.cdist`` has them.
+        """
         raise NotImplementedError
 
     def attraction(self, state: Tensor, memories: Tensor, seen: Tensor | None = None) -> Tensor:
@@ -45,7 +49,17 @@ class Energy(nn.Module):
         a, b = state.unsqueeze(-2), memories.unsqueeze(-3)
         if seen is not None:
             a = torch.where(seen.unsqueeze(-2), a, b)
-        return -self.distance(a, b)
+        found = self.distance(a, b)
+        expected = torch.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        if found.shape != expected:
+            message = (
+                f"{type(self).__name__}.distance must give one number for each pair of points that "
+                f"broadcast: of {tuple(a.shape)} and {tuple(b.shape)} {tuple(expected)}, got "
+                f"{tuple(found.shape)}. Sum over the last dimension, (a - b).abs().sum(-1) say; "
+                "products of all pairs belong into attraction"
+            )
+            raise ValueError(message)
+        return -found
 
     def distances(self, state: Tensor, memories: Tensor, seen: Tensor | None = None) -> Tensor:
         """Return the distance of every state to every memory, (..., n, k): 0 where they agree."""
