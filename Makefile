@@ -139,8 +139,8 @@ sanitize: sanitize-threads
 # Sanitizers cost more than optimisation gains.
 FAST_BUILD := -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1"
 
-# Not in one program with the others. Slow: only the tests of what many threads do together.
-TEAM_TESTS := team|supervise|reduce|exact_sums|nearest|exact_steps|kmeans|trainer|exact_silhouette
+# Not in one program with the others. Slow: only the team itself; TEAM_TESTS="kmeans|trainer" takes others.
+TEAM_TESTS ?= team|supervise
 sanitize-threads: export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 sanitize-threads: $(STAMPS)/build-tools ## run the C++ tests of the team under the sanitizer of threads
 	cmake -S . -B build/sanitize-threads -G Ninja -DAMCLUST_BUILD_TESTS=ON -DAMCLUST_BUILD_PYTHON=OFF \
