@@ -76,7 +76,7 @@ def columns_inside(X, completed):
 # --- completed values -----------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(4, 60),
@@ -102,10 +102,16 @@ def test_completions_stay_inside_and_leave_what_is_there(seed, n, d, share, dtyp
         deviations_are_sound(X, completed, std)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "mahalanobis"])
-@pytest.mark.parametrize("d", [4, 110])
+# Few columns and many: full covariances, and those of factors.
+KINDS = [
+    *((4, metric) for metric in ("euclidean", "cosine", "mahalanobis")),
+    *((110, metric) for metric in ("euclidean", "mahalanobis")),
+]
+
+
+@pytest.mark.parametrize(("d", "metric"), KINDS)
 def test_equal_rows_get_equal_completions_whatever_is_beside_them(metric, d):
-    X = holed(blobs(200, d))
+    X = holed(blobs(100, d))
     model = quick(metric=metric).fit(X)
     completed, std = model.complete(X, return_std=True)
     labels = model.predict(X)
@@ -114,7 +120,7 @@ def test_equal_rows_get_equal_completions_whatever_is_beside_them(metric, d):
         assert_array_equal(alone[0][0], completed[i])
         assert_array_equal(alone[1][0], std[i])
         assert model.predict(X[i : i + 1])[0] == labels[i]
-    some = np.random.default_rng(0).integers(0, len(X), 333)
+    some = np.random.default_rng(0).integers(0, len(X), 151)
     for threads in (1, 4):
         found = model.set_params(n_jobs=threads).complete(X[some], return_std=True)
         assert_array_equal(found[0], completed[some])
@@ -143,14 +149,15 @@ def test_the_order_of_rows_changes_nothing(metric):
     assert_array_equal(one.complete(X)[order], other.complete(X[order]))
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "mahalanobis"])
-@pytest.mark.parametrize("d", [4, 110])
+@pytest.mark.parametrize(
+    ("d", "metric"), [(4, "euclidean"), (4, "mahalanobis"), (110, "mahalanobis")]
+)
 def test_weight_two_is_a_row_twice(metric, d):
-    X = holed(blobs(120, d))
+    X = holed(blobs(80, d))
     weights = np.random.default_rng(0).integers(1, 3, len(X))
     twice = np.repeat(X, weights, axis=0)
-    one = make(metric=metric).fit(X, sample_weight=weights)
-    other = make(metric=metric).fit(twice)
+    one = quick(metric=metric).fit(X, sample_weight=weights)
+    other = quick(metric=metric).fit(twice)
     assert_array_equal(one.network_.memories, other.network_.memories)
     assert_array_equal(np.repeat(one.labels_, weights), other.labels_)
     assert_array_equal(one.complete(X, return_std=True), other.complete(X, return_std=True))
@@ -185,7 +192,7 @@ def table_of(name):
 
 @pytest.mark.parametrize(
     ("name", "seed"),
-    [(name, seed) for name in ("iris", "wine", "clusters") for seed in range(3)]
+    [(name, seed) for name in ("iris", "wine", "clusters") for seed in range(2)]
     + [("breast cancer", 0), ("digits", 0)],
 )
 def test_two_deviations_hold_what_was_hidden(name, seed):
@@ -361,15 +368,19 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", FITS)
-def test_labels_and_silhouette_are_those_of_predict_and_score(name, weighted):
-    X = holed(blobs() + 3.0)
-    weights = np.random.default_rng(0).integers(0, 4, len(X)) if weighted else None
-    model = make(**FITS[name]).fit(X, sample_weight=weights)
-    assert_array_equal(model.labels_, model.predict(X))
-    assert model.silhouette_ == pytest.approx(model.score(X, sample_weight=weights), abs=1e-6)
-    assert model.labels_.min() >= 0
+def test_labels_and_silhouette_are_those_of_predict_and_score(name):
+    X = holed(blobs(150) + 3.0)
+    for weights in (None, np.random.default_rng(0).integers(0, 4, len(X))):
+        model = make(**FITS[name], n_jobs=1).fit(X, sample_weight=weights)
+        assert_array_equal(model.labels_, model.predict(X))
+        assert model.silhouette_ == pytest.approx(model.score(X, sample_weight=weights), abs=1e-6)
+        assert model.labels_.min() >= 0
+    four = make(**FITS[name], n_jobs=4).fit(X, sample_weight=weights)
+    assert_array_equal(model.network_.memories, four.network_.memories)
+    assert_array_equal(model.labels_, four.labels_)
+    assert model.silhouette_ == four.silhouette_
+    assert_array_equal(model.complete(X), four.complete(X))
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -408,20 +419,9 @@ def test_missing_values_in_rows_of_weight_zero_only():
         assert np.isfinite(model.complete(X)).all()
 
 
-@pytest.mark.parametrize("name", FITS)
-def test_threads_change_no_bit(name):
-    X = holed(blobs())
-    one, four = (make(**FITS[name], n_jobs=n).fit(X) for n in (1, 4))
-    assert_array_equal(one.network_.memories, four.network_.memories)
-    assert_array_equal(one.labels_, four.labels_)
-    assert one.silhouette_ == four.silhouette_
-    assert_array_equal(one.complete(X), four.complete(X))
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "mahalanobis"])
-@pytest.mark.parametrize("d", [4, 110])
+@pytest.mark.parametrize(("d", "metric"), KINDS)
 def test_copies_answer_the_same(metric, d, tmp_path):
-    X = holed(blobs(150, d))
+    X = holed(blobs(60, d))
     model = quick(metric=metric).fit(X)
     expected = model.complete(X, return_std=True)
     model.save(tmp_path / "model.amc")
@@ -450,18 +450,18 @@ def test_learning_goes_on_with_missing_values(metric):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "mahalanobis"])
 def test_a_stream_may_begin_with_complete_rows(metric):
-    X, y = make_blobs(800, 4, centers=3, random_state=0)
+    X, y = make_blobs(400, 4, centers=3, random_state=0)
     partly = holed(X, 0.15)
-    partly[:200] = X[:200]
+    partly[:100] = X[:100]
     model = make(metric=metric)
     for _ in range(3):
-        for start in range(0, 800, 200):
-            model.partial_fit(partly[start : start + 200])
+        for start in range(0, 400, 100):
+            model.partial_fit(partly[start : start + 100])
     assert np.isfinite(model.network_.memories).all()
     expected = make(metric=metric)
     for _ in range(3):
-        for start in range(0, 800, 200):
-            expected.partial_fit(X[start : start + 200])
+        for start in range(0, 400, 100):
+            expected.partial_fit(X[start : start + 100])
     expected = adjusted_rand_score(y, expected.predict(X))
     assert adjusted_rand_score(y, model.predict(partly)) > expected - 0.25
     assert np.isfinite(model.complete(partly)).all()
@@ -552,8 +552,9 @@ def test_awkward_tables_are_completed(name, metric, recwarn):
     assert_array_equal(model.labels_, model.predict(X))
     assert np.isfinite(model.cluster_centers_).all()
     assert not [str(one.message) for one in recwarn if one.category is RuntimeWarning]
-    again = quick(2, metric=metric, n_jobs=4).fit(X)
-    assert_array_equal(again.complete(X), completed)
+    if metric == "mahalanobis":  # whose covariance is one more thing that threads sum up
+        again = quick(2, metric=metric, n_jobs=4).fit(X)
+        assert_array_equal(again.complete(X), completed)
 
 
 @pytest.mark.filterwarnings("ignore::amclust._warnings.EmptyRowsWarning")
@@ -625,7 +626,7 @@ def test_mahalanobis_refuses_infinity_by_name(share):
             ask(X)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_mahalanobis_does_not_mind_linear_maps(seed):
     X, _ = make_blobs(500, 4, centers=4, random_state=seed)
     rng = np.random.default_rng(seed)
@@ -638,11 +639,11 @@ def test_mahalanobis_does_not_mind_linear_maps(seed):
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_mahalanobis_is_better_on_stretched_blobs(share):
     scores = {"euclidean": [], "mahalanobis": []}
-    for seed in range(5):
-        X, y = stretched(d=2, seed=seed)
+    for seed in range(4):
+        X, y = stretched(300, d=2, seed=seed)
         X = holed(X, share, seed)
         for metric, found in scores.items():
-            model = make(4, metric=metric, n_init=8, max_epochs=100).fit(X)
+            model = make(4, metric=metric, n_init=5, max_epochs=60).fit(X)
             found.append(adjusted_rand_score(y, model.labels_))
     means = {metric: np.mean(found) for metric, found in scores.items()}
     assert means["mahalanobis"] > means["euclidean"] + 0.02
@@ -658,7 +659,7 @@ def test_mahalanobis_finds_the_classes_of_breast_cancer():
 # --- how good -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_completions_are_better_than_iterated_regression(seed):
     rng = np.random.default_rng(seed)
     d, k = 6, 4
@@ -673,13 +674,12 @@ def test_completions_are_better_than_iterated_regression(seed):
     assert error < 0.95 * np.sqrt(np.mean((theirs - X)[missing] ** 2))
 
 
-@pytest.mark.parametrize("share", [0.05, 0.2])
-@pytest.mark.parametrize("k", [5, 8])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_number_of_clusters_is_that_of_the_complete_rows(k, share, seed):
-    X, _ = make_blobs(1000, 6, centers=k, random_state=seed)
-    whole = ClAM("auto", random_state=0).fit(X).n_clusters_
-    assert ClAM("auto", random_state=0).fit(holed(X, share, seed)).n_clusters_ == whole
+@pytest.mark.parametrize(("k", "seed"), [(5, 0), (8, 1)])
+def test_the_number_of_clusters_is_that_of_the_complete_rows(k, seed):
+    X, _ = make_blobs(600, 6, centers=k, random_state=seed)
+    whole = quick("auto").fit(X).n_clusters_
+    for share in (0.05, 0.2):
+        assert quick("auto").fit(holed(X, share, seed)).n_clusters_ == whole
 
 
 @pytest.mark.parametrize("factor", [8.0, 1e-3])

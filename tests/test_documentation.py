@@ -70,7 +70,7 @@ def test_the_code_of_a_page_runs_and_prints_what_it_says(page, capsys, tmp_path,
 
 
 def public_names():
-    modules = ["amclust", "amclust.datasets"]
+    modules = ["amclust", "amclust.datasets", "amclust.mlflow"]
     for optional, needs in (
         ("amclust.dask", "distributed"),
         ("amclust.onnx", "onnx"),
@@ -128,6 +128,7 @@ def test_no_docstring_has_an_entry_to_fill_in():
         ("benchmarks.cluster_number.__main__", "number_of_clusters.md"),
         ("benchmarks.limits.__main__", "limits.md"),
         ("benchmarks.recipe.__main__", "recipe.md"),
+        ("benchmarks.manners.__main__", "manners.md"),
         ("benchmarks.deep.__main__", "deep.md"),
         ("paper.__main__", "paper.md"),
     ],

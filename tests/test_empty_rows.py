@@ -57,7 +57,7 @@ def fitted(model, X, **given):
 # --- which rows -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(0, 20),
@@ -110,8 +110,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize(("missing", "weighted"), [(0.0, False), (0.1, True)])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_fit_finds_what_it_finds_without_them(name, missing, weighted):
     X = with_empty(table(missing))

@@ -5,6 +5,8 @@ import os
 import signal
 import threading
 import time
+import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -113,3 +115,50 @@ def test_progress_reports_every_epoch():
         )
         assert sorted(call[:2] for call in calls) == [(r, e) for r in (0, 1) for e in range(20)]
         assert all(records[run].loss_curve[epoch] == loss for run, epoch, loss in calls)
+
+
+def noise(n, d, missing=0.0):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X
+
+
+def answering(X, method, **given):
+    model = ClAM(3, n_init=1, max_epochs=1, random_state=0, n_jobs=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X[:300])
+    return lambda: getattr(model.network_, method)(X, n_jobs=1, **given)
+
+
+LONG = {
+    "k-means++": lambda: partial(ClAM(4000, n_init=1, n_jobs=2).fit, noise(60_000, 6)),
+    "trees": lambda: partial(ClAM(3, init="ward", n_init=4000).fit, noise(900, 4)),
+    "mahalanobis": lambda: partial(ClAM(3, metric="mahalanobis").fit, noise(8_000, 200)),
+    "missing values": lambda: partial(ClAM(3).fit, noise(8_000, 100, 0.2)),
+    "statistics": lambda: lambda: [ClAM(3, n_init=1).fit(noise(60_000, 60)) for _ in range(99)],
+    "complete": lambda: answering(noise(40_000, 120, 0.2), "complete", return_std=True),
+    "silhouettes": lambda: answering(noise(30_000, 60), "silhouette_values", max_rows=30_000),
+    "number of memories": lambda: partial(ClAM(3, n_memories=1500).fit, noise(20_000, 10)),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.filterwarnings("ignore")
+def test_ctrl_c_is_heard_wherever_the_core_is(name):
+    call, sent = LONG[name](), []
+
+    def interrupt():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.3, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    finally:
+        timer.cancel()
+    assert time.monotonic() - sent[0] < 5  # a tenth of a second, on a machine that is free

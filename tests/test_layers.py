@@ -12,7 +12,17 @@ PACKAGE = Path(amclust.__file__).parent
 # From the bottom up: a module imports from rows below its own, or from its own package.
 LAYERS = [
     ["_docs", "cli._signals"],
-    ["_version", "_native", "io", "io.files", "_colours", "_frames", "_k_means", "_features"],
+    [
+        "_kinds",
+        "_version",
+        "_native",
+        "io",
+        "io.files",
+        "_colours",
+        "_frames",
+        "_k_means",
+        "_features",
+    ],
     ["_threads"],
     ["_categories", "_warnings"],
     ["_columns"],
@@ -49,7 +59,7 @@ LAYERS = [
     ["_voronoi"],
     ["plotting", "torch.autoencoders"],
     ["torch.deep"],
-    ["report", "torch", "onnx"],
+    ["report", "torch", "onnx", "mlflow"],
     ["cli.commands"],
     ["cli.program"],
     ["cli"],

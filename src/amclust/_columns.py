@@ -229,10 +229,18 @@ def _in_order(codes: NDArray[Any], values: list[Any], *, keeps: bool = False) ->
     used = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
     levels = [as_level(value) for value in values]
     known = dict.fromkeys(level for level, there in zip(levels, used, strict=True) if there)
-    order = list(known) if keeps else sorted(known, key=_rank)
+    order = in_order(known, list(known) if keeps else None)
     places = {level: at for at, level in enumerate(order)}
     table = np.array([places.get(level, -1) for level in levels] + [-1])
-    return Encoded(table[codes], order)
+    return Encoded(table[codes], list(order))
+
+
+def in_order(levels: Iterable[Level], order: Iterable[Level] | None) -> Levels:
+    """Return levels as some order has them; None: truth values, numbers and texts, sorted."""
+    if order is None:
+        return tuple(sorted(levels, key=_rank))
+    known = set(levels)
+    return tuple(level for level in dict.fromkeys(order) if level in known)
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -245,7 +253,7 @@ def learn_table(X: Any, columns: list[int]) -> MixedTable:
     levels: list[Levels | None] = [None] * X.shape[1]
     for column, found in encoded.items():
         name = f"column {column}" if names is None else f"column {names[column]!r}"
-        _check_levels(found, name)
+        check_levels(len(found.levels), int(np.count_nonzero(found.codes >= 0)), name)
         levels[column] = tuple(found.levels)
     categories = Categories(tuple(levels), names)
     codes = [found.codes for found in encoded.values()]
@@ -254,26 +262,31 @@ def learn_table(X: Any, columns: list[int]) -> MixedTable:
 
 def read_table(X: Any, categories: Categories) -> MixedTable:
     """Return a table by the levels of a fit; of others it warns, they count as missing."""
+    table, unseen = recognise(X, categories)
+    if unseen is not None:
+        warn(unseen, UnseenLevelsWarning)
+    return table
+
+
+def recognise(X: Any, categories: Categories) -> tuple[MixedTable, str | None]:
+    """Return a table by the levels of a fit, and what is told of others, which are missing."""
     parts, unseen = [], []
     for column in categories.categorical:
         levels = categories.levels[column]
         assert levels is not None
         found = encode(_column(X, int(column)))
         known = {level: at for at, level in enumerate(levels)}
-        table = np.array([known.get(level, -1) for level in found.levels] + [-1])
-        parts.append(table[found.codes])
+        places = np.array([known.get(level, -1) for level in found.levels] + [-1])
+        parts.append(places[found.codes])
         others = [level for level in found.levels if level not in known]
         if others:
             more = f" and {len(others) - TOLD_LEVELS:,} more"
             told = ", ".join(repr(level) for level in others[:TOLD_LEVELS])
             told += more if len(others) > TOLD_LEVELS else ""
             unseen.append(f"{told} in column {categories.name(int(column))!r}")
-    if unseen:
-        warn(
-            f"Levels that were not seen in fit count as missing: {'; '.join(unseen)}.",
-            UnseenLevelsWarning,
-        )
-    return MixedTable(_numbers(X, categories), _as_bytes(parts), categories)
+    message = f"Levels that were not seen in fit count as missing: {'; '.join(unseen)}."
+    table = MixedTable(_numbers(X, categories), _as_bytes(parts), categories)
+    return table, message if unseen else None
 
 
 def as_table(X: Any) -> Any:
@@ -333,7 +346,11 @@ def _numbers(X: Any, categories: Categories) -> NDArray[Any]:
     else:
         part = X.select([X.columns[column] for column in columns])
     found: NDArray[Any] = check_array(
-        part, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False
+        part,
+        dtype=[np.float64, np.float32],
+        order="C",
+        ensure_all_finite=False,
+        ensure_min_samples=0,
     )
     return found
 
@@ -354,9 +371,8 @@ def _as_floats(values: NDArray[Any], column: int) -> NDArray[np.float64]:
     return found
 
 
-def _check_levels(found: Encoded, name: str) -> None:
-    """Refuse a category that is none."""
-    n_levels, n_seen = len(found.levels), int(np.count_nonzero(found.codes >= 0))
+def check_levels(n_levels: int, n_seen: int, name: str) -> None:
+    """Refuse a category that is none: so many levels in so many rows that have one."""
     if not n_levels:
         msg = f"No observed value in {name} (all missing). Drop such columns before fitting."
         raise ValueError(msg)

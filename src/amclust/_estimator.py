@@ -37,6 +37,7 @@ from amclust._features import (
 )
 from amclust._fitting import Fitting, Learned
 from amclust._frames import as_plain, fill_frame, like_frame
+from amclust._kinds import device_of, in_kind, plain
 from amclust._metrics import METRICS, Metric
 from amclust._network import Network
 from amclust._parameters import PARAMETERS, Constraints, NamedParameters
@@ -256,13 +257,13 @@ class ClAM(
         metrics that the core has; others are answered by torch on the CPU).
 
     device : str or torch.device, default=None
-        Where `backend="torch"` trains: "cpu", "cuda", "cuda:1", "mps", ... None is "cpu". Not for
-        `backend="native"`.
+        Where `backend="torch"` trains: "cpu", "cuda", "cuda:1", "mps", ... None is where `X` is, if
+        it is a tensor of torch, else "cpu". Not for `backend="native"`.
 
     n_jobs : int, default=None
         Number of threads. None: as many as what surrounds the call allows, joblib, threadpoolctl,
         OMP_NUM_THREADS or the cores of this process, the nearest of these (see
-        :doc:`/guide/manners`). Results do not depend on it.
+        :doc:`/manners`). Results do not depend on it.
 
     random_state : int, RandomState instance or None, default=None
         Determines seeding, masks and the order of rows.
@@ -572,6 +573,7 @@ class ClAM(
             task.end(dict)
         return self
 
+    @in_kind
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int32]:
         """Fit and return the labels of the rows.
 
@@ -591,6 +593,7 @@ class ClAM(
         labels: NDArray[np.int32] = self.fit(X, y, sample_weight=sample_weight).labels_
         return labels
 
+    @in_kind
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit and return the distances of the rows to the clusters.
 
@@ -614,6 +617,7 @@ class ClAM(
 
     # --- answers of the network -----------------------------------------------------------------
 
+    @in_kind
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the cluster that the dynamics carries each row to.
 
@@ -632,6 +636,7 @@ class ClAM(
         X = validate_rows(self, X)
         return self.network_.labels(X, n_jobs=self.n_jobs)
 
+    @in_kind
     def predict_proba(self, X: Any, *, top: int | None = None) -> Any:
         """Return the memberships of rows: how strongly the memories of each cluster attract them.
 
@@ -651,6 +656,7 @@ class ClAM(
         X = validate_rows(self, X)
         return self.network_.memberships(X, top=top, n_jobs=self.n_jobs)
 
+    @in_kind
     def transform(self, X: Any) -> Any:
         """Return the distances of rows to the clusters: to the nearest memory of each.
 
@@ -667,6 +673,7 @@ class ClAM(
         X = validate_rows(self, X)
         return self.network_.distances(X, n_jobs=self.n_jobs)
 
+    @in_kind
     def energy(self, X: Any) -> NDArray[Any]:
         """Return the energy of rows: low near a memory, high far from all of them.
 
@@ -683,6 +690,7 @@ class ClAM(
         X = validate_rows(self, X)
         return self.network_.energy(X, n_jobs=self.n_jobs)
 
+    @in_kind
     def entropy(self, X: Any) -> NDArray[Any]:
         """Return the entropy of the memberships; 0 means the nearest memory decides alone.
 
@@ -698,6 +706,7 @@ class ClAM(
         X = validate_rows(self, X)
         return self.network_.entropy(X, n_jobs=self.n_jobs)
 
+    @in_kind
     def recall(self, X: Any, *, return_trajectory: bool = False) -> Any:
         """Let the dynamics act on rows.
 
@@ -718,6 +727,7 @@ class ClAM(
         X = validate_rows(self, X)
         return self.network_.recall(X, return_trajectory=return_trajectory, n_jobs=self.n_jobs)
 
+    @in_kind
     def complete(self, X: Any, *, return_std: bool = False) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
 
@@ -758,7 +768,8 @@ class ClAM(
         >>> model.complete([[5.05, np.nan]]).round(0)
         array([[5., 5.]])
         """
-        given, frame = X, X if hasattr(X, "columns") else None
+        given = X = plain(X)
+        frame = X if hasattr(X, "columns") else None
         X = validate_rows(self, X)
         found = self.network_.complete(X, return_std=return_std, n_jobs=self.n_jobs)
         completed, std = found if return_std else (found, None)
@@ -1108,13 +1119,16 @@ class ClAM(
 
         Whether rows are drawn once only matters where they lie with others.
         """
+        device = self.device
+        if device is None and self.backend == "torch":
+            device = device_of(X)
         X = validate_rows(self, X, reset=reset, trains=True)
         threads = n_threads(self.n_jobs)
         weights, n_empty = observed_weights(X, check_sample_weight(sample_weight, X), threads)
         source = TableSource(X, weights)
         check_some_observed(n_empty, source.n_rows, source.n_counted, sample_weight)
         tell_empty_rows(n_empty, source.n_rows, trained=True)
-        backend = find_backend(self.backend, self.device, self.metric)
+        backend = find_backend(self.backend, device, self.metric)
         return Fitting(self, source, backend)
 
     def _n_restarts(self) -> int | None:

@@ -88,7 +88,7 @@ def take_full_passes(
         found,
         network=network,
         runs=[*found.runs[: found.chosen], run, *found.runs[found.chosen + 1 :]],
-        labels=network.core_labels(data.labelled_rows, n_jobs=data.threads),
+        labels=data.labels(network),
         square_distances=None if data.has_missing else loss * LOSS_QUANTUM * mean_weight,
     )
 

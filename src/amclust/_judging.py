@@ -27,7 +27,7 @@ def judge(
     data: TrainingSet, networks: Iterable[Network], judged: Judged | None = None
 ) -> list[Judgement]:
     """Judge the partitions that networks make of the rows to judge by, or of other ones."""
-    rows, judged = data.labelled_rows, judged or data.judged
+    rows, judged = data.rows_to_judge(judged or data.judged)
     counts, partitions, others, n_clusters = judged.counts, [], [], 1
     for network in networks:
         labels = network.core_labels(rows, indices=judged.indices, n_jobs=data.threads)
@@ -36,7 +36,9 @@ def judge(
         n_nonempty = len(np.unique(labels[inside]))
         if n_nonempty < network.n_clusters and judged.is_sample:
             # The others may have rows outside of the sample.
-            found = network.infer(rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads)
+            found = network.infer(
+                data.labelled_rows, Want.COUNTS, indices=data.indices, n_jobs=data.threads
+            )
             n_nonempty = len(np.unique(network.assembly[np.flatnonzero(found.counts)]))
         partitions.append(labels)
         share = float(of_clusters.max() / counts.sum(dtype=np.float64))

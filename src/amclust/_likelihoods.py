@@ -212,19 +212,37 @@ def _first_labels(cells: Cells, k: int, seed: int) -> NDArray[np.int64]:
     """Return clusters by k-means along as many leading directions as there are clusters."""
     share = cells.weights / cells.weights.sum()
     spread = np.sqrt(share @ cells.numbers**2 / np.maximum(share @ cells.seen, TINY))
-    parts = [cells.numbers / np.maximum(spread, TINY) * (spread > 0) * cells.number_weights]
-    for block, weight in zip(_blocks(cells.categories), cells.level_weights, strict=True):
-        levels = cells.levels[:, block].toarray()
-        there = levels.sum(axis=1, keepdims=True)
-        shares = share @ levels / max(float(share @ there[:, 0]), TINY)
-        scale = np.where(shares > 0, weight / np.sqrt(np.maximum(shares, TINY)), 0.0)
-        parts.append((levels - shares) * there * scale)
-    rows = np.hstack(parts)
-    rows = rows - share @ rows
-    _, directions = np.linalg.eigh((rows * share[:, None]).T @ rows)
-    points = np.ascontiguousarray(rows @ directions[:, ::-1][:, :k])
+    numbers = cells.numbers / np.maximum(spread, TINY) * (spread > 0) * cells.number_weights
+    levels = _scaled_levels(cells, share)
+    mean = np.concatenate([share @ numbers, share @ levels])
+    weighted, with_levels = numbers * share[:, None], levels * share[:, None]
+    both = levels.T @ weighted
+    products = np.block(
+        [[numbers.T @ weighted, both.T], [both, (levels.T @ with_levels).toarray()]]
+    )
+    _, directions = np.linalg.eigh(products - mean[:, None] * mean)
+    leading = np.ascontiguousarray(directions[:, ::-1][:, :k])
+    m = numbers.shape[1]
+    points = numbers @ leading[:m] + levels @ leading[m:] - mean @ leading
     starts = [nearest_clusters(points, cells.weights, k, seed + at) for at in range(N_STARTS)]
     return min(starts, key=lambda labels: _scatter(points, cells.weights, labels, k))
+
+
+def _scaled_levels(cells: Cells, share: Floats) -> sparse.csr_array:
+    """Return indicators in units of their own spread; those that are missing are at their mean."""
+    blocks = _blocks(cells.categories)
+    frequency = share @ cells.levels
+    means, scales = np.zeros(len(frequency)), np.zeros(len(frequency))
+    for block, weight in zip(blocks, cells.level_weights, strict=True):
+        shares = frequency[block] / max(float(frequency[block].sum()), TINY)
+        means[block] = shares
+        scales[block] = np.where(shares > 0, weight / np.sqrt(np.maximum(shares, TINY)), 0.0)
+    owner = np.repeat(np.arange(len(blocks)), [block.stop - block.start for block in blocks])
+    every = np.arange(len(owner))
+    belongs = sparse.csr_array((np.ones(len(owner)), (every, owner)))
+    lacking = sparse.csr_array(1.0 - (cells.levels @ belongs).toarray())
+    at_means = lacking @ sparse.csr_array((means, (owner, every)))
+    return sparse.csr_array((cells.levels + at_means).multiply(scales[None]))
 
 
 def _scatter(points: Floats, weights: Floats, labels: NDArray[np.int64], k: int) -> float:

@@ -282,8 +282,12 @@ def nearest_clusters(
     shares = np.ones(len(filled)) if weights is None else weights.astype(np.float64)
     means = _spread_out(filled, shares, count, rng)
     labels = np.zeros(len(filled), np.int64)
-    for _ in range(START_STEPS):
-        labels = _distances(filled, means).argmin(axis=1)
+    for step in range(START_STEPS):
+        before = labels
+        # Distances, but for what is the same for all memories.
+        labels = (filled @ (-2.0 * means).T + (means**2).sum(axis=1)).argmin(axis=1)
+        if step and np.array_equal(labels, before):
+            break
         members = np.zeros((count, len(filled)))
         members[labels, np.arange(len(filled))] = shares
         sizes = members.sum(axis=1)
@@ -295,18 +299,20 @@ def nearest_clusters(
 def _spread_out(points: Floats, shares: Floats, count: int, rng: np.random.Generator) -> Floats:
     first = rng.choice(len(points), p=shares / shares.sum())
     chosen = [int(first)]
-    nearest = _distances(points, points[[first]])[:, 0]
+    squares = (points**2).sum(axis=1)
+    nearest = _distances(points, squares, int(first))
     for _ in range(count - 1):
         chances = np.maximum(nearest, 0.0) * shares
         total = chances.sum()
         at = int(rng.choice(len(points), p=chances / total)) if total > 0 else chosen[0]
         chosen.append(at)
-        nearest = np.minimum(nearest, _distances(points, points[[at]])[:, 0])
+        nearest = np.minimum(nearest, _distances(points, squares, at))
     return points[chosen].copy()
 
 
-def _distances(points: Floats, means: Floats) -> Floats:
-    found: Floats = (points**2).sum(axis=1)[:, None] - 2 * points @ means.T + (means**2).sum(axis=1)
+def _distances(points: Floats, squares: Floats, at: int) -> Floats:
+    """Return squared distances from points, whose squared norms are given, to one of them."""
+    found: Floats = squares + points @ (-2.0 * points[at]) + squares[at]
     return found
 
 

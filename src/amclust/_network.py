@@ -239,13 +239,10 @@ class Network:
 
         Examples
         --------
-        >>> import numpy as np, torch
-        >>> from amclust import ClAM, Network
-        >>> X = np.array([[0.0, 0.0], [0.1, np.nan], [5.0, 5.0], [5.1, 4.9]])
-        >>> network = ClAM(2, random_state=0).fit(X).network_
-        >>> layer = network.to_torch()
-        >>> bool((layer.assign(torch.tensor(X)).numpy() == network.labels(X)).all())
-        True
+        The same labels, of tensors::
+
+            layer = model.network_.to_torch()
+            (layer.assign(torch.tensor(X)).numpy() == model.predict(X)).all()
         """
         from amclust.torch.layer import AssociativeMemory
 
@@ -271,15 +268,11 @@ class Network:
 
         Examples
         --------
-        >>> import numpy as np, torch
-        >>> from amclust import ClAM, Network
-        >>> X = np.array([[0.0, 0.0], [0.1, 0.2], [5.0, 5.0], [5.1, 4.9]])
-        >>> layer = ClAM(2, random_state=0).fit(X).network_.to_torch()
-        >>> with torch.no_grad():
-        ...     _ = layer.memories.add_(0.01)  # training
-        >>> model = ClAM.from_network(Network.from_torch(layer), X)
-        >>> model.predict(X[:2])[0] == model.predict(X[:2])[1]
-        np.True_
+        There and back, with training in between::
+
+            layer = model.network_.to_torch()
+            ...
+            tuned = ClAM.from_network(Network.from_torch(layer), X)
         """
         from amclust.torch.layer import AssociativeMemory
 
@@ -319,15 +312,11 @@ class Network:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import onnxruntime
-        >>> from amclust import ClAM
-        >>> X = np.array([[0.0, 0.0], [0.1, np.nan], [5.0, 5.0], [5.1, 4.9]])
-        >>> network = ClAM(2, random_state=0).fit(X).network_
-        >>> model = network.to_onnx().SerializeToString()
-        >>> (labels,) = onnxruntime.InferenceSession(model).run(["labels"], {"X": X})
-        >>> bool((labels == network.labels(X)).all())
-        True
+        Labels without amclust::
+
+            model.network_.to_onnx("model.onnx")
+            session = onnxruntime.InferenceSession("model.onnx")
+            (labels,) = session.run(["labels"], {"X": X})
         """
         from amclust.onnx import export
 

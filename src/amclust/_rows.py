@@ -106,8 +106,13 @@ class TableRows:
     def statistics(
         self, indices: Indices | None, weights: Weights | None, threads: int
     ) -> _native.Statistics:
-        """Return statistics of the columns."""
-        return _native.statistics(self.read(), indices, weights, threads)
+        """Return statistics of the columns; those of all rows, once they are known."""
+        if indices is not None or weights is not None:
+            return _native.statistics(self.read(), indices, weights, threads)
+        if "_statistics" not in self.__dict__:
+            self.__dict__["_statistics"] = _native.statistics(self.read(), None, None, threads)
+        found: _native.Statistics = self.__dict__["_statistics"]
+        return found
 
     def distinct(self, indices: Indices | None, weights: Weights | None) -> tuple[Indices, Weights]:
         """Return the distinct rows in a fixed order, and the weight of all copies of each."""

@@ -22,6 +22,7 @@ from amclust._docs import ROWS, documented
 from amclust._estimator import ClAM
 from amclust._fitting import Fitting
 from amclust._halving import Rung, Search, State, make_rungs, max_run_epochs, plan_rungs
+from amclust._kinds import in_kind
 from amclust._objectives import AUTO, find_objective
 from amclust._parameters import (
     MAX_INT,
@@ -292,6 +293,7 @@ class ClAMSearch(
         task.end(dict)
         return self
 
+    fit_predict = in_kind(ClusterMixin.fit_predict)
     predict = _delegated("predict")
     predict_proba = _delegated("predict_proba")
     transform = _delegated("transform")

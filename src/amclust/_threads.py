@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from numbers import Integral
@@ -153,9 +154,26 @@ class _OneThread:
 
 
 _BLAS = _OneThread()
+
+
+class _Fork:
+    """Whether this process was forked when it had torch: that leaves torch's threads behind."""
+
+    left_torch = False
+
+    def note(self) -> None:
+        _BLAS.forget()  # another thread may have been inside, which the child does not have
+        self.left_torch = self.left_torch or "torch" in sys.modules
+
+
+_FORK = _Fork()
 if hasattr(os, "register_at_fork"):
-    # Another thread may have been inside, which the child does not have.
-    os.register_at_fork(after_in_child=_BLAS.forget)
+    os.register_at_fork(after_in_child=_FORK.note)
+
+
+def torch_left_behind() -> bool:
+    """Return whether torch would wait for threads that only the parent of this process has."""
+    return _FORK.left_torch
 
 
 def single_threaded_blas() -> contextlib.AbstractContextManager[None]:

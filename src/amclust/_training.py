@@ -132,9 +132,8 @@ def has_collapsed(data: TrainingSet, found: Fit, start: Start) -> bool:
     """
     if found.network.n_clusters == 1 or not found.best.largest_share > COLLAPSED_SHARE:
         return False
-    judged, network = data.judged, found.network
-    before = dataclasses.replace(network, memories=start.memories)
-    rows = data.labelled_rows
+    rows, judged = data.rows_to_judge(data.judged)
+    before = dataclasses.replace(found.network, memories=start.memories)
     labels = before.core_labels(rows, indices=judged.indices, n_jobs=data.threads)
     sizes = np.bincount(labels[labels >= 0], judged.counts[labels >= 0], minlength=1)
     return bool(sizes.max() <= COLLAPSED_SHARE * judged.counts.sum(dtype=np.float64))
@@ -193,7 +192,7 @@ def without_empty(data: TrainingSet, found: Fit, options: Options) -> Fit:
     if found.network.energy_function is not None or most == found.network.n_clusters:
         return found
     for cooler, moved in _rescues(data, found, options):
-        labels = cooler.core_labels(data.labelled_rows, n_jobs=data.threads)
+        labels = data.labels(cooler)
         n_nonempty = _n_clusters(data, labels)
         if n_nonempty > most:
             most = n_nonempty
@@ -250,7 +249,7 @@ def with_assembly(
         largest_share=judgement.largest_share,
     )
     runs = [*found.runs[: found.chosen], run, *found.runs[found.chosen + 1 :]]
-    labels = network.core_labels(data.labelled_rows, n_jobs=data.threads)
+    labels = data.labels(network)
     return dataclasses.replace(
         found, network=network, runs=runs, labels=labels, total_weight=None, collapsed=False
     )
@@ -362,7 +361,7 @@ def conclude(
     best = runs[chosen]
     assert isinstance(best, TrainedRun)
     network = best.network(data.geometry)
-    labels = network.core_labels(data.labelled_rows, n_jobs=data.threads)
+    labels = data.labels(network)
     # What is known of some rows only is no sum over all of them.
     weight = None if data.has_missing or data.is_sample else data.total_weight
     return Fit(network, best.optimizer(start), list(runs), chosen, labels, weight)

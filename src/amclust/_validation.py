@@ -16,6 +16,7 @@ from amclust._categories import Categories, MixedTable
 from amclust._columns import as_table, find_columns, is_date, is_frame, learn_table, read_table
 from amclust._frames import as_plain, is_numeric
 from amclust._geometry import Geometry
+from amclust._kinds import plain
 from amclust._metrics import find_metric, name_metric
 from amclust._rows import Rows, Weights, empty_rows
 from amclust._threads import n_threads
@@ -38,7 +39,7 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool = False, trains: bool =
     """
     if not reset:
         check_is_fitted(estimator)
-    X = _validated(estimator, X, reset=reset)
+    X = _validated(estimator, plain(X), reset=reset)
     if not reset and not trains:
         threads = n_threads(getattr(estimator, "n_jobs", None))
         tell_empty_rows(len(empty_rows(X, threads)), X.shape[0])
@@ -181,7 +182,7 @@ def check_sample_weight(sample_weight: Any, X: Any) -> Weights | None:
     if sample_weight is None:
         return None
     weights: Weights = _check_sample_weight(
-        sample_weight, X, dtype=np.float32, ensure_non_negative=True
+        plain(sample_weight), X, dtype=np.float32, ensure_non_negative=True
     )
     return weights
 

@@ -279,10 +279,16 @@ def test_names_that_talk_to_the_terminal_are_shown_as_text(amclust, folder):
 
 @pytest.mark.parametrize(
     ("number", "code", "word"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    [
+        (signal.SIGINT, 130, "interrupted"),
+        (signal.SIGTERM, 143, "terminated"),
+        (getattr(signal, "SIGHUP", signal.SIGTERM), 129, "terminal closed"),
+    ],
 )
 def test_an_interrupt_leaves_nothing(amclust, table, number, code, word):
     """While a long fit goes on; the signal comes as it does from a terminal."""
+    if signal.getsignal(number) == signal.SIG_IGN:
+        pytest.skip("what runs under nohup goes on when its terminal is closed")
     timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
     timer.daemon = True
     before = sorted(os.listdir())

@@ -132,7 +132,7 @@ def test_a_column_of_text_is_named():
     frame = as_pandas(blobs(60))
     texts = frame.assign(name="text")
     with pytest.raises(ValueError, match="All columns must be numbers; not so: 'name'"):
-        on_dask().fit(dd.from_pandas(texts, npartitions=2))
+        on_dask(categorical_features=None).fit(dd.from_pandas(texts, npartitions=2))
     with pytest.raises(ValueError, match="Block 1 of X: All columns must be numbers.*'column 1'"):
         on_dask().fit(blocks_of(frame, texts[["column 0", "name"]].assign(**{"column 1": "b"})))
     with pytest.raises(ValueError, match="Block 0 of X: "):

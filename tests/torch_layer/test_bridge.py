@@ -180,6 +180,7 @@ def test_categories(params, tmp_path):
     network = ClAM(3, **params, **FEW).fit(table).network_
     layer, x = network.to_torch(), torch.tensor(network.features(table))
     assert x.shape == (len(table), 4)
+    np.testing.assert_allclose(layer.centers.detach(), network.centers, atol=1e-5)
     np.testing.assert_array_equal(layer.assign(x), network.labels(table))
     np.testing.assert_allclose(layer.complete(x), network.complete(table), atol=1e-5)
     model = ClAM.from_network(Network.from_torch(layer), table)

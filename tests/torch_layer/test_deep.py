@@ -23,6 +23,7 @@ from deep_fits import SMALL, assert_same_fit, modules, small  # noqa: E402
 from torch import nn  # noqa: E402
 
 from amclust.torch import AssociativeMemory, DeepClAM  # noqa: E402
+from amclust.torch.deep._network import mean_square  # noqa: E402
 from amclust.torch.deep._seeding import SEEDINGS, seed_by_clam  # noqa: E402
 
 
@@ -360,3 +361,37 @@ def test_an_autoencoder_that_learned_nothing_is_named(blobs):
         small().fit(1e-6 * blobs[0])
     said = [str(warning.message) for warning in found]
     assert any("autoencoder has learned nothing" in text and "Scale X" in text for text in said)
+
+
+@pytest.mark.parametrize("encoder", [(16,), "module"])
+def test_missing_values_are_compared_with_nothing(encoder):
+    generator = np.random.default_rng(0)
+    X, y = make_blobs(150, 6, centers=3, random_state=0)
+    X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
+    missing = generator.random(X.shape) < 0.15
+    holed = np.where(missing, np.nan, X)
+    pair = modules() if encoder == "module" else (encoder, None)
+    model = small(3, *pair, pretrain_epochs=40, pretrain_lr=5e-3, batch_size=32).fit(holed)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    np.testing.assert_array_equal(model.predict(holed), model.labels_)
+    completed = model.complete(holed)
+    np.testing.assert_array_equal(completed[~missing], X[~missing])
+    assert np.isfinite(completed).all()
+    apart = np.sqrt(np.mean((completed - X)[missing] ** 2))
+    assert apart < 0.7 * np.sqrt(np.mean(X[missing] ** 2))  # what means of columns reach
+
+
+def test_losses_do_not_see_what_stands_for_missing_values():
+    rows, made = torch.zeros(4, 3), torch.ones(4, 3)
+    observed = torch.tensor([[True, True, False]] * 4)
+    for filler in (0.0, 100.0):
+        rows[:, 2] = filler
+        assert mean_square(made, rows, observed) == 1.0
+    assert mean_square(made[:, :2], rows[:, :2], None) == 1.0
+
+
+def test_columns_without_a_value_are_refused():
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    X[:, 2] = np.nan
+    with pytest.raises(ValueError, match="No observed value in column 2"):
+        small().fit(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from amclust import _native
 from amclust._completion import DRAW_SEED
 from amclust._geometry import Geometry
 from amclust._metrics import check_metric
-from amclust._rows import Indices, Rows, Weights
+from amclust._rows import Indices, Rows, TableRows, Weights
 from amclust._silhouettes import Judged
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ Progress = Callable[[int, int, float], None]
 # So many rows are trained on draws of what they lack: the noise of draws falls with the number of
 # rows, what means of missing values do to the memories does not.
 MIN_DRAWN_ROWS = 4096
+# Rows that are completed at a time for their labels.
+CHUNK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +55,44 @@ class TrainingSet:
     @property
     def labelled_rows(self) -> _native.Rows:
         """All rows in core units, as labels are told of them: of those not trained on, too."""
+        return self._completed if self._completes_apart else self.rows
+
+    @property
+    def _completes_apart(self) -> bool:
+        """Whether labels are told of other completions than training sees."""
         drawn = self.has_missing and is_drawn(self.n_rows)
-        if drawn or (self.others_missing and not self.has_missing):
-            return self._completed
-        return self.rows
+        return drawn or (self.others_missing and not self.has_missing)
 
     @cached_property
     def _completed(self) -> _native.Rows:
-        return self.geometry.read(self.table, has_missing=True, threads=self.threads)
+        return self._complete(self.table)
+
+    def _complete(self, rows: Rows) -> _native.Rows:
+        return self.geometry.read(rows, has_missing=True, threads=self.threads)
+
+    def labels(self, network: Network) -> NDArray[np.int32]:
+        """Return the clusters of all rows."""
+        rows, n = self.table, self.table.n_rows
+        if not self._completes_apart or "_completed" in vars(self) or rows.is_sparse:
+            return network.core_labels(self.labelled_rows, n_jobs=self.threads)
+        # Completions of some rows at a time: those that training sees are still there.
+        found = []
+        for first in range(0, n, CHUNK_ROWS):
+            some = TableRows(rows.take(np.arange(first, min(first + CHUNK_ROWS, n))))
+            found.append(network.core_labels(self._complete(some), n_jobs=self.threads))
+        return np.concatenate(found)
+
+    def rows_to_judge(self, judged: Judged) -> tuple[_native.Rows, Judged]:
+        """Return rows that partitions are judged on, and which of these rows they are."""
+        apart = self._completes_apart and "_completed" not in vars(self)
+        if not apart or judged is not self.judged or not judged.is_sample or self.table.is_sparse:
+            return self.labelled_rows, judged
+        places = np.arange(len(judged.indices))
+        return self._completed_to_judge, dataclasses.replace(judged, indices=places)
+
+    @cached_property
+    def _completed_to_judge(self) -> _native.Rows:
+        return self._complete(TableRows(self.table.take(self.judged.indices)))
 
     def drawn_rows(self) -> _native.Rows:
         """Return rows that scatter as if nothing were missing, also where few are trained on."""
@@ -74,7 +107,8 @@ class TrainingSet:
 
     def __getstate__(self) -> dict[str, Any]:
         # The core's rows are views of the table: another process makes its own.
-        state = {name: value for name, value in vars(self).items() if name != "_completed"}
+        made = ("_completed", "_completed_to_judge")
+        state = {name: value for name, value in vars(self).items() if name not in made}
         return state | {"rows": self.has_missing}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ in a line from the beginning.
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from amclust.cli._signals import Listener, Stopped
@@ -27,13 +28,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. Arguments that are wrong in themselves
     exit with 2.
     """
-    listener = Listener()
     try:
+        listener = Listener()
         with listener.listening():
             from amclust.cli.program import run
 
             return run(argv, listener)
-    except Stopped as stopped:
+    except KeyboardInterrupt as error:  # Python's own, where it came before we listened
+        stopped = error if isinstance(error, Stopped) else Stopped(signal.SIGINT)
         if sys.stderr is not None:  # it may be closed
             sys.stderr.write(f"amclust: {stopped.word}\n")
         return stopped.exit_code

@@ -16,12 +16,14 @@ from dask.base import tokenize
 from dask.delayed import Delayed, delayed
 from scipy import sparse
 
+from amclust._categories import MixedTable
+from amclust._columns import as_table, fill_table, tell
 from amclust._frames import fill_frame
 from amclust._network import Network
 from amclust._rows import empty_rows
 from amclust._validation import empty_rows_message
-from amclust._warnings import EmptyRowsWarning
-from amclust.dask._blocks import as_matrix, named, whole_rows
+from amclust._warnings import EmptyRowsWarning, UnseenLevelsWarning
+from amclust.dask._blocks import as_told_rows, named, whole_rows
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,12 @@ class Question:
 
     def answer(self, block: Any, network: Network, names: tuple[Any, ...] | None) -> Any:
         """Answer for a block: an array for an array, a series or a frame for a frame."""
-        matrix = as_matrix(block, names, network.n_features)
+        matrix = rows_of(block, network, names)
         given = {} if self.top is None else {"top": self.top}
-        if matrix.shape[0]:
+        if matrix.shape[0] and self.method == "deviations" and isinstance(matrix, MixedTable):
+            completed, std = network.complete(matrix, return_std=True, n_jobs=1)
+            found = tell(completed, std, matrix).deviations
+        elif matrix.shape[0]:
             found = getattr(network, self.method)(matrix, n_jobs=1, **given)
         else:
             found = self._nothing()
@@ -90,7 +95,12 @@ class Completion:
 
     def answer(self, block: Any, network: Network, names: tuple[Any, ...] | None) -> Any:
         """Return a block without missing values."""
-        matrix = as_matrix(block, names, network.n_features)
+        matrix = rows_of(block, network, names)
+        if isinstance(matrix, MixedTable):
+            if not matrix.shape[0]:
+                return block
+            told = tell(network.complete(matrix, n_jobs=1), None, matrix)
+            return fill_table(as_table(block), told, matrix)
         found = network.complete(matrix, n_jobs=1) if matrix.shape[0] else matrix
         if not isinstance(block, pd.DataFrame):
             return found
@@ -107,10 +117,23 @@ class Completion:
         return X._meta
 
 
-def answer_dtype(X: Any) -> str:
+def rows_of(block: Any, network: Network, names: tuple[Any, ...] | None) -> Any:
+    """Return a block as rows that a network reads."""
+    return told_rows_of(block, network, names)[0]
+
+
+def told_rows_of(
+    block: Any, network: Network, names: tuple[Any, ...] | None
+) -> tuple[Any, str | None]:
+    """Return a block as rows that a network reads, and what is told of levels it does not know."""
+    layout = network.geometry.categories
+    return as_told_rows(block, names, network.n_features if layout is None else None, layout)
+
+
+def answer_dtype(X: Any, network: Network) -> str:
     """Return the type that answers in floats have: float32 for rows of float32."""
     if isinstance(X, dd.DataFrame):
-        return str(as_matrix(X._meta, None, None).dtype)
+        return str(rows_of(X._meta, network, None).dtype)
     return "float32" if getattr(X, "dtype", None) == np.float32 else "float64"
 
 
@@ -137,7 +160,9 @@ def label(
     if number is None:  # of no rows, to see what an answer is like
         return question.answer(block, network, names)
     with named(number):
-        matrix = as_matrix(block, names, network.n_features)
+        matrix, unseen = told_rows_of(block, network, names)
+        if unseen is not None:
+            distributed.warn(f"Block {number} of X: {unseen}", UnseenLevelsWarning)
         if n_empty := len(empty_rows(matrix)):
             # Workers have no line of the user's code to point at, but tell the client.
             message = empty_rows_message(n_empty, matrix.shape[0])
@@ -159,12 +184,14 @@ def ask(question: Question | Completion, X: Any, network: Network) -> Any:
         return X.map_partitions(label, known, question, tuple(X.columns), meta=meta)
     if isinstance(X, da.Array):
         return question.array(whole_rows(X), known)
+    layout = network.geometry.categories
+    names = network.geometry.feature_names if layout is None else layout.names
     return [
         delayed(label, pure=True)(
             block,
             known,
             question,
-            network.geometry.feature_names,
+            names,
             number=number,
             dask_key_name=f"{PREFIX}-{tokenize(question, block.key, token)}",
         )

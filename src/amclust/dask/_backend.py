@@ -16,6 +16,7 @@ from distributed import get_worker
 from numpy.typing import NDArray
 
 from amclust import _native
+from amclust._categories import MixedTable
 from amclust._completion import Completion
 from amclust._full_passes import AddNearest
 from amclust._geometry import Geometry, Whitening
@@ -55,6 +56,12 @@ def training_set(
     )
     judged = Judged(np.zeros(0, np.int64), np.zeros(0, np.float32), False)  # the client does that
     return TrainingSet(table=rows, rows=core, judged=judged, **fields)
+
+
+@sizeof.register(MixedTable)
+def size_of_mixed_table(table: MixedTable) -> int:
+    """Return what rows with categories take, which Dask cannot see."""
+    return int(table.numbers.nbytes + table.codes.nbytes)
 
 
 @sizeof.register(TrainingSet)

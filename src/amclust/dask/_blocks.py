@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
+from amclust._categories import Categories
+from amclust._columns import as_table, recognise
 from amclust._frames import as_plain
 from amclust._rows import Weights
-from amclust._validation import check_numeric_columns
+from amclust._validation import check_frame, check_numeric_columns
 
 
 def is_distributed(X: Any) -> bool:
@@ -67,7 +69,6 @@ class Blocks:
                     raise TypeError(msg)
             return cls(list(X), None, None)
         if isinstance(X, dd.DataFrame):
-            check_numeric_columns(X._meta)
             names = tuple(X.columns)
             # As they are, beside a series: optimised, columns of one file may come in other parts.
             blocks = list(X.to_delayed(optimize_graph=not beside_series))
@@ -190,12 +191,46 @@ def _is_there(graph: Mapping[Any, Any], key: Any) -> bool:
 # --- in a worker ----------------------------------------------------------------------------------
 
 
-def as_matrix(block: Any, names: tuple[Any, ...] | None, n_features: int | None) -> Any:
-    """Return a block as a C-contiguous or CSR matrix of floats; refuse one unlike the others."""
+def check_names(block: Any, names: tuple[Any, ...] | None) -> None:
+    """Refuse a block whose columns are not named as they should be."""
     columns = [str(name) for name in getattr(block, "columns", names or ())]
     if names is not None and columns != [str(name) for name in names]:
         msg = f"Columns must be {list(names)}, got {list(block.columns)}."
         raise ValueError(msg)
+
+
+def as_rows(
+    block: Any,
+    names: tuple[Any, ...] | None,
+    n_columns: int | None,
+    categories: Categories | None,
+) -> Any:
+    """Return a block as validated rows; refuse one unlike the others."""
+    return as_told_rows(block, names, n_columns, categories)[0]
+
+
+def as_told_rows(
+    block: Any,
+    names: tuple[Any, ...] | None,
+    n_columns: int | None,
+    categories: Categories | None,
+) -> tuple[Any, str | None]:
+    """Return a block as validated rows, and what is told of levels that no fit has seen."""
+    if categories is None:
+        return as_matrix(block, names, n_columns), None
+    check_names(block, names)
+    check_frame(block)
+    block = as_table(block)
+    if block.shape[1] != categories.n_columns:
+        msg = f"Rows must have {categories.n_columns} columns, got {block.shape[1]}."
+        raise ValueError(msg)
+    check_numeric_columns(block, categorical=categories.categorical)
+    return recognise(block, categories)
+
+
+def as_matrix(block: Any, names: tuple[Any, ...] | None, n_features: int | None) -> Any:
+    """Return a block as a C-contiguous or CSR matrix of floats; refuse one unlike the others."""
+    check_names(block, names)
     check_numeric_columns(block)
     matrix = check_array(
         as_plain(block),

@@ -24,12 +24,17 @@ from amclust._rows import empty_rows
 from amclust._silhouettes import judged_places
 from amclust._size_limits import check_unlimited
 from amclust._training import MAX_SEED
-from amclust._validation import check_some_observed, tell_empty_rows
+from amclust._validation import (
+    check_metric_of_categories,
+    check_some_observed,
+    tell_empty_rows,
+)
 from amclust.backends import find_backend
 from amclust.dask._answers import Completion, Question, answer_dtype, ask
 from amclust.dask._backend import DaskBackend
 from amclust.dask._blocks import Blocks, as_matrix, is_distributed, like_rows, named
 from amclust.dask._engine import Engine, find_client
+from amclust.dask._levels import learn_categories
 from amclust.dask._source import DaskSource, add, tell_unpersisted
 
 # Rows of a table of Dask that a report is about.
@@ -267,7 +272,13 @@ class ClAM(amclust.ClAM):
         weights = blocks.weights(sample_weight)
         if not is_distributed(sample_weight):
             weights = engine.given("clam-statistics", "weights", weights)
-        source = DaskSource(blocks, weights, engine, self.metric, look)
+        if reset:
+            categories = learn_categories(blocks, self.categorical_features, engine)
+            if categories is not None:
+                check_metric_of_categories(self.metric, categories)
+        else:
+            categories = self.network_.geometry.categories
+        source = DaskSource(blocks, weights, engine, self.metric, look, categories)
         self._check_columns(source.like_rows, reset=reset)
         return source
 
@@ -283,7 +294,9 @@ class ClAM(amclust.ClAM):
     ) -> Any:
         names = None if columns is None else tuple(columns)
         self._check_asked(X)
-        return ask(Question(method, names, dtype or answer_dtype(X), top), X, self.network_)
+        return ask(
+            Question(method, names, dtype or answer_dtype(X, self.network_), top), X, self.network_
+        )
 
     def _check_asked(self, X: Any) -> None:
         check_is_fitted(self)
@@ -402,8 +415,9 @@ class ClAM(amclust.ClAM):
             msg = "return_trajectory=True needs rows in memory: pass X.compute(), or some rows."
             raise ValueError(msg)
         check_is_fitted(self)
+        layout = self.network_.geometry.categories
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return self._ask(X, "recall", names)
+        return self._ask(X, "recall", names if layout is None else layout.feature_names)
 
     def complete(self, X: Any, *, return_std: bool = False) -> Any:
         """Fill the missing values of rows; all other values stay exactly as they are.
@@ -430,7 +444,7 @@ class ClAM(amclust.ClAM):
         self._check_asked(X)
         if return_std:
             self.network_.check_sure()
-        completed = ask(Completion(answer_dtype(X)), X, self.network_)
+        completed = ask(Completion(answer_dtype(X, self.network_)), X, self.network_)
         if not return_std:
             return completed
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
@@ -614,10 +628,17 @@ def go_on(model: amclust.ClAM, block: Any, weights: Any, number: int) -> amclust
         return model
     model = copy.copy(model)  # results of tasks are not changed
     with named(number):
-        matrix = as_matrix(block, None, None)
-        if len(empty_rows(matrix)) == matrix.shape[0]:
+        if is_empty(block):
             return model  # there is nothing to learn from
         return model.partial_fit(block, sample_weight=weights)
+
+
+def is_empty(block: Any) -> bool:
+    """Whether no row of a block has a value."""
+    if hasattr(block, "columns"):
+        return bool(block.isna().to_numpy().all())
+    matrix = as_matrix(block, None, None)
+    return bool(len(empty_rows(matrix)) == matrix.shape[0])
 
 
 def sizes_of(labels: Any, n_clusters: int) -> NDArray[np.int64]:

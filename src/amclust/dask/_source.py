@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from amclust import _native
+from amclust._categories import Categories, MixedTable
 from amclust._metrics import find_metric
 from amclust._rows import (
     DrawnRows,
@@ -37,8 +38,9 @@ from amclust._silhouettes import sample_rows
 from amclust._validation import check_dense, check_statistics
 from amclust._warnings import warn
 from amclust.dask._backend import RemoteRows
-from amclust.dask._blocks import BlockError, Blocks, as_matrix, as_weights, is_persisted, named
+from amclust.dask._blocks import BlockError, Blocks, as_rows, as_weights, is_persisted, named
 from amclust.dask._engine import Engine, same
+from amclust.dask._levels import as_frame
 
 # Of exact sums, for each column.
 STATISTICS_BYTES = 128
@@ -94,13 +96,20 @@ class Summary:
 
 
 def summarise(
-    block: Any, weights: Any, number: int, names: tuple[Any, ...] | None, metric: Any
+    block: Any,
+    weights: Any,
+    number: int,
+    names: tuple[Any, ...] | None,
+    metric: Any,
+    categories: Categories | None,
 ) -> Summary:
     """Return what a fit has to know about a block; refuse what no network takes."""
     with named(number):
-        matrix = as_matrix(block, names, None)
+        matrix = as_rows(block, names, None, categories)
         values, n_empty = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
         table, columns = TableRows(matrix), names and [str(name) for name in names]
+        if categories is not None:
+            columns = list(categories.feature_names)
         rows = table.read()
         everything = _native.partial_statistics(rows, None, None, 1)
         if find_metric(metric).whitens:
@@ -115,7 +124,7 @@ def summarise(
         number,
         (matrix.shape[0],),
         (n_counted,),
-        int(matrix.nnz if sparse.issparse(matrix) else matrix.size),
+        n_stored(matrix),
         matrix.dtype.name if matrix.shape[0] else None,
         tuple(block.columns) if hasattr(block, "columns") else None,
         sparse.issparse(matrix) and matrix.shape[0] > 0,
@@ -178,15 +187,26 @@ def _added(parts: list[_native.PartialStatistics]) -> Any:
     return whole
 
 
+def n_stored(matrix: Any) -> int:
+    """Return how many values are held of some rows."""
+    if isinstance(matrix, MixedTable):
+        return len(matrix) * matrix.n_stored
+    return int(matrix.nnz if sparse.issparse(matrix) else matrix.size)
+
+
 def take(
-    block: Any, weights: Any, number: int, places: Indices | None
+    block: Any,
+    weights: Any,
+    number: int,
+    places: Indices | None,
+    categories: Categories | None,
 ) -> tuple[Any, Weights | None]:
     """Return rows of a block, by their places among those that count, and their weights.
 
     Places that it does not have are passed over: those were chosen before its rows were counted.
     """
     with named(number):
-        matrix = as_matrix(block, None, None)
+        matrix = as_rows(block, None, None, categories)
         values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
     if places is None:
         return matrix, values
@@ -208,6 +228,7 @@ class DaskSource:
     engine: Engine
     metric: Any
     look: Callable[[DaskSource], None] | None = None  # called once it is known what is in the rows
+    categories: Categories | None = None  # what the columns are; None: all are numbers
     numbers: Iterator[int] = field(default_factory=itertools.count)  # of drawings
 
     @cached_property
@@ -220,7 +241,15 @@ class DaskSource:
         names = self.blocks.names
         tasks = {
             at: self.engine.task(
-                "clam-statistics", at, summarise, block, weights, at, names, self.metric
+                "clam-statistics",
+                at,
+                summarise,
+                block,
+                weights,
+                at,
+                names,
+                self.metric,
+                self.categories,
             )
             for at, (block, weights) in self._numbered()
         }
@@ -282,12 +311,16 @@ class DaskSource:
     def n_missing(self) -> NDArray[np.int64]:
         """How many values are missing in each column."""
         observed = self.summary.everything.finish().weight
+        if self.categories is not None:  # of a level that is missing all features are
+            observed = observed[self.categories.starts]
         return (self.n_rows - observed).astype(np.int64)
 
     @property
     def n_features(self) -> int:
         """How many columns there are."""
-        meta = self.blocks.meta
+        meta, layout = self.blocks.meta, self.categories
+        if layout is not None:
+            return layout.n_features
         return int(self.summary.everything.n_features if meta is None else meta.shape[1])
 
     @property
@@ -336,7 +369,14 @@ class DaskSource:
         known = self.engine.task("clam-statistics", f"{number}-part", same, part)
         tasks = {
             at: self.engine.task(
-                "clam-statistics", f"{number}-{at}", apply, known, block, weights, at
+                "clam-statistics",
+                f"{number}-{at}",
+                apply,
+                known,
+                block,
+                weights,
+                at,
+                self.categories,
             )
             for at, (block, weights) in self._numbered()
             if self.summary.counted[at]
@@ -390,6 +430,8 @@ class DaskSource:
         """Return rows as an array, or as a frame where columns have names; all, or some of many."""
         rows = self.draw_some(lambda n: draw_places(n, max_rows, 0) if n > max_rows else None).rows
         names = self.blocks.names or self.summary.names
+        if isinstance(rows.X, MixedTable):
+            return as_frame(rows.X) if names is not None else as_frame(rows.X).to_numpy(object)
         return rows.X if names is None else pd.DataFrame(rows.X, columns=list(names))
 
     def digests(self) -> dict[str, str]:
@@ -443,7 +485,9 @@ class DaskSource:
                 if not len(inside):
                     continue
             name = f"{number}-{at}"
-            tasks[at] = self.engine.task("clam-draw", name, take, block, weights, at, inside)
+            tasks[at] = self.engine.task(
+                "clam-draw", name, take, block, weights, at, inside, self.categories
+            )
         like = np.empty((0, self.n_features))
         table = self.engine.task("clam-draw", f"table-{number}", stack, like, *tasks.values())
         return table, tasks
@@ -460,10 +504,10 @@ def _together(places: Places, size: TableSize) -> Indices | None:
     return found
 
 
-def apply(part: Part, block: Any, weights: Any, number: int) -> Any:
+def apply(part: Part, block: Any, weights: Any, number: int, categories: Categories | None) -> Any:
     """Return what is made of the rows of a block that count."""
     with named(number):
-        matrix = as_matrix(block, None, None)
+        matrix = as_rows(block, None, None, categories)
         values, _ = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
     whole = DrawnRows(TableRows(matrix), matrix.shape[0], values)
     return part(whole.rows, *whole.counted, 1)
@@ -486,7 +530,14 @@ def stack(like: Any, *parts: tuple[Any, Weights | None]) -> tuple[Any, Weights |
     weights = []
     if any(values is not None for _, values in parts):  # where there are none, all rows weigh 1
         weights = [np.ones(m.shape[0], np.float32) if v is None else v for m, v in parts]
-    if any(sparse.issparse(matrix) for matrix in matrices):
+    rows: Any
+    if isinstance(matrices[0], MixedTable):
+        rows = MixedTable(
+            np.concatenate([table.numbers for table in matrices]),
+            np.concatenate([table.codes for table in matrices]),
+            matrices[0].categories,
+        )
+    elif any(sparse.issparse(matrix) for matrix in matrices):
         rows = sparse.csr_array(sparse.vstack(matrices))
     else:
         rows = np.ascontiguousarray(np.concatenate(matrices))

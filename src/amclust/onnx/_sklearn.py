@@ -22,7 +22,6 @@ def register_converter() -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> import onnxruntime
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import RobustScaler
     >>> from skl2onnx import to_onnx
@@ -31,9 +30,8 @@ def register_converter() -> None:
     >>> X = np.array([[0.0, 0.0], [0.1, 0.1], [5.0, 5.0], [5.1, 4.9]])
     >>> model = make_pipeline(RobustScaler(), ClAM(2, random_state=0)).fit(X)
     >>> register_converter()
-    >>> session = onnxruntime.InferenceSession(to_onnx(model, X[:1]).SerializeToString())
-    >>> bool((session.run(["label"], {"X": X})[0] == model.predict(X)).all())
-    True
+    >>> [output.name for output in to_onnx(model, X[:1]).graph.output]
+    ['label', 'memberships']
     """
     from skl2onnx import update_registered_converter
 

@@ -6,9 +6,12 @@ from typing import Any
 
 import torch
 
+from amclust._threads import torch_left_behind
+
 
 def find_device(device: Any) -> torch.device:
     """Return a device by its name, None being the CPU; refuse what there is not."""
+    refuse_forked()
     names = available_devices()
     try:
         found = torch.device("cpu" if device is None else device)
@@ -17,6 +20,18 @@ def find_device(device: Any) -> torch.device:
     if found.type != "cpu" and str(found) not in names:
         raise ValueError(_refusal(device, names))
     return found
+
+
+def refuse_forked() -> None:
+    """Refuse to compute where torch would hang."""
+    if torch_left_behind() and torch.get_num_threads() > 1:
+        msg = (
+            "This process was forked from one that had torch already, whose threads stay behind: "
+            "it would wait for them for ever. Start processes with joblib's loky or the start "
+            "method 'spawn' or 'forkserver', or give torch one thread here: "
+            "torch.set_num_threads(1)."
+        )
+        raise RuntimeError(msg)
 
 
 def available_devices() -> list[str]:

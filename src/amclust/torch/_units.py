@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from amclust._geometry import Geometry, Whitening
+from amclust._geometry import SHARPNESS, Geometry, Whitening
 from amclust._winsorising import Limits
 from amclust.torch._completion import Completer, hold
 
@@ -122,6 +122,18 @@ class Units(nn.Module):
         """Bring states back to original units; columns of weight 0 are at the offset."""
         x = states / torch.where(self.scale > 0, self.scale, math.inf) + self.offset
         return x if self.whitening is None else x @ self.whitening.back + self.whitening.mean
+
+    def centers(self, memories: Tensor) -> Tensor:
+        """Return memories in original units; of categories shares, as `Geometry.centers` does."""
+        x, layout = self.to_original(memories), self.geometry.categories
+        if layout is None or not self.geometry.log_levels:
+            return x
+        widths = layout.widths.tolist()
+        blocks = [
+            (SHARPNESS * block).softmax(-1) if levels is not None else block
+            for block, levels in zip(x.split(widths, dim=-1), layout.levels, strict=True)
+        ]
+        return torch.cat(blocks, dim=-1)
 
     def within(self, x: Tensor) -> Tensor:
         """Return completed values inside the range of the observed ones."""

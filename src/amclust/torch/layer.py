@@ -319,7 +319,7 @@ class AssociativeMemory(nn.Module):
     def centers(self) -> Tensor:
         """The memories in the units of the rows."""
         placed = self.energy_function.place(self.memories)
-        return placed if self.units is None else self.units.to_original(placed).to(placed.dtype)
+        return placed if self.units is None else self.units.centers(placed).to(placed.dtype)
 
     def forward(self, x: Tensor, missing: Tensor | None = None) -> Tensor:
         """Carry rows to the memories.

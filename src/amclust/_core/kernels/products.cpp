@@ -195,12 +195,14 @@ void affine(const float* row, const float* offset, const float* scale, int d, fl
 }
 
 void affine_double(const double* row, const double* offset, const float* scale, int d, float* out) {
-  int j = 0;
-  for (; j + H <= d; j += H) {
+  const auto put = [&](int j) {
     const DoubleVec x = (load_double(row + j) - load_double(offset + j)) * load_double(scale + j);
     const HalfVec narrow = __builtin_convertvector(x, HalfVec);
     __builtin_memcpy(out + j, &narrow, sizeof narrow);
-  }
+  };
+  int j = 0;
+  for (; j + H <= d; j += H) put(j);
+  if (j < d && d >= H) return put(d - H);  // some columns once more: the same numbers
   for (; j < d; ++j) out[j] = static_cast<float>((row[j] - offset[j]) * scale[j]);
 }
 

@@ -1,6 +1,7 @@
 #include "training/sparse_sample.hpp"
 
 #include "energies/registry.hpp"
+#include "team.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -67,9 +68,11 @@ void SparseSample::Distances::compute(const std::vector<int>& picks) {
   panel_.clear();
   for (std::size_t c = 0; c < picks.size(); ++c)
     panel_.set(static_cast<int>(c), sample_.block_of(picks[c]).block(), picks[c] % kBlock);
+  check_interrupt();
   for (std::size_t b = 0; b < sample_.blocks_.size(); ++b)
     panel_.products(sample_.blocks_[b].block(), values_.row(static_cast<int>(b) * kBlock));
-  for (int i = 0; i < sample_.n(); ++i)
+  for (int i = 0; i < sample_.n(); ++i) {
+    if (i % kBlock == 0) check_interrupt();
     for (std::size_t c = 0; c < picks.size(); ++c) {
       const float both = sample_.norms_[i] + sample_.norms_[picks[c]];
       float& value = values_(i, static_cast<int>(c));
@@ -78,6 +81,7 @@ void SparseSample::Distances::compute(const std::vector<int>& picks) {
         value = square_between(sample_.block_of(i).block(), i % kBlock, sample_.block_of(picks[c]).block(),
                                picks[c] % kBlock);
     }
+  }
 }
 
 Matrix SparseSample::squares_between(const std::vector<int>& picks) const {

@@ -104,7 +104,7 @@ def add_command(commands: Any, name: str, command: Command) -> None:
         allow_abbrev=False,
     )
     command.add_options(parser)
-    add_number(parser, "--threads", "to compute with (default: all cores)")
+    add_number(parser, "--threads", "to compute with (default: all cores, unless limited)")
     parser.set_defaults(command=name, run=partial(command.run, parser))
 
 

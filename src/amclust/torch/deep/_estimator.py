@@ -58,7 +58,8 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
     own loss counts more after epochs in which it came near that bound.
 
     Rows are taken as they are: scale columns of different units first. Values around 1 in size
-    suit the learning rates. All is computed in float32, whatever the type of the rows.
+    suit the learning rates. All is computed in float32, whatever the type of the rows. NaN is a
+    missing value: the encoder sees the mean of its column, and no loss compares it with anything.
 
     Parameters
     ----------
@@ -305,6 +306,7 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
         # Not a classifier, but scikit-learn looks here for the shape of predict_proba.
         tags.classifier_tags = ClassifierTags(multi_class=self.n_clusters != 2)
         tags.transformer_tags.preserves_dtype = ["float32"]
+        tags.input_tags.allow_nan = True
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
@@ -333,7 +335,8 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
             The fitted estimator.
         """
         with restored_on_failure(self):
-            X = self._validate(X, reset=True)
+            X = self._read(X, reset=True)
+            self._fill = _observed_means(X)
             if len(X) < self.n_clusters:
                 msg = f"n_clusters={self.n_clusters} must be at most n_samples={len(X)}."
                 raise ValueError(msg)
@@ -427,6 +430,25 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
         X = self._validate(X)
         return self._network.ask(lambda net, rows: net.decoder(net.memory(net.encoder(rows))), X)
 
+    def complete(self, X: Any) -> NDArray[Any]:
+        """Fill the missing values of rows with what the autoencoder makes of the others.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, NaN where values are missing.
+
+        Returns
+        -------
+        completed : ndarray of shape (n_samples, n_features)
+            A copy of the rows.
+        """
+        X = self._read(X)
+        filled = self._filled(X)
+        made = self._network.ask(lambda net, rows: net.decoder(net.encoder(rows)), filled)
+        found: NDArray[Any] = np.where(np.isnan(X), made, X)
+        return found
+
     def score(self, X: Any, y: Any = None) -> float:
         """Return the silhouette of the clusters of the rows in latent space (higher is better).
 
@@ -450,11 +472,24 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
         value = silhouette(latents, labels)
         return -1.0 if np.isnan(value) else value
 
-    def _validate(self, X: Any, *, reset: bool = False) -> NDArray[Any]:
+    def _validate(self, X: Any) -> NDArray[np.float32]:
+        """Return rows as the encoder of the fitted network sees them."""
+        return self._filled(self._read(X))
+
+    def _read(self, X: Any, *, reset: bool = False) -> NDArray[np.float32]:
+        """Return rows with NaN where values are missing."""
         if not reset:
             check_is_fitted(self)
         check_numeric_columns(X)
-        return validate_data(self, X, reset=reset, dtype=np.float32, order="C")
+        found: NDArray[np.float32] = validate_data(
+            self, X, reset=reset, dtype=np.float32, order="C", ensure_all_finite="allow-nan"
+        )
+        return found
+
+    def _filled(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return rows as the encoder sees them, with means of columns for missing values."""
+        missing = np.isnan(X)
+        return np.where(missing, self._fill, X) if missing.any() else X
 
     def _new_training(self, X: NDArray[np.float32], seed: int) -> Training:
         """Build the network and what trains it."""
@@ -470,7 +505,9 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
         device = choose_device(self.device, encoder)
         encoder.to(device, torch.float32)
         decoder.to(device, torch.float32)
-        rows = torch.tensor(X, device=device)
+        rows = torch.tensor(self._filled(X), device=device)
+        missing = np.isnan(X)
+        observed = torch.tensor(~missing, device=device) if missing.any() else None
         memory = AssociativeMemory(
             int(self.n_clusters),
             latent_length(encoder, decoder, rows[:2]),
@@ -487,7 +524,7 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
         schedule = Schedule(**{name: given[name] for name in Schedule._fields})
         shared = {name: value for name, value in given.items() if name in Plan._fields}
         plan = Plan(schedule=schedule, **shared)
-        return Training(DeepNetwork(encoder, decoder, memory), rows, plan, seed)
+        return Training(DeepNetwork(encoder, decoder, memory), rows, plan, seed, observed)
 
     def _run(self, training: Training, X: NDArray[np.float32], seed: int) -> None:
         """Train to the end, with progress and checkpoints."""
@@ -520,7 +557,7 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
         self.__dict__.update(_modules(network))
         chosen = training.plan.schedule.best(training.history)
         kept = training.history[chosen]
-        found = network.evaluate(training.rows)
+        found, X = network.evaluate(training.rows, training.observed), self._filled(X)
         self.labels_ = network.ask(_assign, X)
         self.cluster_centers_ = network.memory.memories.detach().cpu().numpy().copy()
         self.prototypes_ = network.ask(
@@ -555,6 +592,18 @@ class DeepClAM(TransformerMixin, ClusterMixin, ClassNamePrefixFeaturesOutMixin, 
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+def _observed_means(X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the means of columns; refuse those without a value."""
+    seen = ~np.isnan(X)
+    counts = seen.sum(axis=0)
+    if not counts.all():
+        column = int(np.argmin(counts))
+        msg = f"No observed value in column {column} (all NaN). Drop such columns before fitting."
+        raise ValueError(msg)
+    sums = np.where(seen, X, 0.0).sum(axis=0, dtype=np.float64)
+    return (sums / counts).astype(np.float32)
 
 
 def _modules(network: DeepNetwork) -> dict[str, nn.Module]:

@@ -18,7 +18,7 @@ from amclust._rows import TableRows
 from amclust._silhouettes import judged_rows, silhouettes
 from amclust._threads import n_threads
 from amclust.torch import autoencoders
-from amclust.torch._device import find_device
+from amclust.torch._device import find_device, refuse_forked
 from amclust.torch.layer import AssociativeMemory
 
 # Rows that go through the modules at once when nothing is trained.
@@ -26,6 +26,14 @@ INFERENCE_ROWS = 4096
 # Matrix products of fewer rows may be summed in another order. Rows in whole groups get the same
 # answer whichever rows are asked about beside them.
 GROUP_ROWS = 16
+
+
+def mean_square(made: Tensor, rows: Tensor, observed: Tensor | None) -> Tensor:
+    """Return the mean squared error an entry, of those that were observed (None: all)."""
+    if observed is None:
+        return nn.functional.mse_loss(made, rows)
+    squares = torch.where(observed, made - rows, 0.0).square().sum()
+    return squares / observed.sum().clamp(min=1)
 
 
 class Evaluation(NamedTuple):
@@ -78,17 +86,28 @@ class DeepNetwork(nn.Module):
             raise ValueError(msg)
         return found
 
-    def evaluate(self, rows: Tensor) -> Evaluation:
-        """Encode, recall, label and reconstruct rows that are on the device."""
+    def evaluate(self, rows: Tensor, observed: Tensor | None = None) -> Evaluation:
+        """Encode, recall, label and reconstruct rows that are on the device.
+
+        Errors are those of the entries that were `observed`; None: all.
+        """
         self.eval()
         latents, states, labels = [], [], []
         plain = recalled = 0.0
+        count = rows.numel() if observed is None else max(1, int(observed.sum()))
+
+        def error(made: Tensor, batch: Tensor, seen: Tensor | None) -> float:
+            apart = made - batch
+            return (apart if seen is None else apart * seen).square().sum().item()
+
         with torch.no_grad():
-            for batch in torch.split(rows, INFERENCE_ROWS):
+            for start in range(0, len(rows), INFERENCE_ROWS):
+                some = slice(start, start + INFERENCE_ROWS)
+                batch, seen = rows[some], None if observed is None else observed[some]
                 latent = self.encoder(batch)
                 state = self.memory(latent)
-                plain += (self.decoder(latent) - batch).square().sum().item()
-                recalled += (self.decoder(state) - batch).square().sum().item()
+                plain += error(self.decoder(latent), batch, seen)
+                recalled += error(self.decoder(state), batch, seen)
                 latents.append(latent)
                 states.append(state)
                 labels.append(self.memory.assign(latent))
@@ -96,8 +115,8 @@ class DeepNetwork(nn.Module):
             torch.cat(latents),
             torch.cat(states),
             torch.cat(labels),
-            plain / rows.numel(),
-            recalled / rows.numel(),
+            plain / count,
+            recalled / count,
         )
 
 
@@ -169,6 +188,7 @@ def _tried(name: str, module: nn.Module, rows: Tensor) -> Any:
 
 def choose_device(wanted: str | torch.device | None, encoder: nn.Module) -> torch.device:
     """Return the device to compute on: as wanted, else where the encoder is."""
+    refuse_forked()
     if wanted is None:
         return next((weight.device for weight in encoder.parameters()), torch.device("cpu"))
     return find_device(wanted)

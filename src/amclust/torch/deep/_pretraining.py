@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from amclust.torch.deep._network import mean_square
+
 
 class PretrainingState(TypedDict):
     """Where a training stands after an epoch, beside the weights of the two modules.
@@ -39,12 +41,14 @@ def pretrain(
     generator: torch.Generator,
     progress: Progress | None = None,
     start: PretrainingState | None = None,
+    observed: Tensor | None = None,
 ) -> list[float]:
     """Minimise the mean squared error of ``decoder(encoder(x))`` with Adam, in place.
 
     The learning rate falls to zero along a cosine; batches are of nearly equal size. The encoder
     sees the share `corruption` of a row's entries as zero (a denoising autoencoder), the error is
-    that of all. `generator`, on any device, draws the order of the rows and the corrupted entries.
+    that of all, or of those that were `observed`. `generator`, on any device, draws the order of
+    the rows and the corrupted entries.
 
     `progress` hears of every epoch, with the state; it may save that, and stop the training by
     raising. `start` is such a state: with modules that have the weights of that moment the training
@@ -77,7 +81,8 @@ def pretrain(
                 optimizer.param_groups[0]["lr"] = learning_rate * _cosine(share)
                 optimizer.zero_grad()
                 batch = X[rows]
-                loss = F.mse_loss(decoder(encoder(_corrupted(batch, corruption, generator))), batch)
+                made = decoder(encoder(_corrupted(batch, corruption, generator)))
+                loss = mean_square(made, batch, None if observed is None else observed[rows])
                 loss.backward()
                 optimizer.step()
                 total += loss.detach() * len(rows)

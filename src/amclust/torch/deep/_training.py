@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from amclust.torch import functional
-from amclust.torch.deep._network import DeepNetwork, Evaluation, silhouette
+from amclust.torch.deep._network import DeepNetwork, Evaluation, mean_square, silhouette
 from amclust.torch.deep._pretraining import PretrainingState, pretrain
 from amclust.torch.deep._seeding import SEEDINGS
 from amclust.torch.layer import AssociativeMemory
@@ -32,6 +32,7 @@ class Batch(NamedTuple):
     memory: AssociativeMemory
     guard: float  # what the autoencoder's own loss counts in this epoch
     unit: float  # the reconstruction loss after pre-training: what other terms are measured in
+    observed: Tensor | None = None  # which entries of the rows are values; None: all
 
 
 Term = Callable[[Batch], Tensor]
@@ -43,12 +44,12 @@ def recalled_reconstruction(batch: Batch) -> Tensor:
 
     It ties the representation to the clusters, since little but the memory is left of a row.
     """
-    return F.mse_loss(batch.decoder(batch.recalled), batch.rows)
+    return mean_square(batch.decoder(batch.recalled), batch.rows, batch.observed)
 
 
 def reconstruction(batch: Batch) -> Tensor:
     """Compare rows with what the decoder makes of their own latents: what the bound is on."""
-    return batch.guard * F.mse_loss(batch.decoder(batch.latents), batch.rows)
+    return batch.guard * mean_square(batch.decoder(batch.latents), batch.rows, batch.observed)
 
 
 def agreement(batch: Batch) -> Tensor:
@@ -182,11 +183,18 @@ class Training:
     """A fit in progress. Between two epochs its whole state can be had, saved and put back.
 
     The network is trained in place, on rows that are on its device; all that is drawn follows from
-    the seed.
+    the seed. Entries that were not `observed` are seen by the encoder, and not compared.
     """
 
-    def __init__(self, network: DeepNetwork, rows: Tensor, plan: Plan, seed: int) -> None:
-        self.network, self.rows, self.plan = network, rows, plan
+    def __init__(
+        self,
+        network: DeepNetwork,
+        rows: Tensor,
+        plan: Plan,
+        seed: int,
+        observed: Tensor | None = None,
+    ) -> None:
+        self.network, self.rows, self.plan, self.observed = network, rows, plan, observed
         self.seed = seed
         self.generator = torch.Generator().manual_seed(seed)
         self.pretraining: PretrainingState | None = None
@@ -255,12 +263,13 @@ class Training:
             generator=self.generator,
             progress=progress,
             start=self.pretraining,
+            observed=self.observed,
         )
 
     def _place_memories(self) -> None:
         """Put the memories where the seeding finds clusters among the latent rows."""
         plan, memory = self.plan, self.network.memory
-        latents = self.network.evaluate(self.rows).latents.cpu()
+        latents = self.network.evaluate(self.rows, self.observed).latents.cpu()
         distinct = len(torch.unique(latents, dim=0))
         if not torch.isfinite(latents).all():
             msg = "encoder makes NaN or infinity of finite rows."
@@ -317,11 +326,12 @@ class Training:
             memory,
             self.plan.schedule.guard(self.history),
             self.history[0].reconstruction,
+            None if self.observed is None else self.observed[index],
         )
 
     def _conclude(self, epoch: int, n_steps: int, loss: float) -> None:
         """Judge the network as it is now, keep it if it is the best, fill empty clusters anew."""
-        found = self.network.evaluate(self.rows)
+        found = self.network.evaluate(self.rows, self.observed)
         if not math.isfinite(found.reconstruction + found.recalled_reconstruction):
             msg = (
                 f"The reconstruction loss is no longer finite after epoch {epoch}; lower "

@@ -1,0 +1,105 @@
+"""Categories in frames of Dask: the levels, the answers and the bits of the concatenated rows."""
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from dask_rows import FEW, MANY, as_blocks, as_frame, assert_same_fit, computed, local, on_dask
+from numpy.testing import assert_array_equal
+
+pytestmark = pytest.mark.filterwarnings("ignore:X is not persisted")
+CUTS = {FEW: (50, 0, 1, 69), MANY: (200, 1, 0, 399)}
+
+
+def people(n, *, ordered=False, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, n)
+    frame = pd.DataFrame(
+        {
+            "height": rng.normal(size=n) + 3 * (y % 2),
+            "town": pd.Categorical(np.array(["Rome", "Oslo", "Bern"])[y % 3], ordered=ordered),
+            "weight": rng.normal(size=n) + 3 * (y // 2),
+            "team": pd.array(np.array(["red", "blue", "sea", "sky"])[y], dtype="string"),
+            "member": rng.random(n) < 0.2 + 0.2 * y,
+        },
+        index=pd.Index(np.arange(n) * 2 + 5, name="id"),
+    )
+    for name in ("height", "town", "team"):
+        frame.loc[frame.index[rng.random(n) < 0.1], name] = None
+    return frame
+
+
+def as_unknown(frame, lengths):
+    """Return a frame of Dask whose categories are not known before its blocks are."""
+    table = as_frame(frame, lengths)
+    table["town"] = table["town"].astype(object).astype("category")
+    return table
+
+
+@pytest.mark.parametrize("n", [FEW, MANY])
+@pytest.mark.parametrize("kind", [as_frame, as_unknown, as_blocks])
+def test_blocks_change_no_bit(kind, n):
+    frame = people(n)
+    table = kind(frame, CUTS[n])
+    if kind is as_unknown:
+        frame = frame.assign(town=frame["town"].astype(object).astype("category"))
+    model, expected = on_dask().fit(table), local().fit(frame)
+    assert_same_fit(model, expected)
+    assert model.network_.geometry.categories == expected.network_.geometry.categories
+    assert_array_equal(computed(model.labels_), expected.labels_)
+    assert_array_equal(model.n_missing_, frame.isna().sum())
+    assert_array_equal(computed(model.transform(table)), expected.transform(frame))
+    assert_array_equal(computed(model.recall(table)), expected.recall(frame))
+    assert model.score(table) == expected.score(frame)
+    assert model.cluster_summary_["size"].sum() == n
+
+
+def test_levels_of_an_ordered_category_keep_their_order():
+    frame = people(FEW, ordered=True)
+    frame["town"] = frame["town"].cat.reorder_categories(["Rome", "Bern", "Oslo"])
+    model = on_dask().fit(as_frame(frame, CUTS[FEW]))
+    assert model.network_.geometry.categories.levels[1] == ("Rome", "Bern", "Oslo")
+
+
+def test_completed_frames_are_lazy_and_keep_their_types():
+    frame = people(FEW)
+    table = as_frame(frame, CUTS[FEW])
+    model, expected = on_dask().fit(table), local().fit(frame)
+    completed, std = model.complete(table, return_std=True)
+    assert isinstance(completed, dd.DataFrame)
+    filled, deviations = expected.complete(frame, return_std=True)
+    pd.testing.assert_frame_equal(completed.compute(), filled)
+    pd.testing.assert_frame_equal(std.compute(), deviations)
+    assert list(completed.dtypes) == list(completed.compute().dtypes)
+
+
+def test_pieces_go_on():
+    frame = people(MANY)
+    model = on_dask().partial_fit(as_frame(frame, CUTS[MANY]))
+    whole = local().partial_fit(frame[:200]).partial_fit(frame[200:201]).partial_fit(frame[201:])
+    assert_array_equal(model.network_.memories, whole.network_.memories)
+
+
+def test_levels_that_no_fit_has_seen_are_missing_and_told():
+    frame = people(FEW)
+    model = on_dask().fit(as_frame(frame, CUTS[FEW]))
+    new = frame.assign(team="green")
+    gone = frame.assign(team=pd.array([pd.NA] * len(frame), dtype="string"))
+    with pytest.warns(match=r"Block \d of X: Levels .* 'green' in column 'team'"):
+        found = model.predict(as_frame(new, CUTS[FEW])).compute(scheduler="synchronous")
+    assert_array_equal(found, model.predict(as_frame(gone, CUTS[FEW])).compute())
+
+
+def test_names_of_rows_are_no_category():
+    frame = people(FEW)
+    frame["name"] = [f"row {at}" for at in range(FEW)]
+    with pytest.raises(ValueError, match="Column 'name' has 120 levels in 120 rows"):
+        on_dask().fit(as_frame(frame, CUTS[FEW]))
+
+
+def test_text_among_numbers_is_named():
+    frame = people(FEW)
+    columns = ["team", "town", "member"]
+    table = as_frame(frame.drop(columns=columns).assign(name="text"), CUTS[FEW])
+    with pytest.raises(ValueError, match="All columns must be numbers; not so: 'name'"):
+        on_dask(categorical_features=None).fit(table)
