@@ -797,7 +797,7 @@ def test_results_without_pandas(monkeypatch):
     columns = search.results_dict_
     pd.testing.assert_frame_equal(pd.DataFrame(columns), search.results_, check_dtype=False)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="amclust\\[table\\].*results_dict_"):
+    with pytest.raises(AttributeError, match="amclust\\[table\\].*results_dict_"):
         _ = search.results_
 
 

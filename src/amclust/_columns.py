@@ -531,7 +531,8 @@ def summary(
             "cluster_summary_ is a pandas.DataFrame: pip install 'amclust[table]', or take "
             "cluster_centers_, which has the same as numbers."
         )
-        raise ImportError(msg) from error
+        # What the HTML view of a fitted model takes for an attribute that is not there.
+        raise AttributeError(msg) from error
     columns: dict[str, Any] = {"size": sizes}
 
     def put(name: str, values: Any) -> None:

@@ -120,6 +120,9 @@ class Network:
     max_energy: NDArray[np.float64] | None = None
     ignored_means: NDArray[np.float64] | None = None
 
+    def __repr__(self) -> str:
+        return f"Network({self.n_memories} memories, {self.geometry.n_features} columns)"
+
     def __post_init__(self) -> None:
         k = len(self.memories)
         assembly = np.asarray(self.assembly)

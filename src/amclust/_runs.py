@@ -75,6 +75,9 @@ class OptimizerState:
         default_factory=lambda: np.zeros((2, 0), np.float32)
     )
 
+    def __repr__(self) -> str:
+        return f"OptimizerState({self.steps:,} steps)"
+
 
 def unmoved(network: Network, X: Any, objective: str) -> OptimizerState:
     """Return the state of an optimiser that has made no step from a network, among rows of it."""

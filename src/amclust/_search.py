@@ -324,7 +324,8 @@ class ClAMSearch(
                 "results_ is a pandas.DataFrame: pip install 'amclust[table]', or take "
                 "results_dict_, which has the same columns as arrays."
             )
-            raise ImportError(msg) from error
+            # What the HTML view of a fitted model takes for an attribute that is not there.
+            raise AttributeError(msg) from error
         # As they are: pandas would make NaN of None.
         columns = {
             name: Series(column, dtype=column.dtype) for name, column in self.results_dict_.items()
