@@ -10,6 +10,7 @@ from clear_groups import FAST, rows
 
 import amclust as package
 from amclust import ClAM
+from amclust._progress import ProgressLine
 from amclust.cli.commands import files
 from amclust.cli.tables.text import TextTable
 
@@ -195,7 +196,7 @@ def test_slow_reading_is_told_on_a_terminal(amclust, table, model, monkeypatch):
     told, shown, batches = threading.Event(), [], TextTable.batches
     monkeypatch.setattr(TextTable, "batches", slowly)
     monkeypatch.setattr(files, "PATIENCE", 0.0)
-    monkeypatch.setattr(files.ProgressLine, "show", show)
+    monkeypatch.setattr(ProgressLine, "show", show)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert amclust("predict", model, table).code == 0
     assert shown[0] == "amclust: reading table.csv"
