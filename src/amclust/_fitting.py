@@ -19,7 +19,7 @@ from amclust._completion import completion_of_clusters
 from amclust._distant import is_outside, place_weights, seen_places, without
 from amclust._full_passes import take_full_passes
 from amclust._geometry import Geometry
-from amclust._likelihoods import can_refine, refined
+from amclust._likelihoods import MAX_ROWS, can_refine, refined
 from amclust._metrics import find_metric, name_metric
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._network import Network
@@ -322,6 +322,10 @@ class Fitting:
         sample_seed: int,
         limits: GivenLimits | None = None,
     ) -> Fit:
+        recipe = self.recipe
+        if limits is None and can_refine(options, data, n_clusters) and data.n_rows > MAX_ROWS:
+            # What is trained is refined whichever it is: of many rows the best start alone.
+            recipe = dataclasses.replace(recipe, trained_share=0.0, min_trained=1)
         return fit(
             data,
             options,
@@ -329,7 +333,7 @@ class Fitting:
             seeds=seeds,
             sample_seed=sample_seed,
             backend=self.backend,
-            recipe=self.recipe,
+            recipe=recipe,
             verbose=self.model.verbose,
             limits=limits,
         )
