@@ -233,7 +233,7 @@ def test_a_streamed_completion_gives_the_same_bytes(amclust, table, model):
 def test_missing_categories_are_filled_with_categories(amclust, table):
     text = table.read_text().replace("group 1", "", 1)
     table.write_text(text)
-    options = ("--id", "id", "--one-hot", "note")
+    options = ("--id", "id")
     done = amclust("complete", table, "-k", 3, *options, *FAST)
     assert done.code == 0, done.err
     assert done.out.splitlines()[2].split(",")[3] == "group 1"
