@@ -37,6 +37,8 @@ EXTRAS_bench := bench,torch
 EXTRAS_docs := docs,torch
 # Seconds for each target of make fuzz.
 FUZZ_SECONDS ?= 20
+# The same cases again; empty: others each time.
+FUZZ_SEED ?=
 INSTALLS := $(addprefix $(STAMPS)/,demo test lint bench docs)
 
 BUILD_FILES := CMakeLists.txt pyproject.toml constraints.txt
@@ -153,7 +155,7 @@ FUZZ_CXX ?= $(shell for cxx in clang++ clang++-19 clang++-18 clang++-17 clang++-
   command -v $$cxx >/dev/null && echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' \
   | $$cxx -x c++ -fsanitize=fuzzer,address -o /dev/null - 2>/dev/null && echo $$cxx && break; done)
 fuzz: $(STAMPS)/test ## make up tables, parameters, files and rows for a while (FUZZ_SECONDS each)
-	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 ifeq ($(FUZZ_CXX),)
 	@echo "The core is not fuzzed: no clang++ here links libFuzzer (Debian: apt-get install clang libclang-rt-14-dev)."
 else
@@ -162,7 +164,7 @@ else
 	cmake --build build/fuzz --target fuzz_core
 	mkdir -p build/fuzz/corpus
 	build/fuzz/fuzz/core/fuzz_core build/fuzz/corpus -max_total_time=$(FUZZ_SECONDS) -max_len=2048 -timeout=60 \
-	  -rss_limit_mb=4096 -artifact_prefix=build/fuzz/ -print_final_stats=1
+	  -rss_limit_mb=4096 -artifact_prefix=build/fuzz/ -print_final_stats=1 $(if $(FUZZ_SEED),-seed=$(FUZZ_SEED))
 endif
 
 clean: ## remove what was built, keep .venv's packages
