@@ -28,7 +28,7 @@ NAMED = re.compile(
 )
 
 
-class WrongError(AssertionError):
+class WrongError(RuntimeError):
     """An answer that makes no sense, or an error that does not say what is wrong."""
 
 

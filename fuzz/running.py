@@ -50,6 +50,7 @@ def _batch(target: ModuleType, seed: int, size: int, end: float | None) -> Count
         deadline=None,
         database=None,
         print_blob=True,
+        report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
     @given(target.strategy)

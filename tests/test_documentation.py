@@ -127,6 +127,7 @@ def test_no_docstring_has_an_entry_to_fill_in():
         ("benchmarks.scale.__main__", "scale.md"),
         ("benchmarks.cluster_number.__main__", "number_of_clusters.md"),
         ("benchmarks.limits.__main__", "limits.md"),
+        ("benchmarks.mixed.__main__", "mixed.md"),
         ("benchmarks.recipe.__main__", "recipe.md"),
         ("benchmarks.manners.__main__", "manners.md"),
         ("benchmarks.deep.__main__", "deep.md"),

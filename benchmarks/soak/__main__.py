@@ -53,6 +53,7 @@ def promises(records: list[Record[Key]]) -> list[Promise]:
         damaged = sum(results[name] for name in ("lost", "damaged", "parts_of_sigterm"))
         words = f"`amclust {record.key.name}`, killed {results['kills']:,} times"
         told = f"{damaged} damaged, lost or left, {results['other_ends']} other exit codes"
+        told += f", {results['ended_before']} had ended before"
         wrong = damaged + results["other_ends"]
         promised = "no damaged file"
         if "resumed" in results:

@@ -92,7 +92,6 @@ Answers learn(const Dataset& data, const Plan& plan, int threads) {
       if (!std::isfinite(value)) return;  // such a restart is not chosen
     const auto n = static_cast<std::size_t>(data.rows);
     Memories memories = network.prepared(static_cast<double>(n));
-    Certificates certificates(memories);
     out.labels.resize(n);
     out.memberships.resize(n * network.k);
     out.energy.resize(n);
@@ -102,6 +101,8 @@ Answers learn(const Dataset& data, const Plan& plan, int threads) {
     wanted.memberships = out.memberships.data();
     wanted.energy = out.energy.data();
     wanted.state = out.state.data();
+    memories.refresh(recalls(wanted) && !memories.cheaper_by_coordinates());
+    Certificates certificates(memories);
     Team team(threads);
     infer(data, nullptr, data.rows, plan.objective.fill.data(), certificates, wanted, team, control);
   });

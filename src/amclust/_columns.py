@@ -444,6 +444,9 @@ def fill_table(X: Any, told: Told, table: MixedTable) -> Any:
         return X.with_columns(list(filled.values()))
     frame = X.copy()
     for column, made in filled.items():
+        series = _series(X, column)
+        if series.dtype == np.dtype(object):  # pandas would take it for text
+            made = type(series)(made, index=X.index, dtype=object)
         frame.isetitem(column, made)
     return frame
 

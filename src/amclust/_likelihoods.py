@@ -37,7 +37,7 @@ from amclust.backends import TrainingSet
 Floats = NDArray[np.float64]
 
 # So many rows say enough of shares and means.
-MAX_ROWS = 16_384
+MAX_ROWS = 8_192
 # With more features the start is what training found.
 MAX_FEATURES = 1_000
 N_STARTS = 10

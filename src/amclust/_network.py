@@ -981,6 +981,10 @@ class Network:
     def _table(self, X: Any) -> TableRows:
         layout = self.geometry.categories
         if layout is not None:
+            width = X.shape[1] if isinstance(X, np.ndarray) and X.ndim == 2 else 0
+            if width == layout.n_features > layout.n_columns and X.dtype.kind == "f":
+                # Points between rows, as memories are: shares in the place of levels.
+                return TableRows(np.ascontiguousarray(X))
             return TableRows(X if isinstance(X, MixedTable) else self._mixed(X, layout))
         if hasattr(X, "columns") and hasattr(X, "to_numpy"):
             self._check_names([str(name) for name in X.columns])

@@ -77,13 +77,13 @@ def model_bytes(tmp_path_factory):
     import pandas as pd
 
     from amclust import ClAM
-    from amclust.cli.tables import Choice, choose_columns, named
+    from amclust.cli.tables import Choice, choose_columns
     from amclust.io.model import save_model
 
     frame = pd.DataFrame(rows()[0], columns=["width", "height"])
     frame["id"] = [f"{index:03}" for index in range(len(frame))]
     columns = choose_columns(frame, Choice(id="id"))
-    X = named(columns, columns.matrix(frame))
+    X = columns.frame(columns.matrix(frame))
     model = ClAM(3, n_init=2, random_state=0, n_jobs=1).fit(X)
     path = tmp_path_factory.mktemp("model") / "model.amc"
     extra = {"columns": columns.to_json(), "source": {"table": "table.csv", "rows": len(frame)}}

@@ -102,7 +102,7 @@ def test_predict_writes_what_it_writes_in_one_file(amclust, folder, parts, model
 
 
 def test_categories_of_all_parts_are_encoded(amclust, folder, parts, on):
-    more = ("--use", "width,height,note", "--one-hot", "note", *FAST, "--json")
+    more = ("--use", "width,height,note", *FAST, "--json")
     parts[:100].assign(note="first").to_parquet("parts/0.parquet", index=False)
     pd.read_parquet("parts").to_parquet("whole.parquet", index=False)
     done, whole = (
@@ -111,7 +111,6 @@ def test_categories_of_all_parts_are_encoded(amclust, folder, parts, on):
     )
     assert done.code == 0, done.err
     assert done.json()["features"] == whole.json()["features"]
-    assert "note=first" in done.json()["features"]
     assert done.json()["missing"] == whole.json()["missing"]
 
 
@@ -165,7 +164,6 @@ def test_a_folder_is_replaced_only_when_forced_and_only_by_labels(
         (["--sheet", 1], "workers read Parquet"),
         (["--labels", "-"], "not standard output"),
         (["--labels", "labels.csv"], "folder of Parquet files, not .csv"),
-        (["--one-hot", "all"], "name the columns"),
         (["--delimiter", ";"], "which has none"),
     ],
 )

@@ -189,22 +189,27 @@ def test_a_column_with_a_comma_in_its_name(amclust, folder):
 
 
 def test_the_advice_about_a_name_with_a_comma_can_be_followed(amclust, folder):
-    frame = pd.DataFrame(rows()[0], columns=["a", "b"]).assign(**{"c,d": "x", "e": "y"})
+    frame = pd.DataFrame(rows()[0], columns=["a", "b"]).assign(
+        **{"c,d": "2020-01-31", "e": "12:30"}
+    )
     frame.to_csv("t.csv", index=False)
     advice = re.search(r"--drop ('[^']*')", amclust("fit", "t.csv", "-k", 3).err).group(1)
     done = amclust("fit", "t.csv", "-k", 3, "--drop", *shlex.split(advice), *FAST, "--json")
     assert done.json()["features"] == ["a", "b"]
 
 
-def test_one_hot(amclust, table):
-    done = amclust("fit", table, "-k", 3, "--id", "id", "--one-hot", "all", *FAST, "--json")
-    assert done.json()["features"] == [
-        "width",
-        "height",
-        "note=group 0",
-        "note=group 1",
-        "note=group 2",
-    ]
+def test_text_is_taken_as_categories(amclust, table):
+    done = amclust("fit", table, "-k", 3, "--id", "id", *FAST, "--json", "-o", "m.amc")
+    assert done.json()["features"] == ["width", "height", "note"]
+    told = {feature["name"] for of in done.json()["top_features"] for feature in of}
+    assert told & {"note=group 0", "note=group 1", "note=group 2"}
+    other = table.read_text().replace("group 1", "group 9")
+    table.with_name("other.csv").write_text(other)
+    done = amclust("predict", "m.amc", "other.csv", "--json")
+    assert done.code == 0
+    assert "'group 9' in column 'note'" in done.err
+    done = amclust("fit", table, "-k", 3, "--id", "id", "--numeric", "note", *FAST)
+    assert "column 'note' has no value at all" in done.err
 
 
 @pytest.mark.parametrize("passes", [1, 3])

@@ -80,10 +80,10 @@ def test_odd_tables_that_are_fine(amclust, folder, content, options):
     assert done == (0, "", "")
 
 
-def test_text_columns_are_listed_with_what_to_do(amclust, folder):
-    table = "a,b,c,d\n" + "\n".join(f"{line},x,y" for line in LINES)
+def test_columns_of_dates_are_listed_with_what_to_do(amclust, folder):
+    table = "a,b,c,d\n" + "\n".join(f"{line},2020-01-02,12:30" for line in LINES)
     (folder / "t.csv").write_text(table)
-    failed(amclust("fit", "t.csv", "-k", 2), "'c'", "'d'", "--drop", "--one-hot")
+    failed(amclust("fit", "t.csv", "-k", 2), "'c'", "'d'", "dates", "--drop")
 
 
 def test_latin_1_is_read_with_a_warning(amclust, folder):

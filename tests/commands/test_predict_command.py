@@ -10,6 +10,7 @@ from clear_groups import FAST, rows
 
 import amclust as package
 from amclust import ClAM
+from amclust._progress import ProgressLine
 from amclust.cli.commands import files
 from amclust.cli.tables.text import TextTable
 
@@ -195,7 +196,7 @@ def test_slow_reading_is_told_on_a_terminal(amclust, table, model, monkeypatch):
     told, shown, batches = threading.Event(), [], TextTable.batches
     monkeypatch.setattr(TextTable, "batches", slowly)
     monkeypatch.setattr(files, "PATIENCE", 0.0)
-    monkeypatch.setattr(files.ProgressLine, "show", show)
+    monkeypatch.setattr(ProgressLine, "show", show)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert amclust("predict", model, table).code == 0
     assert shown[0] == "amclust: reading table.csv"
@@ -232,7 +233,7 @@ def test_a_streamed_completion_gives_the_same_bytes(amclust, table, model):
 def test_missing_categories_are_filled_with_categories(amclust, table):
     text = table.read_text().replace("group 1", "", 1)
     table.write_text(text)
-    options = ("--id", "id", "--one-hot", "note")
+    options = ("--id", "id")
     done = amclust("complete", table, "-k", 3, *options, *FAST)
     assert done.code == 0, done.err
     assert done.out.splitlines()[2].split(",")[3] == "group 1"

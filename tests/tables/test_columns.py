@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 from frames import categories, choose, read_table
 
+from amclust._warnings import UnseenLevelsWarning
 from amclust.cli.tables import (
     Choice,
     Columns,
@@ -39,10 +40,10 @@ def values(frame, **choice):
 
 def test_columns_are_chosen_by_name(save):
     frame = table("id,a,b,c\nx,1,2,3\n", save)
-    assert choose(frame, id="id").features == ["a", "b", "c"]
-    assert choose(frame, id="id", drop=["b"]).features == ["a", "c"]
+    assert choose(frame, id="id").names == ["a", "b", "c"]
+    assert choose(frame, id="id", drop=["b"]).names == ["a", "c"]
     columns = choose(frame, use=["c", "a"])
-    assert columns.features == ["c", "a"]
+    assert columns.names == ["c", "a"]
     assert columns.matrix(frame).tolist() == [[3, 1]]
     assert columns.ids(frame) is None
 
@@ -62,10 +63,11 @@ def test_a_choice_that_contradicts_itself(save):
         choose(frame, use=["a", "b"], id="b")
     with pytest.raises(TableError, match="no column is left"):
         choose(frame, drop=["a", "b"])
-    with pytest.raises(TableError, match="cannot one-hot encode: .*no column 'b'"):
-        choose(frame, use=["a"], one_hot=["b"])
-    with pytest.raises(TableError, match="one_hot must be a list of names or 'all', got 'a'"):
-        choose(frame, one_hot="a")
+    for option in ("numeric", "categorical"):
+        with pytest.raises(TableError, match=f"--{option}: .*no column 'b'"):
+            choose(frame, use=["a"], **{option: ["b"]})
+    with pytest.raises(TableError, match="either --numeric or --categorical; see 'a'"):
+        choose(frame, numeric=["a"], categorical=["a", "b"])
 
 
 def test_a_frame_with_repeated_names():
@@ -74,20 +76,19 @@ def test_a_frame_with_repeated_names():
         choose(frame)
 
 
-def test_text_columns_are_listed_with_what_to_do(save):
-    frame = table("x,name,the city\n1,Ann,Rome\n2,Bob,Oslo\n", save)
+def test_columns_of_dates_are_listed_with_what_to_do(save):
+    frame = table("x,day,the hour\n1,2020-01-31,12:30\n2,2020-02-01,23:59\n", save)
     with pytest.raises(TableError) as caught:
         choose(frame)
     message = str(caught.value)
-    assert "'name' ('Ann', 'Bob'; first in row 1), 'the city' ('Rome', 'Oslo'" in message
-    assert "--drop 'name,the city'" in message
-    assert "--one-hot 'name,the city'" in message
+    assert "'day' ('2020-01-31', '2020-02-01'; first in row 1), 'the hour' ('12:30'" in message
+    assert "--drop 'day,the hour'" in message
     assert "'x'" not in message
 
 
-def test_a_hundred_text_columns_are_not_all_listed():
-    frame = pd.DataFrame({f"c{index}": ["a"] for index in range(100)})
-    with pytest.raises(TableError, match="92 more hold text"):
+def test_a_hundred_bad_columns_are_not_all_listed():
+    frame = pd.DataFrame({f"c{index}": ["2020-01-31"] for index in range(100)})
+    with pytest.raises(TableError, match="92 more hold dates"):
         choose(frame)
 
 
@@ -188,7 +189,7 @@ def test_impossible_spellings(save, choice, message):
 def test_spellings_of_missing(save, cell):
     np.testing.assert_array_equal(values(column(["1", cell], save))[:, 0], [1, NAN])
     frame = column(["red", cell], save)
-    np.testing.assert_array_equal(values(frame, one_hot=["a"])[:, 0], [1, NAN])
+    np.testing.assert_array_equal(values(frame)[:, 0], [0, NAN])
 
 
 @pytest.mark.parametrize(
@@ -236,46 +237,58 @@ def test_columns_without_a_value_are_named(save):
     with pytest.raises(TableError, match="columns 'b', 'c' have no value at all: .*--drop b,c"):
         choose(frame)
     with pytest.raises(TableError, match="column 'b' has no value at all"):
-        choose(frame, drop=["c"], one_hot=["b"])
+        choose(frame, drop=["c"], categorical=["b"])
     with pytest.raises(TableError, match="column 'x' has no value at all"):
         choose(pd.DataFrame({"x": [None, None], "y": [1, 2]}))
 
 
-def test_one_hot(save):
+def test_text_becomes_categories(save):
     frame = table("x,hue,size\n1,red,10\n2,,9\n3,blue ,10\n", save)
-    columns = choose(frame, one_hot=["hue", "size"])
+    columns = choose(frame, categorical=["size"])
     # Numbers are sorted as such.
-    assert columns.features == ["x", "hue=blue", "hue=red", "size=9", "size=10"]
+    assert columns.names == ["x", "hue", "size"]
     assert categories(columns) == {"hue": ["blue", "red"], "size": ["9", "10"]}
-    expected = [[1, 0, 1, 0, 1], [2, NAN, NAN, 1, 0], [3, 1, 0, 0, 1]]
-    np.testing.assert_array_equal(columns.matrix(frame), expected)
-    assert choose(frame, one_hot="all").features == ["x", "hue=blue", "hue=red", "size"]
+    found = columns.matrix(frame)
+    np.testing.assert_array_equal(found, [[1, 1, 1], [2, NAN, 0], [3, 0, 1]])
+    made = columns.frame(found)
+    assert made["hue"].dropna().tolist() == ["red", "blue"]
+    assert str(made.dtypes["size"]) == "category"
+    np.testing.assert_array_equal(columns.coded(made), found)
+    assert categories(choose(frame)) == {"hue": ["blue", "red"]}
 
 
-def test_one_hot_all_does_not_encode_dates(save):
-    frame = table("when,hue\n2020-01-02,red\n2020-01-03,blue\n", save)
-    with pytest.raises(TableError, match="'when' .*dates"):
-        choose(frame, one_hot="all")
+def test_truth_values_are_a_category_unless_they_are_wanted_as_numbers(save):
+    frame = column(["True", "FALSE", "", "true"], save)
+    assert choose(frame).frame(values(frame))["a"].dropna().tolist() == [True, False, True]
+    numbers = choose(frame, numeric=["a"])
+    assert numbers.frame(numbers.matrix(frame))["a"].tolist()[:2] == [1.0, 0.0]
+    filled = numbers.fill(frame, np.array([[1.0, 1], [0.0, 1], [0.9, 1], [1.0, 1]]))
+    assert filled["a"].to_pylist() == ["True", "FALSE", "True", "true"]
 
 
-def test_an_unknown_category_is_told(save):
-    columns = choose(table("hue\nred\nblue\n", save), one_hot="all")
-    with pytest.raises(
-        TableError, match="'hue', row 12: 'teal' is not one of its categories \\('b"
-    ):
-        columns.matrix(table("hue\nred\nteal\n", save), first_row=10)
+def test_numbers_that_are_wanted_lack_what_is_none(save):
+    frame = column(["1", "unknown", "3", ""], save)
+    with pytest.raises(TableError, match="text among numbers: .*--numeric a.*--categorical a"):
+        choose(frame)
+    with pytest.warns(TableWarning, match="column 'a': 1 cell is no number and counted as miss"):
+        columns = choose(frame, numeric=["a"])
+    np.testing.assert_array_equal(columns.matrix(frame)[:, 0], [1, NAN, 3, NAN])
 
 
-def test_too_many_categories(save):
-    frame = table("name\n" + "".join(f"n{index}\n" for index in range(1_001)), save)
-    with pytest.raises(TableError, match="'name' has more than 1,000 categories"):
-        choose(frame, one_hot="all")
+def test_levels_that_were_not_seen_count_as_missing(save):
+    columns = choose(table("hue\nred\nblue\n", save))
+    with pytest.warns(UnseenLevelsWarning, match="'teal' in column 'hue'"):
+        found = columns.matrix(table("hue\nred\nteal\n", save))
+    np.testing.assert_array_equal(found[:, 0], [1, NAN])
 
 
-def test_a_category_that_is_a_column_already(save):
-    frame = table("hue,hue=red\nred,1\n", save)
-    with pytest.raises(TableError, match="there already: 'hue=red'"):
-        choose(frame, one_hot=["hue"])
+def test_a_level_for_every_row_is_a_name(save):
+    frame = table("name,a\n" + "".join(f"n{index},{index % 3}\n" for index in range(1_001)), save)
+    with pytest.raises(TableError, match="'name' has more than 255 levels.*--drop name.*--id name"):
+        choose(frame)
+    few = table("name,a\n" + "".join(f"n{index},{index % 3}\n" for index in range(20)), save)
+    with pytest.raises(TableError, match="'name' has 20 levels, which looks like an identifier"):
+        choose(few)
 
 
 def test_later_tables_need_the_columns_but_not_their_order(save):
@@ -337,7 +350,7 @@ def test_values_that_are_no_cells(cells):
 def test_the_table_is_left_alone(save):
     frame = table("a,hue\n1,red\n,blue\n", save)
     before = frame.copy()
-    columns = choose(frame, one_hot="all")
+    columns = choose(frame)
     columns.fill(frame, np.nan_to_num(columns.matrix(frame)))
     pd.testing.assert_frame_equal(frame, before)
 
@@ -345,15 +358,15 @@ def test_the_table_is_left_alone(save):
 def test_only_missing_cells_are_filled(save):
     text = "id,a,hue,yes,n,when\n007,1.50,,TRUE,3,2020\n008,?,red,,,\n009, 2,blue,FALSE,4,\n"
     frame = table(text, save)
-    columns = choose(frame, id="id", drop=["when"], one_hot=["hue"])
-    completed = np.array([[9, 0.6, 0.4, 9, 9], [0.1, 9, 9, 0.7, 3.5], [9, 9, 9, 9, 9]])
+    columns = choose(frame, id="id", drop=["when"])
+    completed = np.array([[9, 0, 9, 9], [0.1, 9, 0.7, 3.5], [9, 9, 9, 9]])
     filled = columns.fill(frame, completed).to_pandas()
     assert filled.to_numpy().tolist() == [
         ["007", "1.50", "blue", "TRUE", "3", "2020"],
         ["008", "0.1", "red", "TRUE", "4", ""],  # 3 and 4 are whole numbers
         ["009", " 2", "blue", "FALSE", "4", ""],
     ]
-    with pytest.raises(ValueError, match="shape \\(3, 5\\), got \\(3, 4\\)"):
+    with pytest.raises(ValueError, match="shape \\(3, 4\\), got \\(3, 3\\)"):
         columns.fill(frame, completed[:, 1:])
 
 
@@ -374,8 +387,9 @@ def test_typed_cells_are_filled_by_type():
             "kept": [1, 2],
         }
     )
-    columns = choose(frame, drop=["kept"], one_hot="all")
-    filled = columns.fill(frame, [[0] * 5, [7, 7.5, 8.5, 0.2, 1]]).to_pandas()
+    columns = choose(frame, drop=["kept"])
+    completed = np.array([[0] * 5, [7, 7.5, 8.5, 0.2, 0]])
+    filled = columns.fill(frame, completed).to_pandas()
     assert filled.to_numpy().tolist() == [
         [1, 1, 0.5, True, "red", 1],
         [7, 8, 8.5, False, "red", 2],
@@ -393,23 +407,23 @@ def test_categories_that_are_not_text():
             "day": [datetime.date(2020, 1, 2), None, datetime.date(2019, 1, 2)],
         }
     )
-    columns = choose(frame, one_hot=list(frame.columns))
+    columns = choose(frame, categorical=list(frame.columns))
     assert categories(columns) == {
         "whole": ["9", "10"],
         "real": ["0.5", "2"],
         "yes": ["False", "True"],
         "day": ["2019-01-02", "2020-01-02"],
     }
-    filled = columns.fill(frame, [[0, 1] * 4] * 3).to_pandas()
+    filled = columns.fill(frame, np.ones((3, 4))).to_pandas()
     assert filled.iloc[1].tolist() == [10, 2.0, True, datetime.date(2020, 1, 2)]
     assert filled.iloc[::2].to_numpy().tolist() == frame.iloc[::2].to_numpy().tolist()
     with pytest.raises(TableError, match="column 'a' \\(list.* has no categories"):
-        choose(pd.DataFrame({"a": [[1], [2]]}), one_hot=["a"])
+        choose(pd.DataFrame({"a": [[1], [2]]}), categorical=["a"])
 
 
 def test_a_choice_survives_json(save):
     frame = table("id;a;yes;hue\n1;1,5;true;red\n2;;;blue\n", save)
-    columns = choose(frame, id="id", one_hot=["hue"], decimal=",", thousands=".")
+    columns = choose(frame, id="id", decimal=",", thousands=".")
     again = Columns.from_json(json.loads(json.dumps(columns.to_json())))
     assert again == columns
     np.testing.assert_array_equal(again.matrix(frame), columns.matrix(frame))
@@ -425,7 +439,7 @@ def test_a_choice_survives_json(save):
         {"columns": [{"name": "a", "kind": "code"}]},
         {"columns": [{"name": "a", "kind": "category"}]},
         {"columns": [{"name": "a", "kind": "number", "categories": ["x"]}]},
-        {"columns": [{"name": "a", "kind": "category", "categories": [1]}]},
+        {"columns": [{"name": "a", "kind": "category", "categories": [None]}]},
         {"columns": [{"name": "a", "kind": "category", "categories": "xy"}]},
         {"columns": [{"name": "a", "kind": "number"}] * 2},
         {"id": 3},
@@ -435,7 +449,7 @@ def test_a_choice_survives_json(save):
 )
 def test_json_of_strangers_is_checked(change):
     good = choose(pd.DataFrame({"a": [1]})).to_json()
-    assert Columns.from_json(good).features == ["a"]
+    assert Columns.from_json(good).names == ["a"]
     with pytest.raises(ValueError, match="column|decimal|thousands"):
         Columns.from_json({**good, **change})
     with pytest.raises(ValueError, match="not a choice of columns"):
@@ -521,7 +535,7 @@ EMPTIES = "a,gone,hue,lost,b,none\n1,,red,NA,5,\n,,,?,6,\n3,,blue,,,\n"
 
 def test_columns_without_any_value_are_dropped_where_asked(save):
     path = save(EMPTIES)
-    choice = Choice(one_hot=["hue", "none"], drop_empty=True)
+    choice = Choice(categorical=["hue", "none"], drop_empty=True)
     with pytest.warns(TableWarning) as told, open_table(path) as opened:
         matrix = read_matrix(opened, choice)
     assert [str(warning.message) for warning in told] == [
@@ -529,15 +543,17 @@ def test_columns_without_any_value_are_dropped_where_asked(save):
         "columns 'gone', 'lost' have no value at all: dropped",
     ]
     assert matrix.columns.names == ["a", "hue", "b"]
-    expected = [[1, 0, 1, 5], [NAN, NAN, NAN, 6], [3, 1, 0, NAN]]
+    expected = [[1, 1, 5], [NAN, NAN, 6], [3, 0, NAN]]
     np.testing.assert_array_equal(matrix.values, expected)
     assert matrix.missing == 3
     with pytest.warns(TableWarning):
-        assert choose(read_table(path), one_hot=["hue", "none"], drop_empty=True) == matrix.columns
+        assert (
+            choose(read_table(path), categorical=["hue", "none"], drop_empty=True) == matrix.columns
+        )
     with pytest.raises(
         TableError, match="'none' has no value .* --drop none, or with --drop-empty"
     ):
-        choose(read_table(path), one_hot=["hue", "none"])
+        choose(read_table(path), categorical=["hue", "none"])
 
 
 def test_no_column_is_left(save):

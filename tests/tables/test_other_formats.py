@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from frames import choose, frames, read_chunks, read_table
+from frames import categories, choose, frames, read_chunks, read_table
 
 from amclust.cli.tables import TableError, write_table
 
@@ -72,8 +72,8 @@ def test_the_bytes_tell_the_format(save, pipe_in, name, suffix):
     assert frame["whole"].dropna().tolist() == [1, 2**60 + 1]
     assert frame["text"].dropna().tolist() == ["007", "x"]
     assert frame["when"].dropna().tolist() == [datetime.date(2020, 1, 2)]
-    columns = choose(frame, drop=["when", "text"], one_hot="all")
-    expected = [[1, 0.5, 1, 1], [np.nan] * 4, [2.0**60, 2.5, 0, 1]]
+    columns = choose(frame, drop=["when", "text"])
+    expected = [[1, 0.5, 1, 0], [np.nan] * 4, [2.0**60, 2.5, 0, 0]]
     np.testing.assert_array_equal(columns.matrix(frame), expected)
 
     pipe_in(path.read_bytes())
@@ -100,7 +100,7 @@ def test_tables_of_polars(tmp_path, name):
         frame.write_ipc(tmp_path / "table", compat_level=level_of_text())
     read = read_table(tmp_path / "table")
     assert read["text"].tolist() == ["a", "b"]
-    assert choose(read, drop=["text"], one_hot="all").features == ["x", "hue=red"]
+    assert categories(choose(read, drop=["text"])) == {"hue": ["red"]}
 
 
 def test_the_index_pandas_hides_in_parquet_is_a_column(save):
@@ -190,7 +190,7 @@ def test_structured_arrays_keep_their_names(save):
     array = np.array([("a", 1.5, 2), ("b", np.nan, 3)], [("name", "U5"), ("x", "f4"), ("n", "i8")])
     frame = read_table(save(npy(array)))
     columns = choose(frame, id="name")
-    assert columns.features == ["x", "n"]
+    assert columns.names == ["x", "n"]
     np.testing.assert_array_equal(columns.matrix(frame), [[1.5, 2], [np.nan, 3]])
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from frames import categories, choose, frames, read_chunks, read_table
 
+from amclust._warnings import UnseenLevelsWarning
 from amclust.cli.tables import TableError, write_table
 
 FORMATS = ["csv", "csv.gz", "tsv", "parquet", "arrow", "npy"]
@@ -35,7 +36,7 @@ def folder(tmp_path_factory):
 def test_chunks_of_any_size_make_up_the_table(folder, suffix):
     path = folder / f"table.{suffix}"
     whole = read_table(path)
-    choice = {"id": "id", "one_hot": ["hue"]}
+    choice = {"id": "id", "categorical": ["hue"]}
     columns = choose(whole, **choice)
     for rows in (1, 2, 7, 22, 23, 24, 1_000):
         chunks = read_chunks(path, chunk_rows=rows)
@@ -87,11 +88,8 @@ def test_text_that_appears_late_is_told_by_its_row(save):
 def test_all_categories_are_found_before_the_first_row(save):
     path = save("x,hue\n1,red\n2,5\n3,blue\n4,\n5,6\n")
     chunks = read_chunks(path, chunk_rows=1)
-    columns = choose(chunks, one_hot=["hue"])
+    columns = choose(chunks, categorical=["hue"])
     assert categories(columns) == {"hue": ["5", "6", "blue", "red"]}
-    # Numbers in the first chunks do not hide that the column holds text.
-    chunks = read_chunks(save("x,hue\n1,7\n2,red\n"), chunk_rows=1)
-    assert choose(chunks, one_hot="all").features == ["x", "hue=7", "hue=red"]
 
 
 def test_truth_values_across_chunks(save):
@@ -103,7 +101,7 @@ def test_truth_values_across_chunks(save):
 
 def test_a_column_may_be_empty_in_the_first_chunk(save):
     chunks = read_chunks(save("a,b\n1,\n2,3\n"), chunk_rows=1)
-    assert choose(chunks).features == ["a", "b"]
+    assert choose(chunks).names == ["a", "b"]
 
 
 def test_ragged_rows_and_open_quotes_are_told_when_they_come(save):
@@ -148,12 +146,14 @@ def test_standard_input_is_streamed_once(pipe_in):
         list(chunks)
 
 
-@pytest.mark.parametrize("one_hot", [["hue"], "all"])
-def test_standard_input_cannot_be_one_hot_encoded_in_chunks(pipe_in, one_hot):
-    pipe_in(b"a,hue\n1,red\n")
+def test_of_standard_input_the_first_chunk_tells_the_levels(pipe_in):
+    pipe_in(b"a,hue\n1,red\n2,blue\n3,teal\n")
     chunks = read_chunks("-", chunk_rows=2)
-    with pytest.raises(TableError, match="standard input cannot be streamed with it: save the tab"):
-        choose(chunks, one_hot=one_hot)
+    columns = choose(chunks)
+    assert categories(columns) == {"hue": ["blue", "red"]}
+    with pytest.warns(UnseenLevelsWarning, match="'teal'"):
+        found = [columns.matrix(chunk)[:, 1].tolist() for chunk in chunks]
+    np.testing.assert_array_equal(np.concatenate(found), [1, 0, np.nan])
 
 
 def test_a_long_table_takes_little_memory(tmp_path):

@@ -102,7 +102,7 @@ def test_numbers_are_the_same_to_the_last_bit(suffix, values, plain):
     X[0, np.isnan(X).all(axis=0)] = 0.5
     columns = [f"x{index}" if plain else f"n{index}" for index in range(X.shape[1])]
     read = written_and_read(pd.DataFrame(X, columns=columns), suffix)
-    assert choose(read).features == columns
+    assert choose(read).names == columns
     np.testing.assert_array_equal(choose(read).matrix(read), X)
 
 
@@ -126,12 +126,11 @@ def test_chunks_written_and_read(frame, rows, suffix):
 def test_any_category_is_found_again(cells, chunk):
     array = pa.array([*cells, "zz"], pa.large_string())
     frame = pd.DataFrame({"hue": pd.Series(pd.arrays.ArrowExtensionArray(array))})
-    columns = choose(frame, one_hot=["hue"])
+    columns = choose(frame, categorical=["hue"])
     matrix = columns.matrix(frame)
     missing = np.isnan(matrix).any(axis=1)
-    assert (matrix[~missing].sum(axis=1) == 1).all()
     [categories] = [column.categories for column in columns.columns if column.name == "hue"]
     for row, cell in zip(matrix[~missing], frame["hue"][~missing], strict=True):
-        assert categories[row.argmax()] == cell.strip()
+        assert categories[int(row[0])] == cell.strip()
     parts = [columns.matrix(frame[start : start + chunk]) for start in range(0, len(frame), chunk)]
     np.testing.assert_array_equal(np.concatenate(parts), matrix)

@@ -20,7 +20,7 @@ NAN = float("nan")
 def numbers(path, **options):
     frame = read_table(path, **options)
     columns = choose(frame)
-    return pd.DataFrame(columns.matrix(frame), columns=columns.features)
+    return pd.DataFrame(columns.matrix(frame), columns=columns.names)
 
 
 def assert_numbers(path, names, rows, **options):
@@ -227,8 +227,8 @@ def test_the_index_of_pandas_and_r_is_not_clustered(save, text):
     assert list(frame.columns) == ["Unnamed: 0", "a"]
     with pytest.raises(TableError, match="numbers of rows .* --id 'Unnamed: 0' or --drop"):
         choose(frame)
-    assert choose(frame, id="Unnamed: 0").features == ["a"]
-    assert choose(frame, use=["Unnamed: 0", "a"]).features == ["Unnamed: 0", "a"]
+    assert choose(frame, id="Unnamed: 0").names == ["a"]
+    assert choose(frame, use=["Unnamed: 0", "a"]).names == ["Unnamed: 0", "a"]
 
 
 def test_names_of_rows_as_r_writes_them(save):

@@ -18,7 +18,7 @@ from amclust._judging import order_runs
 from amclust._k_means import k_means_restarts
 from amclust._rows import empty_rows
 from amclust._version import __version__
-from amclust.report._numbers import ColumnFormat, column_formats, shorten
+from amclust.report._numbers import NOTHING, ColumnFormat, column_formats, share, shorten
 from amclust.report._subject import Floats, Subject
 
 MAX_CLUSTERS, MAX_UNUSUAL, MAX_CELLS = 40, 12, 20
@@ -60,6 +60,7 @@ class Profiles:
     min_told: float
     spherical: bool
     top: TopFeatures | None  # of the clusters, where there are many columns
+    columns: NDArray[np.int64]  # the column that each feature is of
 
     @classmethod
     def of(cls, subject: Subject) -> Profiles:
@@ -71,6 +72,8 @@ class Profiles:
             mean, std = directions.mean(axis=0), directions.std(axis=0)
             constant, formats = std == 0, column_formats(directions, std)
         scale = geometry.column_scale if geometry.by_column else 1 / np.where(std > 0, std, 1.0)
+        if subject.layout is not None:  # levels count by how their shares differ
+            scale = np.where(subject.layout.are_levels, 1.0 / np.where(std > 0, std, 1.0), scale)
         return cls(
             subject.names,
             formats,
@@ -87,6 +90,9 @@ class Profiles:
             )
             if len(subject.names) > MANY_COLUMNS
             else None,
+            np.arange(len(subject.names))
+            if subject.layout is None
+            else subject.layout.spread(np.arange(subject.n_columns)),
         )
 
     def of_cluster(self, cluster: int) -> list[Departure]:
@@ -116,7 +122,9 @@ class Profiles:
 
     def _departures(self, values: Floats, usual: Floats) -> list[Departure]:
         scaled = np.nan_to_num((values - usual) * self.factors)
-        order = np.argsort(-np.abs(scaled), kind="stable")[:FEATURES_OF_CLUSTER]
+        order = np.argsort(-np.abs(scaled), kind="stable")
+        _, first = np.unique(self.columns[order], return_index=True)  # a level tells its category
+        order = order[np.sort(first)][:FEATURES_OF_CLUSTER]
         return [
             Departure(
                 int(j),
@@ -254,21 +262,22 @@ class Facts:
     ) -> list[UnusualRow]:
         subject = self.subject
         return [
-            UnusualRow(subject.row_name(i), m, value, self.profiles.of_row(subject.rows[i], m))
+            UnusualRow(subject.row_name(i), m, value, self.profiles.of_row(subject.cells[i], m))
             for i, m, value in zip(rows, clusters, measures, strict=True)
         ]
 
     @cached_property
     def incomplete_columns(self) -> NDArray[np.int64]:
         """The columns that lack values, those that lack most first."""
-        missing = self.subject.columns.missing
+        missing = self.subject.missing
         return np.argsort(-missing, kind="stable")[: np.count_nonzero(missing)]
 
     @cached_property
     def completed(self) -> list[CompletedCell]:
         """The first missing values from the top of the table, completed."""
         subject, network = self.subject, self.subject.network
-        rows = np.flatnonzero(np.isnan(subject.rows).any(axis=1))[:MAX_CELLS]
+        lacking = np.isnan(subject.cells)
+        rows = np.flatnonzero(lacking.any(axis=1))[:MAX_CELLS]
         if not len(rows):
             return []
         completed = network.complete(subject.rows[rows], n_jobs=subject.model.n_jobs)
@@ -276,17 +285,32 @@ class Facts:
         memories[~subject.clustered[rows]] = np.nan
         if network.geometry.spherical:  # a memory is a direction: shown at the length of the row
             memories = memories * np.linalg.norm(completed, axis=1, keepdims=True)
-        cells = np.argwhere(np.isnan(subject.rows[rows]))[:MAX_CELLS]
+        first = np.arange(subject.n_columns) if subject.layout is None else subject.layout.starts
+        cells = np.argwhere(lacking[rows][:, first])[:MAX_CELLS]
         return [
             CompletedCell(
                 subject.row_name(rows[i]),
-                subject.names[j],
-                subject.columns.formats[j](completed[i, j]),
-                subject.columns.formats[j](memories[i, j]),
+                subject.column_names[j],
+                self._value(completed[i], int(j)),
+                self._value(memories[i], int(j)),
                 subject.labels[rows[i]],
             )
             for i, j in cells
         ]
+
+    def _value(self, features: NDArray[Any], column: int) -> str:
+        """Write the value of a column; of a category its likeliest level, and how likely it is."""
+        layout, formats = self.subject.layout, self.subject.columns.formats
+        if layout is None:
+            return formats[column](features[column])
+        block, levels = layout.block(column), layout.levels[column]
+        if levels is None:
+            return formats[block.start](features[block.start])
+        shares = np.maximum(features[block], 0.0)
+        if not shares.sum() > 0:
+            return NOTHING
+        place = int(shares.argmax())
+        return f"{shorten(str(levels[place]))} ({share(shares[place], shares.sum())})"
 
     @cached_property
     def restarts(self) -> list[int]:

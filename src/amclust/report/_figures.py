@@ -131,7 +131,7 @@ def _projection(facts: Facts, plane: Plane) -> Projection:
         "entropy": [number(value, 2) for value in subject.entropy[rows]],
         "features": [[shorten(subject.names[j], LONGEST_IN_HOVER) for j in of] for of in told],
         "values": [
-            [formats[j](subject.rows[i, j]) for j in told[subject.labels[i]]]
+            [formats[j](subject.cells[i, j]) for j in told[subject.labels[i]]]
             if subject.clustered[i]
             else []
             for i in rows

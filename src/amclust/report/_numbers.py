@@ -103,6 +103,14 @@ class ColumnFormat(NamedTuple):
         return fixed(value, self.decimals)
 
 
+class ShareFormat(ColumnFormat):
+    """How shares of levels are written."""
+
+    def __call__(self, value: float) -> str:
+        """Write a share."""
+        return share(value, 1.0) if math.isfinite(value) else NOTHING
+
+
 def column_formats(rows: NDArray[Any], spread: NDArray[np.float64]) -> Sequence[ColumnFormat]:
     """Choose the format of every column, so that a twelfth of its spread can be seen."""
     whole = np.all(np.isnan(rows) | (rows == np.round(rows)), axis=0)

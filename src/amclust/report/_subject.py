@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from amclust._categories import Categories, as_dense
 from amclust._features import check_feature_names
 from amclust._fitted import column_names
 from amclust._network import Network
 from amclust._rows import TableRows
 from amclust._size_limits import GivenLimits, given_limits
 from amclust._validation import validate_rows
-from amclust.report._numbers import ColumnFormat, column_formats
+from amclust.report._numbers import ColumnFormat, ShareFormat, column_formats
 
 if TYPE_CHECKING:
     from amclust._estimator import ClAM
@@ -49,8 +50,8 @@ class Subject:
     """The rows of a report and the answers of its model, each computed once."""
 
     model: ClAM
-    rows: NDArray[np.floating[Any]]  # validated; NaN where a value is missing
-    names: list[str]  # of the columns
+    rows: Any  # validated: an array with NaN where a value is missing, or a MixedTable
+    names: list[str]  # of the features: columns, or levels of them
     ids: Sequence[str] | None  # of the rows
     labels: NDArray[np.int32]  # -1 for noise
     energy: Floats
@@ -75,6 +76,40 @@ class Subject:
             *model.network_.answers(rows, n_jobs=model.n_jobs),
             random_state,
         )
+
+    @cached_property
+    def cells(self) -> NDArray[np.floating[Any]]:
+        """The rows by features: 0 and 1 for levels, NaN where a value is missing."""
+        cells: NDArray[np.floating[Any]] = as_dense(self.rows)
+        return cells
+
+    @property
+    def layout(self) -> Categories | None:
+        """What the columns are, where some are categories."""
+        return self.network.geometry.categories
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns; a category is one."""
+        return len(self.names) if self.layout is None else self.layout.n_columns
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        if self.layout is None:
+            return self.names
+        return [self.layout.name(column) for column in range(self.layout.n_columns)]
+
+    @cached_property
+    def missing(self) -> NDArray[np.int64]:
+        """How many values each column lacks."""
+        missing = self.columns.missing
+        return missing if self.layout is None else missing[self.layout.starts]
+
+    @property
+    def n_cells(self) -> int:
+        """How many values there would be if none were missing."""
+        return self.n_rows * self.n_columns
 
     @property
     def network(self) -> Network:
@@ -119,20 +154,26 @@ class Subject:
     @cached_property
     def columns(self) -> Columns:
         """Statistics of the columns."""
-        stats = TableRows(self.rows).statistics(None, None, 1)
+        stats = TableRows(self.cells).statistics(None, None, 1)
         seen = stats.weight > 0
         mean, std, low, high = (
             np.where(seen, values, np.nan)
             for values in (stats.mean, np.sqrt(stats.variance), stats.min, stats.max)
         )
-        missing = np.count_nonzero(np.isnan(self.rows), axis=0)
-        formats = column_formats(self.rows[self.sample], std)
+        missing = np.count_nonzero(np.isnan(self.cells), axis=0)
+        formats = column_formats(self.cells[self.sample], std)
+        if self.layout is not None:
+            levels = self.layout.are_levels
+            formats = [
+                ShareFormat(*one) if level else one
+                for level, one in zip(levels, formats, strict=True)
+            ]
         return Columns(mean, std, low, high, seen & (low == high), missing, formats)
 
     @cached_property
     def n_missing(self) -> int:
         """Number of missing values."""
-        return int(self.columns.missing.sum())
+        return int(self.missing.sum())
 
     @cached_property
     def sample(self) -> NDArray[np.int64]:

@@ -105,13 +105,13 @@ def choice_of(arguments: argparse.Namespace, known: list[str]) -> Choice:
     """Return the choice among the columns of a table."""
     from amclust.cli.tables import Choice, Spelling
 
-    one_hot = _names(arguments.one_hot, known)
     return Choice(
         use=_names(arguments.use, known),
         drop=_names(arguments.drop, known),
         id=arguments.id,
         drop_empty=arguments.drop_empty,
-        one_hot="all" if one_hot == ["all"] and "all" not in known else one_hot,
+        numeric=_names(arguments.numeric, known) or (),
+        categorical=_names(arguments.categorical, known) or (),
         spelling=Spelling(arguments.decimal or ".", arguments.thousands),
     )
 
@@ -131,15 +131,22 @@ def columns_of(saved: ModelFile, arguments: argparse.Namespace, chunks: Chunks |
     """Return the columns that a model was fitted on; without names, as chosen by the arguments."""
     from amclust.cli.tables import Chunks, Column, Columns, Spelling, TableError, choose_columns
 
-    kept, names = saved.extra.get("columns"), saved.model.network_.geometry.feature_names
+    kept, names = saved.extra.get("columns"), getattr(saved.model, "feature_names_in_", None)
     if kept is None and names is not None:  # saved by Python, from a data frame
-        kept = Columns(tuple(Column(name, "number") for name in names)).to_json()
+        layout = saved.model.network_.geometry.categories
+        levels = [None] * len(names) if layout is None else layout.levels
+        kept = Columns(tuple(map(Column.of, names, levels))).to_json()
     if kept is not None:
-        if arguments.use or arguments.one_hot or arguments.drop_empty:
-            msg = (
-                "the model knows its columns by name: --use, --one-hot and --drop-empty do not "
-                "count"
-            )
+        options = {
+            "--use": arguments.use,
+            "--numeric": arguments.numeric,
+            "--categorical": arguments.categorical,
+            "--drop-empty": arguments.drop_empty,
+        }
+        given = [option for option, value in options.items() if value]
+        if given:
+            verb = "does" if len(given) == 1 else "do"
+            msg = f"the model knows its columns by name: {', '.join(given)} {verb} not count"
             warnings.warn(msg, UserWarning, stacklevel=2)
         chosen = Columns.from_json(kept)
         decimal, thousands = chosen.spelling.decimal, chosen.spelling.thousands
@@ -156,10 +163,10 @@ def columns_of(saved: ModelFile, arguments: argparse.Namespace, chunks: Chunks |
     else:
         chosen = chunks.choose(choice)
     wanted = saved.model.n_features_in_
-    if len(chosen.features) != wanted:
+    if len(chosen.columns) != wanted:
         msg = (
             f"the model was fitted on {wanted} columns without names, the table has "
-            f"{len(chosen.features)}: choose them with --use or --drop"
+            f"{len(chosen.columns)}: choose them with --use or --drop"
         )
         raise TableError(msg)
     return chosen
@@ -168,12 +175,11 @@ def columns_of(saved: ModelFile, arguments: argparse.Namespace, chunks: Chunks |
 def rows_for(
     model: Any, columns: Columns, table: Table, first_row: int = 0
 ) -> tuple[NDArray[Any], Any]:
-    """Return the numbers of a table; and the same with names, unless the model knows none."""
-    from amclust.cli.tables import named
-
+    """Return a table as a matrix; and as a frame, with names unless the model knows none."""
     values = columns.matrix(table, first_row=first_row)
-    nameless = model is not None and not hasattr(model, "feature_names_in_")
-    return values, values if nameless else named(columns, values)
+    named = model is None or hasattr(model, "feature_names_in_")
+    plain = not named and not columns.categorical
+    return values, values if plain else columns.frame(values, names=named)
 
 
 def chunks_for(

@@ -23,7 +23,7 @@ amclust fit wine.csv -k auto --id wine --drop cultivar --labels labels.csv
 amclust fit wine.csv -k 3 --memories auto --id wine --drop cultivar
 amclust fit wine.csv -k 3 --id wine --drop cultivar --drop-empty
 amclust fit wine.csv -k 10 --size-min 16 --size-max 20 --id wine --drop cultivar
-amclust fit wine.csv -k 2:6 --id wine --one-hot cultivar --scale robust
+amclust fit wine.csv -k 2:6 --id wine --categorical cultivar --scale robust
 cat wine.csv | amclust fit - -k 3 --use alcohol,hue,proline -o small.amc --json
 amclust fit wine.csv -k 3 --id wine --drop cultivar --stream --chunk-rows 100 --passes 5
 """
@@ -92,7 +92,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     if arguments.json:
         found = console.describe(model, sizes)
         found["top_features"] = console.describe_features(model, arguments.top, sizes)
-        found |= {"rows": seen.rows, "missing": seen.missing, "features": seen.columns.features}
+        found |= {"rows": seen.rows, "missing": seen.missing, "features": seen.columns.names}
         console.say_json(arguments, "table", "labels", model=arguments.output, **found)
     elif not arguments.quiet and arguments.labels != "-":
         _say(arguments, model, seen, sizes)
@@ -122,7 +122,7 @@ def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
 
     from amclust._progress import ProgressLine, finish
     from amclust._rows import empty_rows
-    from amclust.cli.tables import choose_columns, named
+    from amclust.cli.tables import choose_columns
     from amclust.cli.tables.streaming import WINDOW_CHUNKS, Order, Sample, in_turns
 
     chunks = files.in_chunks(arguments)
@@ -165,9 +165,9 @@ def _learn_from_stream(arguments: argparse.Namespace, model: Any) -> Seen:
                 sample.rows() if len(sample) else files.rows_for(None, columns, chunks.first())[0]
             )
             words = "the sample" if chunks.rereadable else f"its beginning ({count(rows, 'row')})"
-            files.learn(model.partial_fit, named(columns, first), words)
+            files.learn(model.partial_fit, columns.frame(first), words)
         for values in in_turns(source, sample, rng, arguments.chunk_rows):
-            model.partial_fit(named(columns, values))
+            model.partial_fit(columns.frame(values))
     finish(
         not arguments.quiet,
         f"ClAM: {count(arguments.passes, 'pass')}, {count(rows, 'row')}",
@@ -193,7 +193,7 @@ def _tell_order(
     )
     console.note(
         f"warning: the rows of {files.name_of(arguments)} come in an order: the chunk of a row "
-        f"tells {part:.0%} of the variance of column {columns.features[column]!r}: {answer}"
+        f"tells {part:.0%} of the variance of column {columns.names[column]!r}: {answer}"
     )
 
 

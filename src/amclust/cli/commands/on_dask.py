@@ -251,7 +251,7 @@ def learn(arguments: argparse.Namespace, model: ClAM, engine: Engine) -> Seen:
         warnings.filterwarnings("ignore", "X is not persisted")
         warnings.simplefilter("always", EmptyRowsWarning)  # of the rows of all parts, and once
         files.learn(fit.fit, parts.matrices(columns))
-    missing = int(sum(fit.n_missing_[place.start] for _, place in columns.places))
+    missing = int(sum(fit.n_missing_))
     model.__dict__.update(vars(fit.to_local()))
     return Seen(parts, columns, fit.n_samples_, missing)
 

@@ -139,8 +139,10 @@ def add_columns(parser: Parser, note: str = "") -> None:
     words = "leave out columns without any value, rather than refuse them"
     group.add_argument("--drop-empty", action="store_true", help=words)
     group.add_argument("--id", metavar="NAME", help="the column that names the rows")
-    words = 'encode these text columns as 0/1 columns; "all" is all of them'
-    group.add_argument("--one-hot", metavar="NAMES", action="append", help=words)
+    words = "these are numbers; cells that are none count as missing"
+    group.add_argument("--numeric", metavar="NAMES", action="append", help=words)
+    words = "these are categories, as text and truth values are anyway"
+    group.add_argument("--categorical", metavar="NAMES", action="append", help=words)
 
 
 def add_reading(parser: Parser) -> None:

@@ -117,7 +117,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
             arguments,
             *("table", "results"),
             rows=len(matrix),
-            features=matrix.columns.features,
+            features=matrix.columns.names,
             **console.describe(model, sizes),
             best_parameters=search.best_params_,
             budget_used=search.budget_used_,

@@ -16,7 +16,6 @@ from amclust.cli.tables.matrix import (  # noqa: E402
     Choice,
     Matrix,
     choose_columns,
-    named,
     read_matrix,
 )
 from amclust.cli.tables.reading import Chunks, OpenTable, open_table, read_table  # noqa: E402
@@ -39,7 +38,6 @@ __all__ = [
     "TableWarning",
     "TableWriter",
     "choose_columns",
-    "named",
     "open_table",
     "read_matrix",
     "read_table",

@@ -167,6 +167,14 @@ def _respell(cells: pa.ChunkedArray, spelling: Spelling) -> pa.ChunkedArray:
     return cells
 
 
+def forced_numbers(column: pa.ChunkedArray, spelling: Spelling) -> Numbers:
+    """Return text as numbers, NaN where it spells none."""
+    cells = blank_missing(column)
+    spelled = cells if spelling.plain else _respell(cells, spelling)
+    numeric = pc.match_substring_regex(spelled, f"^(?:{NUMBER})$")
+    return Numbers(_to_numpy(pc.if_else(numeric, spelled, pa.scalar(None, spelled.type))))
+
+
 def _refuse_text(
     column: pa.ChunkedArray, cells: pa.ChunkedArray, spelled: pa.ChunkedArray
 ) -> Refusal:

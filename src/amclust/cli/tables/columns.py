@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,11 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from amclust._categories import Levels
 from amclust._frames import converted
+from amclust._warnings import UnseenLevelsWarning
 from amclust.cli.tables.cells import (
     PLAIN,
     Numbers,
     Spelling,
+    forced_numbers,
     is_missing,
     is_missing_id,
     to_categories,
@@ -46,50 +50,62 @@ class Column:
 
     name: str
     kind: ColumnKind
-    categories: tuple[str, ...] = ()
+    """A boolean is a category of two levels, unless it is taken `as_number`."""
+    categories: Levels = ()
     whole: bool = False
     """Whether all of its numbers were whole ones."""
+    as_number: bool = False
+    """Whether the user wants numbers: what is none counts as missing."""
+
+    @classmethod
+    def of(cls, name: str, levels: Levels | None) -> Column:
+        """Return a column by the levels that a model has for it; None: numbers."""
+        if levels is None:
+            return cls(name, "number")
+        truths = all(type(level) is bool for level in levels)
+        return cls(name, "boolean") if truths else cls(name, "category", levels)
 
     @property
-    def features(self) -> list[str]:
-        """Names of the columns of the matrix that this one becomes."""
-        if self.kind == "category":
-            return [f"{self.name}={category}" for category in self.categories]
-        return [self.name]
+    def levels(self) -> Levels | None:
+        """The levels of a category; None: these are numbers."""
+        if self.kind == "boolean" and not self.as_number:
+            return (False, True)
+        return self.categories if self.kind == "category" else None
 
     @classmethod
     def from_json(cls, data: Any) -> Column:
         """Return the column that `Columns.to_json` wrote down; refuse anything else."""
         match data:
-            case {"name": str(name), "kind": "category", "categories": [str(), *_] as categories}:
-                if all(isinstance(category, str) for category in categories):
-                    return cls(name, "category", tuple(categories))
+            case {"name": str(name), "kind": "category", "categories": [_, *_] as levels}:
+                if all(type(level) in (str, bool, int, float) for level in levels):
+                    return cls(name, "category", tuple(levels))
             case {"name": str(name), "kind": "number" | "boolean" as kind}:
-                whole = data.get("whole", False)
-                if not data.get("categories") and isinstance(whole, bool):
-                    return cls(name, kind, whole=whole)
+                whole, as_number = data.get("whole", False), data.get("as_number", False)
+                if not data.get("categories") and {type(whole), type(as_number)} == {bool}:
+                    return cls(name, kind, whole=whole, as_number=as_number)
         msg = f"not a column: {shortened(data, 80)}"
         raise ValueError(msg)
 
-    def one_hot(self, cells: pa.ChunkedArray, first_row: int) -> NDArray[np.float64]:
-        """Return a column of 0 and 1 for each category, NaN in all of them where missing."""
+    def codes(self, cells: pa.ChunkedArray) -> NDArray[np.float64]:
+        """Return the places of levels, NaN where missing; of levels that are not known, warn."""
+        texts = [str(level) for level in self.levels or ()]
+        if self.kind == "boolean":
+            found = to_numbers(cells, PLAIN)
+            if isinstance(found, Numbers):
+                known = found.values[~np.isnan(found.values)]
+                if np.isin(known, (0.0, 1.0)).all():
+                    return found.values
         categories = to_categories(self.name, cells)
-        codes = pc.index_in(categories, pa.array(self.categories, categories.type))
+        codes = pc.index_in(categories, pa.array(texts, categories.type))
         unknown = pc.and_(pc.is_null(codes), pc.is_valid(categories))
         if pc.any(unknown).as_py():
-            row = pc.index(unknown, True).as_py()
-            value = str(categories[row])
+            others = pc.unique(pc.filter(categories, unknown)).to_pylist()
             msg = (
-                f"column {self.name!r}, row {first_row + row + 1:,}: {shortened(value)} is not one "
-                f"of its categories ({listed(self.categories)}); leave the cell empty to count it "
-                "as missing"
+                f"levels that were not seen in fit count as missing: {listed(others, 5)} in column "
+                f"{self.name!r}"
             )
-            raise TableError(msg, row=first_row + row + 1, column=self.name, value=value)
-        places = pc.fill_null(codes, 0).to_numpy(zero_copy_only=False)
-        encoded = np.zeros((len(cells), len(self.categories)))
-        encoded[np.arange(len(cells)), places] = 1.0
-        encoded[pc.is_null(categories).to_numpy(zero_copy_only=False)] = np.nan
-        return encoded
+            warnings.warn(msg, UnseenLevelsWarning, stacklevel=2)
+        return pc.cast(codes, pa.float64()).to_numpy(zero_copy_only=False)
 
 
 @dataclass(frozen=True)
@@ -110,44 +126,73 @@ class Columns:
         return [column.name for column in self.columns]
 
     @property
-    def features(self) -> list[str]:
-        """Names of the matrix's columns; "colour=red" for a category."""
-        return [feature for column in self.columns for feature in column.features]
-
-    @property
-    def places(self) -> list[tuple[Column, slice]]:
-        """Each column, and where its features are in the matrix."""
-        ends = np.cumsum([len(column.features) for column in self.columns]).tolist()
-        return [
-            (column, slice(start, end))
-            for column, start, end in zip(self.columns, [0, *ends], ends, strict=False)
-        ]
+    def categorical(self) -> list[int]:
+        """The places of categories."""
+        return [at for at, column in enumerate(self.columns) if column.levels is not None]
 
     def matrix(self, table: Table | pd.DataFrame, *, first_row: int = 0) -> NDArray[np.float64]:
-        """Return the features of a table's rows, NaN where a value is missing.
+        """Return numbers, and codes of levels, of a table's rows, NaN where a value is missing.
 
-        The table needs the columns used, in any order. A missing category is NaN in all its
-        features. `first_row` is how many rows came before, for the rows named in errors.
+        The table needs the columns used, in any order. `first_row` is how many rows came before,
+        for the rows named in errors.
         """
         table = Table.of(table)
         self.check_names(table.names)
-        values = np.empty((len(table), len(self.features)))
+        values = np.empty((len(table), len(self.columns)))
         refused: dict[str, Refusal] = {}
-        for column, place in self.places:
+        for at, column in enumerate(self.columns):
             cells = table[column.name]
-            if column.kind == "category":
-                values[:, place] = column.one_hot(cells, first_row)
-            elif isinstance(found := to_numbers(cells, self.spelling), Numbers):
-                values[:, place.start] = found.values
+            if column.levels is not None:
+                values[:, at] = column.codes(cells)
+            elif isinstance(found := self.numbers(column, cells), Numbers):
+                values[:, at] = found.values
             else:
                 refused[column.name] = found
         if refused:
             raise ColumnsError(refused, first_row, fitted=True)
         return values
 
+    def numbers(self, column: Column, cells: pa.ChunkedArray) -> Numbers | Refusal:
+        """Return the cells of a column as numbers; where the user wants these, whatever it is."""
+        found = to_numbers(cells, self.spelling)
+        if isinstance(found, Refusal) and column.as_number and is_text(cells.type):
+            return forced_numbers(cells, self.spelling)
+        return found
+
+    def frame(self, values: NDArray[np.float64], *, names: bool = True) -> pd.DataFrame:
+        """Return what `matrix` gave as a data frame; without categories it is not copied.
+
+        Without `names` its columns are numbered, as those of an array.
+        """
+        import pandas as pd
+
+        known = self.names if names else list(range(len(self.columns)))
+        if not self.categorical:
+            return pd.DataFrame(values, columns=known, copy=False)
+        parts: dict[Any, Any] = {}
+        for name, column, cells in zip(known, self.columns, values.T, strict=True):
+            parts[name] = cells
+            if column.levels is not None:
+                codes = np.where(np.isnan(cells), -1.0, cells).astype(np.int64)
+                parts[name] = pd.Categorical.from_codes(codes, list(column.levels))
+        return pd.DataFrame(parts, copy=False)
+
+    def coded(self, frame: Any) -> NDArray[np.float64]:
+        """Return a frame of the kind that `frame` gives as `matrix` does; a matrix as it is."""
+        if not hasattr(frame, "iloc"):
+            return np.asarray(frame, dtype=np.float64)
+        values = np.empty((len(frame), len(self.columns)))
+        for at, column in enumerate(self.columns):
+            if column.levels is None:
+                values[:, at] = frame.iloc[:, at].to_numpy(np.float64)
+                continue
+            codes = frame.iloc[:, at].cat.codes.to_numpy()
+            values[:, at] = np.where(codes < 0, np.nan, codes)
+        return values
+
     def count_missing(self, matrix: NDArray[np.float64]) -> int:
-        """Return the number of missing values; a category is one value in several columns."""
-        return sum(int(np.isnan(matrix[:, place.start]).sum()) for _, place in self.places)
+        """Return the number of missing values."""
+        return int(np.isnan(matrix).sum())
 
     def count_unknown(self, table: Table) -> dict[str, int]:
         """Return how many values are missing in each of the other columns that lack some."""
@@ -174,24 +219,24 @@ class Columns:
         return table[self.id]
 
     def fill(self, table: Table | pd.DataFrame, completed: Any) -> Table:
-        """Return a table with its missing values filled from its completed matrix.
+        """Return a table with its missing values filled from its completed rows.
 
-        A category is the one with the largest value, a truth value is true from 0.5 on. A column
-        keeps its type: of integers, and where text has spelled whole numbers alone, numbers are
-        rounded.
+        These are a matrix, or a frame as `frame` gives it. Levels are written as they were read. A
+        column keeps its type: of integers, and where text has spelled whole numbers alone, numbers
+        are rounded.
         """
         table = Table.of(table)
         self.check_names(table.names)
-        values = np.asarray(completed, dtype=np.float64)
-        shape = len(table), len(self.features)
+        values = self.coded(completed)
+        shape = len(table), len(self.columns)
         if values.shape != shape:
             msg = f"completed must have the shape {shape}, got {values.shape}"
             raise ValueError(msg)
-        for column, place in self.places:
+        for at, column in enumerate(self.columns):
             cells = table[column.name]
             missing = is_missing(cells)
             if missing.any():
-                new = _new_values(column, values[missing, place], cells.type)
+                new = _new_values(column, values[missing, at], cells.type)
                 if is_text(cells.type):
                     new = _to_text(new, cells, self.spelling)
                 else:
@@ -209,6 +254,7 @@ class Columns:
                 "kind": column.kind,
                 "categories": list(column.categories),
                 "whole": column.whole,
+                "as_number": column.as_number,
             }
             for column in self.columns
         ]
@@ -229,7 +275,7 @@ class Columns:
             case _:
                 msg = f"not a choice of columns: {shortened(data, 80)}"
                 raise ValueError(msg)
-        repeated = find_repeated(chosen.features)
+        repeated = find_repeated(chosen.names)
         if repeated:
             msg = f"not a choice of columns: {listed(repeated)} are repeated"
             raise ValueError(msg)
@@ -248,17 +294,18 @@ class Columns:
 def _new_values(column: Column, values: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
     """Return the values of cells to be filled, as the kind of cells wants them."""
     if column.kind == "category":
-        return pa.array([column.categories[place] for place in values.argmax(axis=1)], pa.string())
+        texts = [str(level) for level in column.categories]
+        return pa.array([texts[int(place)] for place in values], pa.string())
     if column.kind == "boolean" or pa.types.is_boolean(kind):
-        return pa.array(values[:, 0] >= 0.5)
+        return pa.array(values >= 0.5)
     if pa.types.is_integer(kind):
-        return pa.array(converted(values[:, 0], np.dtype(str(kind))))
+        return pa.array(converted(values, np.dtype(str(kind))))
     if column.whole and is_text(kind):
-        return pa.array(converted(values[:, 0], np.dtype(np.int64)))
+        return pa.array(converted(values, np.dtype(np.int64)))
     if pa.types.is_decimal(kind):
-        return pc.round(pa.array(values[:, 0]), kind.scale)
+        return pc.round(pa.array(values), kind.scale)
     # Further digits tell of rounding: the values were computed in single precision.
-    return pa.array([float(f"{value:.{DIGITS}g}") for value in values[:, 0]], pa.float64())
+    return pa.array([float(f"{value:.{DIGITS}g}") for value in values], pa.float64())
 
 
 def _to_text(new: pa.Array, cells: pa.ChunkedArray, spelling: Spelling) -> pa.Array:

@@ -174,13 +174,16 @@ _ADVICE = {
     "text": (
         "text",
         (
-            "leave out with --drop {names} (or --id, if it names the rows), or turn into a column "
-            "of 0 and 1 for each category with --one-hot {names}"
+            "leave out with --drop {names}, take as categories with --categorical {names}, or take "
+            "what is no number as missing with --numeric {names}"
         ),
     ),
     "text among numbers": (
         "text among numbers",
-        "correct or empty these cells, or see --drop {names} and --one-hot {names}",
+        (
+            "correct or empty these cells, take what is no number as missing with --numeric "
+            "{names}, or all as categories with --categorical {names}"
+        ),
     ),
     "date": (
         "dates or times",

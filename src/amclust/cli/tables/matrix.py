@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from amclust._categories import MAX_LEVELS
+from amclust._columns import IDENTIFIER_SHARE, MIN_IDENTIFIER_LEVELS
 from amclust._rows import empty_rows
-from amclust.cli.tables.cells import PLAIN, Numbers, Spelling, to_categories, to_numbers
+from amclust.cli.tables.cells import (
+    PLAIN,
+    Numbers,
+    Spelling,
+    is_missing,
+    to_categories,
+    to_numbers,
+)
 from amclust.cli.tables.columns import Column, Columns
 from amclust.cli.tables.errors import (
     ColumnsError,
@@ -28,15 +37,12 @@ from amclust.cli.tables.errors import (
 )
 from amclust.cli.tables.reading import Chunks, OpenTable
 from amclust.cli.tables.schema import Schema, Table
-from amclust.cli.tables.sources import name_of
 from amclust.cli.tables.text import NotNumbersError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TEXT = ("text", "text among numbers")
-MAX_CATEGORIES = 1_000
-"""More than this in a column are names rather than categories."""
 
 # Up to here floats tell whole numbers apart.
 MAX_WHOLE = 2.0**53
@@ -55,14 +61,16 @@ class Choice:
     drop: Sequence[str] | None = None
     id: str | None = None
     """The column that names the rows: its cells may repeat but not be missing."""
-    one_hot: Sequence[str] | str | None = None
-    """What becomes a column of 0 and 1 for each category; "all" is all text among those used."""
+    numeric: Sequence[str] = ()
+    """What is taken as numbers, whatever it is; cells that spell none count as missing."""
+    categorical: Sequence[str] = ()
+    """What is taken as categories, whatever it is; else that is text, and truth values."""
     spelling: Spelling = PLAIN
     drop_empty: bool = False
     """Whether columns without any value are left out, where all rows are read; else refused."""
 
-    def names_in(self, known: Sequence[str]) -> tuple[list[str], set[str]]:
-        """Return the columns used of a table, and which of them are certainly encoded."""
+    def names_in(self, known: Sequence[str]) -> list[str]:
+        """Return the columns used of a table."""
         repeated = find_repeated(known)
         if repeated:
             msg = f"the table has repeated column names: {listed(repeated)}; rename them"
@@ -83,17 +91,16 @@ class Choice:
         if not names:
             msg = f"no column is left to cluster; the table has {listed(known)}"
             raise TableError(msg)
-        if self.one_hot is None or isinstance(self.one_hot, str):
-            if self.one_hot not in (None, "all"):
-                msg = f"one_hot must be a list of names or 'all', got {self.one_hot!r}"
-                raise TableError(msg)
-            return names, set()
-        absent = [name for name in self.one_hot if name not in set(names)]
-        if absent:
-            unknown = unknown_names(absent, names)
-            msg = f"cannot one-hot encode: among those used there is {unknown}"
-            raise TableError(msg, column=absent[0])
-        return names, set(self.one_hot)
+        for option, chosen in (("numeric", self.numeric), ("categorical", self.categorical)):
+            absent = [name for name in chosen if name not in set(names)]
+            if absent:
+                msg = f"--{option}: among the columns used there is {unknown_names(absent, names)}"
+                raise TableError(msg, column=absent[0])
+        both = sorted(set(self.numeric) & set(self.categorical))
+        if both:
+            msg = f"a column is either --numeric or --categorical; see {listed(both)}"
+            raise TableError(msg, column=both[0])
+        return names
 
 
 @dataclass(frozen=True)
@@ -102,11 +109,11 @@ class Matrix:
 
     columns: Columns
     values: NDArray[np.float64]
-    """One row for each row of the table, NaN where a value is missing."""
+    """Numbers and codes of levels, a row for each row of the table, NaN where one is missing."""
     row_names: Table
     """The column that names the rows, if there is one."""
     missing: int
-    """How many values are missing; a missing category is one."""
+    """How many values are missing."""
 
     @property
     def n_empty(self) -> int:
@@ -118,15 +125,8 @@ class Matrix:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The same values, not copied, with the names of their columns."""
-        return named(self.columns, self.values)
-
-
-def named(columns: Columns, values: NDArray[np.float64]) -> pd.DataFrame:
-    """Return a matrix, not copied, with the names of its columns."""
-    import pandas as pd
-
-    return pd.DataFrame(values, columns=columns.features, copy=False)
+        """The same as a data frame: numbers, not copied where all are, beside categories."""
+        return self.columns.frame(self.values)
 
 
 def read_matrix(table: OpenTable, choice: Choice) -> Matrix:
@@ -134,9 +134,14 @@ def read_matrix(table: OpenTable, choice: Choice) -> Matrix:
 
     Columns that begin with numbers are parsed as numbers at once. If that fails in any row, the
     table is read again cell by cell, to tell what is there instead: the error lists all columns
-    that are neither of numbers nor to be encoded.
+    that are neither of numbers nor categories.
     """
-    columns = _encode(lambda names: table.batches(columns=names), table.names, choice)
+    columns = _find(
+        lambda names: table.batches(columns=names),
+        table.names,
+        choice,
+        surely=table.numeric(choice.spelling),
+    )
     wanted = [*columns.names, *([] if choice.id is None else [choice.id])]
     plain = {column.name for column in columns.columns if column.kind == "number"}
     plain &= set(table.numeric(choice.spelling))
@@ -153,20 +158,16 @@ def read_matrix(table: OpenTable, choice: Choice) -> Matrix:
 def choose_columns(table: Table | pd.DataFrame | Chunks, choice: Choice) -> Columns:
     """Choose the columns to cluster, and find out what they hold.
 
-    Of a table in chunks, the first chunk tells which columns are numbers; categories are collected
-    from all chunks, which therefore must be rereadable.
+    Of a table in chunks, the first chunk tells which columns are numbers; levels are collected from
+    all chunks where these can be read again, else from the first.
     """
     if not isinstance(table, Chunks):
         rows = Table.of(table)
-        return _fill([rows], choice, _encode(lambda _: [rows], rows.names, choice)).columns
+        return _fill([rows], choice, _find(lambda _: [rows], rows.names, choice)).columns
     first = table.first()
-    if choice.one_hot is not None and not table.rereadable:
-        msg = (
-            "one-hot encoding needs all categories before the first row is clustered, so "
-            f"{name_of(table.source)} cannot be streamed with it: save the table to a file first"
-        )
-        raise TableError(msg)
-    return choose_by_first(first, lambda _: table, choice)
+    # Of what can be read only once, the first chunk tells the levels, too.
+    rest: Iterable[Table] = table if table.rereadable else [first]
+    return choose_by_first(first, lambda _: rest, choice)
 
 
 def choose_by_first(
@@ -176,47 +177,72 @@ def choose_by_first(
 
     `read` gives the cells of some columns in all rows, for categories.
     """
-    columns = _encode(read, first.names, choice)
+    columns = _find(read, first.names, choice, first=first)
     return _fill([first], choice, columns, whole=False).columns
 
 
 # --- passes over the rows -------------------------------------------------------------------------
 
 
-def _encode(
-    read: Callable[[list[str]], Iterable[Table]], known: Sequence[str], choice: Choice
+def _find(
+    read: Callable[[list[str]], Iterable[Table]],
+    known: Sequence[str],
+    choice: Choice,
+    *,
+    surely: Collection[str] = (),
+    first: Table | None = None,
 ) -> Columns:
-    """Return the columns used, with the categories of those that are one-hot encoded."""
-    names, encoded = choice.names_in(known)
-    if choice.one_hot == "all":
-        surveys = {name: _Survey() for name in names}
-        rows = 0
-        for batch in read(names):
-            for name, survey in surveys.items():
-                survey.add(to_numbers(batch[name], choice.spelling), rows)
-            rows += len(batch)
-        encoded = {name for name, survey in surveys.items() if survey.is_text}
-    found: dict[str, set[str]] = {name: set() for name in names if name in encoded}
+    """Return the columns used, with the levels of those that are categories.
+
+    What is text is told from the `first` rows, or from all of those that do not `surely` begin with
+    numbers.
+    """
+    names = choice.names_in(known)
+    unsure = [n for n in names if n not in {*surely, *choice.numeric, *choice.categorical}]
+    surveys = {name: _Survey() for name in unsure}
+    rows = 0
+    for batch in ([first] if first is not None else read(unsure)) if unsure else ():
+        for name, survey in surveys.items():
+            survey.add(to_numbers(batch[name], choice.spelling), rows)
+        rows += len(batch)
+    categories = {*choice.categorical, *(n for n, survey in surveys.items() if survey.is_category)}
+    found: dict[str, dict[str, int]] = {name: {} for name in names if name in categories}
     for batch in read(list(found)) if found else ():
-        for name, categories in found.items():
-            unique = pc.unique(to_categories(name, batch[name]))
-            categories.update(value for value in unique.to_pylist() if value is not None)
-            if len(categories) > MAX_CATEGORIES:
-                msg = (
-                    f"column {name!r} has more than {MAX_CATEGORIES:,} categories, which would be "
-                    "as many columns: leave out with --drop NAME, or group them before"
-                )
-                raise TableError(msg, column=name)
-    names = _drop_empty(names, [n for n, categories in found.items() if not categories], choice)
-    columns = {name: Column(name, "number") for name in names}
-    for name, categories in found.items():
-        if name not in columns:
-            continue
-        columns[name] = Column(name, "category", tuple(sorted(categories, key=_by_number)))
-    return Columns(tuple(columns.values()), choice.id, choice.spelling)
+        for name, levels in found.items():
+            counts = pc.value_counts(pc.drop_null(to_categories(name, batch[name])))
+            for one in counts.to_pylist():
+                levels[one["values"]] = levels.get(one["values"], 0) + one["counts"]
+            _check_levels(name, levels, whole=False)
+    for name, levels in found.items():
+        _check_levels(name, levels, whole=True)
+    names = _drop_empty(names, [n for n, levels in found.items() if not levels], choice)
+    columns = [
+        Column(name, "category", (*sorted(found[name], key=_by_number),))
+        if name in found
+        else Column(name, "number", as_number=name in choice.numeric)
+        for name in names
+    ]
+    return Columns(tuple(columns), choice.id, choice.spelling)
+
+
+def _check_levels(name: str, levels: Mapping[str, int], *, whole: bool) -> None:
+    """Refuse what names rows: too many levels, or in the `whole` table one for nearly every row."""
+    n_seen, n_levels = sum(levels.values()), len(levels)
+    names_rows = n_levels > MIN_IDENTIFIER_LEVELS and n_levels >= IDENTIFIER_SHARE * n_seen
+    if n_levels > MAX_LEVELS or (whole and names_rows):
+        more = "more than " if n_levels > MAX_LEVELS else ""
+        count = MAX_LEVELS if more else n_levels
+        typed = typed_names([name])
+        msg = (
+            f"column {name!r} has {more}{count:,} levels, which looks like an identifier: leave "
+            f"out with --drop {typed}, say --id {typed} if it names the rows, or --numeric {typed} "
+            "if it holds numbers"
+        )
+        raise TableError(msg, column=name)
 
 
 def _by_number(category: str) -> tuple[float, str]:
+    """Sort numbers as such, before words."""
     try:
         return float(category), category
     except ValueError:
@@ -235,30 +261,29 @@ def _fill(
 
     What is said of all rows is checked where these are the `whole` table.
     """
-    repeated = find_repeated(columns.features)
-    if repeated:
-        msg = f"one-hot encoding makes columns that are there already: {listed(repeated)}"
-        raise TableError(msg, column=repeated[0])
-    places = columns.places
-    surveys = {column.name: _Survey() for column, _ in places if column.kind != "category"}
-    matrix = _GrowingMatrix(len(columns.features))
-    missing = np.zeros(len(columns.features), np.int64)
+    surveys = {column.name: _Survey() for column in columns.columns if column.kind != "category"}
+    matrix = _GrowingMatrix(len(columns.columns))
+    missing = np.zeros(len(columns.columns), np.int64)
+    no_numbers = dict.fromkeys(choice.numeric, 0)
     ids: list[pa.Array] = []
     schema, rows = Schema(), 0
     for batch in batches:
         schema = batch.schema
         block = matrix.extend(len(batch))
-        for column, place in places:
+        for at, column in enumerate(columns.columns):
             cells = batch[column.name]
             if column.kind == "category":
-                block[:, place] = column.one_hot(cells, rows)
+                block[:, at] = column.codes(cells)
             elif column.name in numbers:
-                block[:, place.start] = cells.to_numpy()
-                surveys[column.name].add_numbers(block[:, place.start])
+                block[:, at] = cells.to_numpy()
+                surveys[column.name].add_numbers(block[:, at])
             else:
-                found = to_numbers(cells, choice.spelling)
+                found = columns.numbers(column, cells)
                 surveys[column.name].add(found, rows)
-                block[:, place.start] = found.values if isinstance(found, Numbers) else np.nan
+                block[:, at] = found.values if isinstance(found, Numbers) else np.nan
+                if column.as_number:
+                    no_numbers[column.name] += int(np.isnan(block[:, at]).sum())
+                    no_numbers[column.name] -= int(is_missing(cells).sum())
         if numbers and np.isinf(block).any():
             raise NotNumbersError
         missing += np.isnan(block).sum(axis=0)
@@ -268,14 +293,19 @@ def _fill(
     refused = {name: survey.refusal for name, survey in surveys.items() if survey.refusal}
     if refused:
         raise ColumnsError(refused)
+    for name, count in no_numbers.items():
+        if count:
+            cells_are = "cell is" if count == 1 else "cells are"
+            msg = f"column {name!r}: {count:,} {cells_are} no number and counted as missing"
+            warnings.warn(msg, TableWarning, stacklevel=2)
     values = matrix.finish()
-    first = {column.name: place.start for column, place in places}
+    place = {column.name: at for at, column in enumerate(columns.columns)}
     if whole:
-        empty = [name for name in surveys if missing[first[name]] == rows]
+        empty = [name for name in surveys if missing[place[name]] == rows]
         kept = set(_drop_empty(columns.names, empty, choice))
         surveys = {name: survey for name, survey in surveys.items() if name in kept}
     for name in surveys if choice.use is None else ():
-        _refuse_row_numbers(name, values[:, first[name]])
+        _refuse_row_numbers(name, values[:, place[name]])
     truths = {name for name, survey in surveys.items() if survey.boolean}
     whole_numbers = {name for name, survey in surveys.items() if survey.whole}
     settled = tuple(
@@ -284,17 +314,14 @@ def _fill(
     )
     columns = replace(columns, columns=settled)
     if whole and len(kept) < len(settled):
-        used = [
-            at for c, place in places if c.name in kept for at in range(place.start, place.stop)
-        ]
+        used = [at for at, c in enumerate(settled) if c.name in kept]
         values, missing = np.ascontiguousarray(values[:, used]), missing[used]
         columns = replace(columns, columns=tuple(c for c in settled if c.name in kept))
     row_names = pa.table({} if choice.id is None else {choice.id: pa.chunked_array(ids)})
     table = Table(row_names, schema)
     if whole:
         columns.ids(table)
-    starts = [place.start for _, place in columns.places]
-    return Matrix(columns, values, table, int(missing[starts].sum()))
+    return Matrix(columns, values, table, int(missing.sum()))
 
 
 def _drop_empty(names: Sequence[str], empty: Sequence[str], choice: Choice) -> list[str]:
@@ -366,6 +393,11 @@ class _Survey:
     @property
     def boolean(self) -> bool:
         return self._truth and self._truth_only
+
+    @property
+    def is_category(self) -> bool:
+        """Whether there was text, and no number among it."""
+        return self.refusal is not None and self.refusal.reason == "text" and not self._numbers
 
     @property
     def whole(self) -> bool:

@@ -20,7 +20,7 @@ from amclust.cli.tables.cells import to_categories
 from amclust.cli.tables.columns import Columns
 from amclust.cli.tables.dialect import Dialect, check_names, find_dialect, find_encoding
 from amclust.cli.tables.errors import TableError, TableOptionError, listed, no_rows
-from amclust.cli.tables.matrix import Choice, choose_by_first, named
+from amclust.cli.tables.matrix import Choice, choose_by_first
 from amclust.cli.tables.schema import Schema, Table
 from amclust.cli.tables.sources import ReadOptions, damage_named, format_of_name, name_of
 from amclust.cli.tables.writing import TableWriter
@@ -97,9 +97,6 @@ class Parts:
 
     def choose(self, choice: Choice) -> Columns:
         """Choose the columns to cluster; the first rows tell what they hold."""
-        if choice.one_hot == "all":
-            msg = "--one-hot all: with --dask name the columns, as in --one-hot colour,shape"
-            raise TableOptionError(msg)
         return choose_by_first(self.first(), self.distinct, choice)
 
     def matrices(self, columns: Columns) -> list[Delayed]:
@@ -281,7 +278,7 @@ def matrix_of(part: Table | pd.DataFrame, columns: Columns, place: str) -> pd.Da
         table = Table.of(part)
         columns.ids(table)
         values = columns.matrix(table)
-    return named(columns, values)
+    return columns.frame(values)
 
 
 # --- writing --------------------------------------------------------------------------------------
