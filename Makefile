@@ -103,7 +103,8 @@ test: $(STAMPS)/test ## run the tests and the doctests
 
 # Those that stand on other packages most: frames, files, plots, tables.
 LOWEST_TESTS := $(addprefix tests/,test_clam_sklearn.py test_frames.py test_kinds.py test_model_file.py test_bad_input.py \
-  test_shared_state.py test_packaging.py plotting/test_basins_display.py plotting/test_search_display.py tables)
+  test_completion.py test_shared_state.py test_packaging.py plotting/test_basins_display.py plotting/test_shape_displays.py \
+  plotting/test_search_display.py tables/test_table_round_trips.py tables/test_other_formats.py)
 
 test-lowest: wheel ## run a part of the tests with the oldest versions of everything (constraints-lowest.txt)
 	$(OLDEST_PYTHON) -m venv --clear build/lowest

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import io
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -345,7 +344,13 @@ def archive(save, *content):
 @pytest.mark.parametrize(
     "other",
     [
-        *(b"", b"a,b\n1,2\n", b"PK\x03\x04", b"\x93NUMPY\x01\x00", os.urandom(500)),
+        *(
+            b"",
+            b"a,b\n1,2\n",
+            b"PK\x03\x04",
+            b"\x93NUMPY\x01\x00",
+            np.random.default_rng(0).bytes(500),
+        ),
         archive(np.savez, np.arange(3)),
         safetensors.numpy.save({"network.memories": np.zeros((3, 4), np.float32)}),
     ],
