@@ -59,7 +59,7 @@ class Mixture(NamedTuple):
     covariances: Floats  # one for all memories, or one each; of shape (0, d, d) with factors
     loadings: Floats | None = None
     noise: Floats | None = None
-    likelihood: float | None = None  # the mean logarithm of that of a row, where it is known
+    likelihood: float | None = None  # mean logarithm of that of a row it was learned of, if known
 
     @property
     def memories(self) -> _native.GaussianMemories:
@@ -250,12 +250,12 @@ class Learner:
     def evidence(self, mixture: Mixture) -> float:
         """Return the mean log-likelihood of a row, less what BIC takes for the parameters."""
         n = len(self.Z)
-        return self.likelihood(mixture) - 0.5 * mixture.n_parameters * float(np.log(n)) / n
+        known = mixture.likelihood  # of the rows that it was learned of, which are these
+        likelihood = self.likelihood(mixture) if known is None else known
+        return likelihood - 0.5 * mixture.n_parameters * float(np.log(n)) / n
 
     def likelihood(self, mixture: Mixture) -> float:
         """Return the mean log-likelihood of a row."""
-        if mixture.likelihood is not None:
-            return mixture.likelihood
         sums = _native.gaussian_sums(self.rows, mixture.memories, None, self.weights, self.threads)
         return float(sums.likelihood / sums.weight)
 

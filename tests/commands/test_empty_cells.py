@@ -105,7 +105,7 @@ def test_empty_columns_are_dropped_where_asked(amclust, holed, command):
     if command == "fit":
         done = amclust("predict", "out.csv", "e.csv", "--drop-empty")
         assert done.code == 0, done.err
-        assert "--drop-empty do not count" in done.err
+        assert "--drop-empty does not count" in done.err
     if command == "complete":
         assert pd.read_csv("out.csv")["gone"].isna().all()
 
