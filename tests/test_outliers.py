@@ -13,6 +13,7 @@ import amclust
 from amclust import ClAM, ClAMSearch
 from amclust._distant import find_outermost
 from amclust._recipe import Recipe
+from amclust._warnings import EmptyRowsWarning
 
 CENTRES = np.array([[-6.0, -6, 0], [-6, 6, 0], [6, -6, 0], [6, 6, 4]])
 K, SHARE = 4, 0.1
@@ -245,3 +246,17 @@ def test_limits_of_size_need_all_rows_to_be_looked_at():
     X, _ = noisy_blobs()
     with pytest.raises(ValueError, match=r"contamination=0.1 goes with size_max=300 where a fit"):
         Few(K, contamination=0.1, size_max=300, batch_size=50).fit(X)
+
+
+@pytest.mark.parametrize("levels", [3, 7])
+def test_a_row_without_any_value_is_no_outlier(levels):
+    """A category is a sum of its levels, which is rounded."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    names = np.array([f"level {at}" for at in range(levels)])
+    frame = pd.DataFrame({"kind": rng.choice(names, 60), "size": rng.normal(size=60)})
+    frame["other"] = rng.choice(names[:3], 60)
+    empty = pd.DataFrame({"kind": [None], "size": [np.nan], "other": [None]})
+    model = make(2).fit(frame)
+    with pytest.warns(EmptyRowsWarning):
+        assert model.predict(empty)[0] >= 0

@@ -311,9 +311,9 @@ def test_limits_are_whole_numbers(name, value):
 
 
 def test_weights_that_do_not_fit_are_told():
-    message = r"size_min=5 and size_max=9 cannot be met by whole rows: .* weight of 10\)"
+    message = r"size_min=7 and size_max=8 cannot be met by whole rows: .* weight of 6\)"
     with pytest.raises(ValueError, match=message):
-        ClAM(2, size_min=5, size_max=9).fit([[0.0], [1], [2]], sample_weight=[1, 1, 10])
+        ClAM(2, size_min=7, size_max=8).fit([[0.0], [1], [2]], sample_weight=[3, 6, 6])
 
 
 def test_partial_fit_holds_no_limits():
@@ -393,3 +393,10 @@ def test_energies_of_torch_have_limits_too(metric):
     noisy = ClAM(4, size_min=44, backend="torch", metric="epanechnikov")
     with pytest.raises(ValueError, match="rows may be noise"):
         noisy.fit(WINE)
+
+
+def test_a_row_that_is_too_heavy_is_named():
+    X, weights = load_iris().data, np.ones(150)
+    weights[3] = 80.0
+    with pytest.raises(ValueError, match=r"size_max=60 cannot be met: a row has a sample_weight"):
+        ClAM(10, size_max=60, n_init=1).fit(X, sample_weight=weights)

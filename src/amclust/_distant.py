@@ -102,7 +102,7 @@ def _distances_to_others(data: TrainingSet, places: Indices, weights: Floats) ->
         # A row is not its own neighbour, but its copies are.
         itself = nearest == own[part, None]
         sums = np.cumsum(np.maximum(counts[nearest] - itself, 0.0), axis=1)
-        enough = np.argmax(sums >= min(wanted, sums[:, -1].min()) - 1e-9, axis=1)
+        enough = np.argmax(sums >= np.minimum(wanted, sums[:, -1:]) - 1e-9, axis=1)
         found[part] = near[np.arange(len(near)), enough]
     if data.has_missing:
         partly, factors = geometry.incomplete(data.rows, places, data.threads)

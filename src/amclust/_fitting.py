@@ -29,7 +29,12 @@ from amclust._progress import finish
 from amclust._recipe import Recipe
 from amclust._rows import DrawnRows, RowSource, TableSize
 from amclust._runs import Fit, OptimizerState
-from amclust._size_limits import GivenLimits, given_limits, possible_numbers
+from amclust._size_limits import (
+    GivenLimits,
+    check_heaviest,
+    given_limits,
+    possible_numbers,
+)
 from amclust._threads import n_threads
 from amclust._training import MAX_SEED, draw_seeds, fit, fit_on, with_ignored_means
 from amclust._trimming import (
@@ -106,6 +111,7 @@ class Fitting:
         if self.limits is not None:
             self._check_whole(drawn)
             numbers = self._numbers(candidates)
+            check_heaviest(self.limits, trimmed.sample_weight)
             possible = possible_numbers(self.limits, numbers, trimmed.total_weight)
             candidates = None if candidates is None else possible
         if model.n_memories is not None:

@@ -47,6 +47,8 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
+# Levels are parts of a column, whose sums are rounded: less than this of a column is none.
+ROUNDING = 1e-6
 # A column whose range is more than so many standard deviations may have extreme values; its median
 # is taken of so many rows.
 MAX_PLAIN_RANGE, MEDIAN_ROWS = 8.0, 4096
@@ -650,7 +652,7 @@ class Geometry:
             counted *= self.categories.parts
         own = np.repeat(np.arange(len(partly)), lacking)
         observed = counted.sum() - np.bincount(own, counted[columns], minlength=len(partly))
-        some = observed > 0
+        some = observed > ROUNDING
         return partly[some], counted.sum() / observed[some]
 
     def lacks_values(self, rows: Rows, threads: int) -> NDArray[np.bool_]:

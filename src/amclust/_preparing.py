@@ -114,6 +114,9 @@ def prepare(
         if geometry is None:
             weighted = sample_weight is not None and not sample_weight.all()
             advice = "Rows of weight 0 do not count." if weighted else ""
+            if untrimmed is not None:
+                share = options.contamination
+                advice = f"Those that contamination={share} leaves out do not count."
             check_distinct(len(indices), n_clusters, rows.n_rows, advice)
     elif counts is not None and indices is not None:
         counts = np.ascontiguousarray(counts[indices])

@@ -25,7 +25,7 @@ from amclust._full_passes import SIZE_QUANTUM, means_of, quantum_of
 from amclust._metrics import name_metric
 from amclust._network import Network, Want
 from amclust._options import MAX_BETA
-from amclust._rows import Indices, draw_places
+from amclust._rows import Indices, Weights, draw_places
 from amclust._runs import TrainedRun
 from amclust._silhouettes import silhouettes
 from amclust.backends import TrainingSet
@@ -173,6 +173,17 @@ def check_unlimited(model: Any, what: str) -> None:
         msg = (
             f"{given} cannot be held by {what}: limits are on the sizes in a whole table in "
             "memory. Use the fit of amclust.ClAM on all rows, or leave size_min and size_max out."
+        )
+        raise ValueError(msg)
+
+
+def check_heaviest(given: GivenLimits, weights: Weights | None) -> None:
+    """Refuse a row that is too heavy for any cluster."""
+    heaviest = 1.0 if weights is None else float(weights.max(initial=0.0))
+    if given.size_max is not None and heaviest > given.size_max:
+        msg = (
+            f"size_max={given.size_max:,} cannot be met: a row has a sample_weight of "
+            f"{heaviest:,.10g}, and belongs to one cluster."
         )
         raise ValueError(msg)
 

@@ -122,6 +122,13 @@ class _OneThread:
     def forget(self) -> None:
         self.lock, self.depth, self.before = threading.Lock(), 0, list[int]()
 
+    def lift_in_child(self) -> None:
+        """Lift the limit of threads that a fork has left behind."""
+        before, inside = self.before, self.depth > 0
+        self.forget()
+        if inside:
+            self._set(before)
+
     def __enter__(self) -> None:
         with self.lock:
             if not self.depth:
@@ -162,7 +169,7 @@ class _Fork:
     left_torch = False
 
     def note(self) -> None:
-        _BLAS.forget()  # another thread may have been inside, which the child does not have
+        _BLAS.lift_in_child()  # another thread may have been inside, which the child does not have
         self.left_torch = self.left_torch or "torch" in sys.modules
 
 

@@ -21,9 +21,9 @@ from amclust._metrics import find_metric, name_metric
 from amclust._rows import Rows, Weights, empty_rows
 from amclust._threads import n_threads
 from amclust._warnings import EmptyRowsWarning, warn
+from amclust._winsorising import MAX_VALUE
 
-# Squares of much larger numbers do not fit float32, in which the core computes.
-MAX_VALUE = 1e19
+# Less is lost in float32.
 MIN_RANGE = 1e-18
 # An initial memory farther than this (in standard deviations) would never come back.
 MAX_DISTANCE = 1e9

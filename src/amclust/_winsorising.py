@@ -27,6 +27,8 @@ NEAR, FAR = 1.0, 3.0
 # Where more than half of the values of a column are the same, those around it, in distances of the
 # others from it: the median of these.
 RARE_NEAR, RARE_FAR = 2.0, 4.0
+# Values are not larger: squares of much larger ones do not fit float32, in which the core computes.
+MAX_VALUE = 1e19
 # Values that differ by less, in units of what their type can tell apart, are the same.
 ROUNDING = 10
 # Of a level: no quartiles, and limits that it does not meet.
@@ -148,6 +150,8 @@ def _quartiles(values: NDArray[Any], weights: Weights | None) -> tuple[float, ..
     order = observed[np.argsort(values[observed], kind="stable")]
     ordered = values[order].astype(np.float64)
     mass = np.ones(len(order)) if weights is None else weights[order].astype(np.float64)
+    if not len(order):  # only rows that were not drawn have values here: nothing is known of them
+        return 0.0, -MAX_VALUE, MAX_VALUE, -MAX_VALUE, MAX_VALUE
     low, high = _middle_half(ordered, mass)
     noise = ROUNDING * np.finfo(values.dtype).eps * abs(low)
     while high - low > noise:

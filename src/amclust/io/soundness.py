@@ -18,7 +18,7 @@ from amclust._geometry import Geometry, Whitening
 from amclust._network import Network
 from amclust._options import MAX_BETA, MIN_BETA
 from amclust._runs import OptimizerState
-from amclust._validation import MAX_VALUE
+from amclust._winsorising import MAX_VALUE
 
 # Squares are summed in float32.
 MAX_FLOAT32 = float(np.finfo(np.float32).max)

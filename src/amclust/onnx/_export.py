@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from amclust._categories import MISSING, Categories
 from amclust._columns import as_table, read_table
-from amclust._geometry import Geometry
+from amclust._geometry import ROUNDING, Geometry
 from amclust._network import Network
 from amclust._version import __version__
 from amclust._winsorising import Limits
@@ -22,8 +22,6 @@ from amclust.onnx._energies import Euclidean, find_energy
 from amclust.onnx._graph import Graph, Value, finished
 
 Single, Double = np.float32, np.float64
-# Of sums of parts of columns.
-ROUNDING = 1e-6
 
 
 def export(

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from amclust._geometry import Geometry
+from amclust._geometry import ROUNDING, Geometry
 from amclust.torch import functional as F
 from amclust.torch._completion import hold
 from amclust.torch._dynamics import BACKWARD, Backward
@@ -23,10 +23,6 @@ from amclust.torch.energies._weighted import log_strengths
 
 if TYPE_CHECKING:
     from amclust._network import Network
-
-
-# Of sums of parts of columns.
-ROUNDING = 1e-6
 
 
 class AssociativeMemory(nn.Module):
