@@ -116,3 +116,36 @@ def test_what_says_otherwise_leaves_squares_alone(model):
 def test_learning_goes_on_from_it(model):
     again = ClAM(3, random_state=0).fit(FRAME).partial_fit(FRAME.iloc[:200])
     assert adjusted_rand_score(again.predict(FRAME), CLUSTERS) > 0.4
+
+
+def test_recalled_rows_have_shares_of_levels(model):
+    states, trajectory = model.recall(FRAME, return_trajectory=True)
+    layout = model.network_.geometry.categories
+    for column in layout.categorical:
+        block = layout.block(int(column))
+        assert (trajectory[..., block] >= 0).all()
+        assert_allclose(trajectory[..., block].sum(axis=-1), 1.0, rtol=1e-5)
+        own = model.cluster_centers_[model.labels_][:, block]
+        near = np.abs(states[:, block] - own).max(axis=1)
+        assert np.median(near) < 0.05
+    again = model.network_.geometry.centers(model.network_.memories[None])
+    assert_allclose(again[0], model.cluster_centers_, rtol=1e-5)
+
+
+@pytest.mark.torch
+def test_layers_recall_as_networks_do(model):
+    torch = pytest.importorskip("torch")
+    rows = model.network_.features(FRAME)
+    states = model.network_.to_torch()(torch.tensor(rows)).detach().numpy()
+    assert_allclose(states, model.recall(FRAME), atol=1e-3)
+
+
+def test_recorded_memories_are_in_units_of_training():
+    recorded = ClAM(3, record_epochs=range(201), random_state=0).fit(FRAME)
+    assert recorded.network_.geometry.log_levels
+    plain = ClAM(3, objective="silhouette", record_epochs=range(201), random_state=0).fit(FRAME)
+    assert_array_equal(recorded.recorded_memories_, plain.recorded_memories_)
+    last = recorded.recorded_memories_[-1]
+    gaps = np.abs(last[:, None, :2] - recorded.memories_[None, :, :2])
+    spread = FRAME[["a", "b"]].std().to_numpy()
+    assert ((gaps / spread).max(axis=2).min(axis=1) < 0.5).all()

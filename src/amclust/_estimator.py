@@ -323,7 +323,8 @@ class ClAM(
 
     loss_ : float
         Loss of the chosen restart's best epoch. (Where rows are many batches, memories are the mean
-        over some more epochs.)
+        over some more epochs.) Of a table with categories whose memories were made likelier after
+        training, what training itself reached.
 
     loss_curve_ : ndarray of shape (`n_iter_`,)
         Mean loss of every epoch of the chosen restart.
@@ -351,7 +352,9 @@ class ClAM(
         One row per restart: seed, beta, loss, silhouette, living_clusters, n_iter, converged,
         chosen. ``pandas.DataFrame(model.runs_)`` shows it as a table. On 1,000 rows or more only
         the restarts whose starts have the best silhouettes are trained (see `n_init`); the others
-        have ``n_iter`` 0 and the silhouette of their start, on at most 2,048 rows.
+        have ``n_iter`` 0 and the silhouette of their start, on at most 2,048 rows. Of a table with
+        categories whose memories were made likelier after training, the chosen restart has the beta
+        and silhouette of these memories; all else is of training.
 
     recorded_epochs_ : ndarray of shape (n_recorded,)
         Only with `record_epochs`: those of them that the chosen restart reached, ascending.
@@ -1176,7 +1179,8 @@ class ClAM(
         """Set the memories of chosen epochs; nothing of an earlier fit stays."""
         self._forget_recorded()
         if self.record_epochs is not None:
-            geometry, recorded = found.network.geometry, found.best.recorded
+            geometry = found.trained_in or found.network.geometry
+            recorded = found.best.recorded
             self.recorded_epochs_ = np.array(list(recorded), dtype=np.int64)
             memories = [geometry.from_core(values) for values in recorded.values()]
             shape = (len(memories), *self.memories_.shape)

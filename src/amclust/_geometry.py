@@ -486,21 +486,21 @@ class Geometry:
 
         Parameters
         ----------
-        memories : ndarray of shape (n_memories, n_features)
-            Memories in core units.
+        memories : ndarray of shape (..., n_features)
+            Memories, or states on their way to these, in core units.
 
         Returns
         -------
-        centers : float64 ndarray of shape (n_memories, n_features)
+        centers : float64 ndarray of shape (..., n_features)
             What a cluster is: shares of levels are positive and sum to 1 then.
         """
         values = self.from_core(memories)
         if self.log_levels and self.categories is not None:
             for column in self.categories.categorical:
                 block = self.categories.block(int(column))
-                logs = SHARPNESS * values[:, block]
-                shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-                values[:, block] = shares / shares.sum(axis=1, keepdims=True)
+                logs = SHARPNESS * values[..., block]
+                shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
+                values[..., block] = shares / shares.sum(axis=-1, keepdims=True)
         return values
 
     def read(

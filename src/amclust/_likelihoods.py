@@ -102,18 +102,15 @@ def refined(
     k = found.network.n_memories
     with single_threaded_blas():
         cells, places = _cells(data, options)
-        labels = found.labels if places is None else found.labels[places]
-        starts = (
-            [labels]
-            if len(data.geometry.offset) > MAX_FEATURES
-            else [_first_labels(cells, k, found.best.seed)]
-        )
-        explained = max((_explain(cells, one, k) for one in starts), key=lambda one: one.likelihood)
+        first: NDArray[np.integer] = found.labels if places is None else found.labels[places]
+        if len(data.geometry.offset) <= MAX_FEATURES:
+            first = _first_labels(cells, k, found.best.seed)
+        explained = _explain(cells, first, k)
         wanted = _scores(cells, explained).argmax(axis=1)
     if len(np.unique(wanted)) < k:
         return found, data
     geometry, memories = _in_squares(data.geometry, cells, explained)
-    data = read(geometry)
+    again = read(geometry)
     unit = float(np.mean(explained.variances)) if len(explained.variances) else 1.0
     network = found.network
     best: tuple[float, Network] | None = None
@@ -128,7 +125,7 @@ def refined(
             beta=factor / (2.0 * unit),
             geometry=geometry,
         )
-        told = one.core_labels(data.labelled_rows, indices=places, n_jobs=data.threads)
+        told = one.core_labels(again.labelled_rows, indices=places, n_jobs=data.threads)
         kept = float(np.average(told == wanted, weights=cells.weights))
         if best is None or kept > best[0]:
             best = kept, one
@@ -140,14 +137,20 @@ def refined(
         found.best, refined=Refined(network.memories, network.log_weights, network.beta)
     )
     runs = [*found.runs[: found.chosen], run, *found.runs[found.chosen + 1 :]]
-    labels = network.core_labels(data.labelled_rows, n_jobs=data.threads)
+    labels = network.core_labels(again.labelled_rows, n_jobs=data.threads)
     if len(np.unique(labels)) < k:
         return found, data
-    judge_runs(data, [run])
+    judge_runs(again, [run])
     fit = dataclasses.replace(
-        found, network=network, runs=runs, labels=labels, total_weight=None, collapsed=False
+        found,
+        network=network,
+        runs=runs,
+        labels=labels,
+        total_weight=None,
+        collapsed=False,
+        trained_in=data.geometry,
     )
-    return fit, data
+    return fit, again
 
 
 # --- rows -----------------------------------------------------------------------------------------

@@ -697,7 +697,7 @@ class Network:
         if self.geometry.spherical:
             filled = filled * found.row_scale[:, None]
         dense = as_dense(table.take(incomplete))
-        values = self.geometry.from_core(filled)
+        values = self.geometry.centers(filled)
         if self.ignored_means is not None:
             memories = self.infer(rows, Want.LABELS, indices=incomplete, n_jobs=n_jobs).labels
             values[:, self.geometry.ignored] = self.ignored_means[memories]
@@ -1044,9 +1044,9 @@ class Network:
         return values.dtype.type(self.geometry.distance_unit)
 
     def _points(self, values: NDArray[np.float32], rows: TableRows) -> NDArray[Any]:
-        """Bring points of the core back to original units, in the type of the rows."""
+        """Bring states of the dynamics back to original units, in the type of the rows."""
         values = values.astype(rows.dtype, copy=False)
-        return self.geometry.from_core(values).astype(values.dtype, copy=False)
+        return self.geometry.centers(values).astype(values.dtype, copy=False)
 
 
 def _largest(values: NDArray[Any], top: int) -> Any:

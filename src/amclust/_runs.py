@@ -238,6 +238,7 @@ class Fit:
     collapsed: bool = False  # most rows are in one cluster, which was not so before training
     # Sum over all rows of a table, in core units, where some were trained on, or sizes have limits.
     square_distances: float | None = None
+    trained_in: Geometry | None = None  # units of training; None: those of the network
 
     @property
     def best(self) -> TrainedRun:

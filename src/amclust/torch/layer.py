@@ -335,7 +335,7 @@ class AssociativeMemory(nn.Module):
         rows, absent = self._rows(x, missing)
         state = self._ask(F.recall, rows, missing=absent, backward=self.backward, **self._steps)
         if self.units is not None:
-            state = self.units.to_original(state).to(x.dtype)
+            state = self.units.centers(state).to(x.dtype)
         return state.reshape(x.shape)
 
     def complete(self, x: Tensor, missing: Tensor | None = None) -> Tensor:
@@ -452,7 +452,7 @@ class AssociativeMemory(nn.Module):
             filled = state if length is None else state * length
         else:
             filled = self._completed(rows, absent)
-        found = units.to_original(filled)
+        found = units.centers(filled)
         if self.ignored_means is not None:
             memories = self._ask(F.assign, rows, missing=absent, **self._steps)
             ignored = units.scale == 0
