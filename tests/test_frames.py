@@ -149,3 +149,14 @@ def test_decimals_of_polars_stay_decimals():
     filled = ClAM(2, random_state=0).fit(kinds).complete(kinds)
     assert filled.schema == kinds.schema
     assert filled.null_count().sum_horizontal().item() == 0
+
+
+@pytest.mark.parametrize("missing", [None, pd.NA, np.nan])
+def test_numbers_among_python_objects_are_numbers(missing):
+    X = pd.DataFrame(make_blobs(40, 2, centers=2, random_state=0)[0], columns=["a", "b"])
+    model = ClAM(2, n_init=1, random_state=0).fit(X)
+    row = X[:1].astype(object)
+    row.iloc[0, 0] = missing
+    expected = X[:1].astype(float)
+    expected.iloc[0, 0] = np.nan
+    assert model.predict(row) == model.predict(expected)

@@ -25,17 +25,41 @@ def is_category(dtype: Any) -> bool:
     return hasattr(dtype, "categories") and hasattr(dtype, "ordered")
 
 
+# What pandas calls Python objects that are numbers, or missing.
+NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal", "empty")
+
+
+def holds_numbers(series: Any) -> bool:
+    """Whether a column of Python objects of pandas has numbers only, besides missing values."""
+    if getattr(series.dtype, "kind", None) != "O" or hasattr(series.dtype, "is_numeric"):
+        return False
+    from pandas.api.types import infer_dtype
+
+    return infer_dtype(series, skipna=True) in NUMBERS
+
+
 def as_plain(frame: Any) -> Any:
-    """Return a frame of pandas with numbers in place of categories; anything else as it is."""
+    """Return a frame of pandas with numbers in place of categories and objects.
+
+    Anything else is returned as it is.
+    """
     if not hasattr(frame, "isetitem"):
         return frame
-    categories = [at for at, dtype in enumerate(frame.dtypes) if is_category(dtype)]
-    if not categories:
-        return frame
-    frame = frame.copy(deep=False)
-    for at in categories:
-        frame.isetitem(at, frame.iloc[:, at].astype(np.float64))
-    return frame
+    plain, changed = (
+        frame,
+        [
+            at
+            for at, dtype in enumerate(frame.dtypes)
+            if is_category(dtype) or holds_numbers(frame.iloc[:, at])
+        ],
+    )
+    if changed:
+        plain = frame.copy(deep=False)
+    for at in changed:
+        series = frame.iloc[:, at]
+        series = series if is_category(series.dtype) else series.where(series.notna(), np.nan)
+        plain.isetitem(at, series.astype(np.float64))
+    return plain
 
 
 def fill_frame(frame: Any, values: Floats, missing: NDArray[np.bool_]) -> Any:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from amclust import _native
 from amclust._categories import Categories, MixedTable
 from amclust._columns import as_table, find_columns, is_date, is_frame, learn_table, read_table
-from amclust._frames import as_plain, is_numeric
+from amclust._frames import as_plain, holds_numbers, is_numeric
 from amclust._geometry import Geometry
 from amclust._kinds import plain
 from amclust._metrics import find_metric, name_metric
@@ -217,7 +217,9 @@ def check_numeric_columns(
     bad = [
         (f"{name!r} ({dtype})", dtype)
         for at, (name, dtype) in enumerate(zip(X.columns, list(X.dtypes), strict=True))
-        if at not in places and not is_numeric(dtype)
+        if at not in places
+        and not is_numeric(dtype)
+        and not (hasattr(X, "isetitem") and holds_numbers(X.iloc[:, at]))
     ]
     if not bad:
         return

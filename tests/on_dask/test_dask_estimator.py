@@ -283,9 +283,10 @@ def test_progress_is_shown_when_it_is_asked_for(client, capfd):
     X = blobs(FEW)
     on_dask().fit(as_array(X, LENGTHS))
     assert capfd.readouterr().err == ""
-    model = on_dask(verbose=1).fit(as_array(X, LENGTHS))
-    assert "ClAM: chose restart" in "".join(capfd.readouterr())
-    assert_same_fit(model, local().fit(X))
+    for lengths in (LENGTHS, (FEW,)):
+        model = on_dask(verbose=1).fit(as_array(X, lengths))
+        assert "ClAM: chose restart" in "".join(capfd.readouterr())
+        assert_same_fit(model, local().fit(X))
 
 
 def test_nothing_is_left_running():

@@ -141,9 +141,8 @@ class Engine:
             return self._both(root, beside)
         # All at once: what is done and let go of in between would be computed again.
         others = [] if beside is None else [beside]
-        held = self.client.persist(
-            [root, *others, *(tasks if self.verbose else ())], optimize_graph=False
-        )
+        seen = tasks if self.verbose and len(tasks) > 1 else []  # of one task the tree is that
+        held = self.client.persist([root, *others, *seen], optimize_graph=False)
         futures = [future for task in held for future in futures_of(task)]
         n_kept = 1 + len(others)
         self.kept.update(futures[1:n_kept])

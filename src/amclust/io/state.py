@@ -56,7 +56,11 @@ def describe(name: str, value: Any) -> str:
     """Return a parameter in words; modules by their layers and weights."""
     if value is None or isinstance(value, str | Real):
         return str(value)
+    if isinstance(value, Mapping):
+        return str(sorted((str(key), str(one)) for key, one in value.items()))
     if not hasattr(value, "state_dict"):
+        if np.asarray(value).dtype.kind in "OUT":  # names, or texts beside numbers
+            return str(list(value))
         return digest(as_numbers(name, value))
     import torch
 

@@ -149,7 +149,8 @@ class Subject:
     @cached_property
     def fitted_sizes(self) -> NDArray[np.int64]:
         """Number of rows of the fit in each cluster."""
-        return np.bincount(self.model.labels_, minlength=self.n_clusters)
+        labels = self.model.labels_
+        return np.bincount(labels[labels >= 0], minlength=self.n_clusters)
 
     @cached_property
     def columns(self) -> Columns:
