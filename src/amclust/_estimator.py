@@ -24,7 +24,7 @@ from sklearn.utils import ClassifierTags, Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from amclust._callbacks import CallbackSupportMixin, Task, WatchedBackend
-from amclust._categories import MixedTable
+from amclust._categories import Categories, MixedTable
 from amclust._columns import as_table, fill_table, summary, tell
 from amclust._docs import ROWS, documented
 from amclust._features import (
@@ -291,7 +291,8 @@ class ClAM(
     cluster_summary_ : pandas.DataFrame of shape (`n_clusters_`, 1 + n_columns)
         What the clusters are, by the columns of the table: their size, centres of numbers, and of a
         category its most likely level and the share of it ("colour" and "colour share"), as
-        `cluster_centers_` have them: a little smoothed, where a cluster has few rows. Made when it is asked for; needs pandas.
+        `cluster_centers_` have them: a little smoothed, where a cluster has few rows. Made when it
+        is asked for; needs pandas.
 
     memories_ : ndarray of shape (n_memories, n_features)
         The memories; without `n_memories` the same as `cluster_centers_`.
@@ -542,7 +543,6 @@ class ClAM(
             task.end(dict)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ClAM:
         """Go on learning from more rows.
 
@@ -565,11 +565,18 @@ class ClAM(
         self : ClAM
             The fitted estimator.
         """
+        return self._learn_more(X, y, sample_weight)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _learn_more(
+        self, X: Any, y: Any, sample_weight: Any, categories: Categories | None = None
+    ) -> ClAM:
+        """Learn from more rows; of the first ones, `categories` are what their columns are."""
         check_unlimited(self, "partial_fit")
         task = Task.of_fit(self, 0, X, y, sample_weight)
         with restored_on_failure(self), single_threaded_blas():
             first = not hasattr(self, "network_")
-            fitting = self._fitting(X, sample_weight, reset=first)
+            fitting = self._fitting(X, sample_weight, reset=first, categories=categories)
             if first:
                 self._keep_learned(fitting.begin(check_random_state(self.random_state)))
             else:
@@ -1118,16 +1125,23 @@ class ClAM(
         return np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
 
     def _fitting(
-        self, X: Any, sample_weight: Any, *, reset: bool, draws_once: bool = True
+        self,
+        X: Any,
+        sample_weight: Any,
+        *,
+        reset: bool,
+        draws_once: bool = True,
+        categories: Categories | None = None,
     ) -> Fitting:
         """Return what a fit to rows is made of; they are validated.
 
-        Whether rows are drawn once only matters where they lie with others.
+        Whether rows are drawn once only matters where they lie with others. `categories`: what the
+        columns are, where other rows told.
         """
         device = self.device
         if device is None and self.backend == "torch":
             device = device_of(X)
-        X = validate_rows(self, X, reset=reset, trains=True)
+        X = validate_rows(self, X, reset=reset, trains=True, categories=categories)
         threads = n_threads(self.n_jobs)
         weights, n_empty = observed_weights(X, check_sample_weight(sample_weight, X), threads)
         source = TableSource(X, weights)

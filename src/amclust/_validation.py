@@ -29,26 +29,33 @@ MIN_RANGE = 1e-18
 MAX_DISTANCE = 1e9
 
 
-def validate_rows(estimator: Any, X: Any, *, reset: bool = False, trains: bool = False) -> Any:
+def validate_rows(
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool = False,
+    trains: bool = False,
+    categories: Categories | None = None,
+) -> Any:
     """Return rows as a C-contiguous or CSR matrix of floats, NaN where a value is missing.
 
     Where columns are categories it is a `MixedTable`. `reset`: the estimator is about to be fitted
     to them and keeps their number of columns and names; otherwise they must be those that it was
     fitted to. Of rows without any value it warns, unless it `trains` on them: what this means there
-    its fit tells.
+    its fit tells. `categories` are what the columns are; None: X tells, or the fit.
     """
     if not reset:
         check_is_fitted(estimator)
-    X = _validated(estimator, plain(X), reset=reset)
+    X = _validated(estimator, plain(X), reset=reset, categories=categories)
     if not reset and not trains:
         threads = n_threads(getattr(estimator, "n_jobs", None))
         tell_empty_rows(len(empty_rows(X, threads)), X.shape[0])
     return X
 
 
-def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
+def _validated(estimator: Any, X: Any, *, reset: bool, categories: Categories | None) -> Any:
     given = getattr(estimator, "categorical_features", None)
-    layout = None if reset else categories_of_network(estimator)
+    layout = categories if reset else categories_of_network(estimator)
     columns: list[int] | NDArray[np.int64] = []
     if layout is not None:
         columns = layout.categorical
@@ -58,7 +65,7 @@ def _validated(estimator: Any, X: Any, *, reset: bool) -> Any:
             X = as_table(X)
         columns = find_columns(X, given)
     if len(columns):
-        return _mixed_table(estimator, X, layout, columns)
+        return _mixed_table(estimator, X, layout, columns, reset=reset)
     check_numeric_columns(X, hint=given is None)
     X = as_plain(X)
     if isinstance(X, np.ma.MaskedArray):
@@ -86,16 +93,21 @@ def categories_of_network(estimator: Any) -> Categories | None:
 
 
 def _mixed_table(
-    estimator: Any, X: Any, layout: Categories | None, columns: Sequence[int] | NDArray[np.int64]
+    estimator: Any,
+    X: Any,
+    layout: Categories | None,
+    columns: Sequence[int] | NDArray[np.int64],
+    *,
+    reset: bool,
 ) -> MixedTable:
-    """Return a table with categories; None as `layout`: its levels are those of a fit."""
+    """Return a table with categories; None as `layout`: X tells their levels."""
     check_frame(X)
     X = as_table(X)
     owner = type(estimator).__name__
     if X.shape[0] == 0 or X.shape[1] == 0:
         msg = f"X must have at least one row and one column, got an array of shape {X.shape}."
         raise ValueError(msg)
-    validate_data(estimator, X, reset=layout is None, skip_check_array=True)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
     check_numeric_columns(X, categorical=columns)
     if layout is not None:
         return read_table(X, layout)

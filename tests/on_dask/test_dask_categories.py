@@ -155,3 +155,24 @@ def test_blocks_of_objects_are_pieces_too():
     rows[60:90] = None  # a block without any value
     model = on_dask(2, categorical_features=[1]).partial_fit(da.from_array(rows, chunks=(30, 2)))
     assert model.network_.geometry.categories.levels[1] == ("blue", "red", "sea", "sky")
+
+
+@pytest.mark.parametrize("kind", [as_frame, as_blocks])
+def test_pieces_know_the_levels_of_all_blocks(kind):
+    x = np.random.default_rng(0).normal(size=240)
+    team = np.repeat(["blue", "red", "sea"], 80)  # rows are sorted
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=240), "team": team, "town": np.tile(["a", "b"], 120)}
+    )
+    table = kind(frame, (80, 80, 80))
+    model = on_dask(2).partial_fit(table)
+    layout = model.network_.geometry.categories
+    assert layout.levels == (None, ("blue", "red", "sea"), ("a", "b"))
+    assert np.isfinite(model.network_.memories).all()
+    assert np.isfinite(model.cluster_centers_).all()
+    memories = model.network_.memories
+    model.partial_fit(table)
+    assert model.network_.geometry.categories == layout
+    assert (model.network_.memories != memories).any()
+    with pytest.raises(ValueError, match="euclidean"):
+        on_dask(2, metric="cosine").partial_fit(table)

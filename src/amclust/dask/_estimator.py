@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 import amclust
+from amclust._categories import Categories
 from amclust._columns import is_missing
 from amclust._docs import documented
 from amclust._fitting import Fitting, Learned
@@ -164,7 +165,8 @@ class ClAM(amclust.ClAM):
         """Go on learning from more rows, one block after the other.
 
         Unlike what `fit` finds, this depends on the blocks: each is gone through once, as
-        `amclust.ClAM.partial_fit` would.
+        `amclust.ClAM.partial_fit` would. Only the levels of categories are those of all blocks:
+        in the first call, one more pass gathers them where there are categories.
 
         Parameters
         ----------
@@ -191,8 +193,13 @@ class ClAM(amclust.ClAM):
         if not isinstance(model.random_state, Integral):  # a task that is run again draws the same
             model.random_state = int(check_random_state(model.random_state).randint(MAX_SEED))
         weights = blocks.weights(sample_weight)
+        categories = None
+        if not hasattr(self, "network_"):
+            categories = learn_categories(blocks, self.categorical_features, engine)
+            if categories is not None:
+                check_metric_of_categories(self.metric, categories)
         for at, (block, values) in enumerate(zip(blocks.blocks, weights, strict=True)):
-            model = engine.task("clam-partial-fit", at, go_on, model, block, values, at)
+            model = engine.task("clam-partial-fit", at, go_on, model, block, values, at, categories)
         (model,) = engine.run([model], "blocks")
         if not hasattr(model, "network_"):
             msg = "No row of X has an observed value: at least one needs one, to begin with."
@@ -224,12 +231,20 @@ class ClAM(amclust.ClAM):
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def _fitting(
-        self, X: Any, sample_weight: Any, *, reset: bool, draws_once: bool = True
+        self,
+        X: Any,
+        sample_weight: Any,
+        *,
+        reset: bool,
+        draws_once: bool = True,
+        categories: Categories | None = None,
     ) -> Fitting:
         backend = find_backend(self.backend, self.device, self.metric)
         self._forget_table()
         if not is_distributed(X):
-            return super()._fitting(X, sample_weight, reset=reset, draws_once=draws_once)
+            return super()._fitting(
+                X, sample_weight, reset=reset, draws_once=draws_once, categories=categories
+            )
         check_unlimited(self, "a fit to a table of Dask")
         engine = self._engine()
 
@@ -626,15 +641,17 @@ ClAM.__init__.__signature__ = _signature()  # type: ignore[attr-defined]
 ClAM.transform = inspect.unwrap(ClAM.transform)  # type: ignore[method-assign]
 
 
-def go_on(model: amclust.ClAM, block: Any, weights: Any, number: int) -> amclust.ClAM:
-    """Return a model that has learned from one more block."""
+def go_on(
+    model: amclust.ClAM, block: Any, weights: Any, number: int, categories: Categories | None
+) -> amclust.ClAM:
+    """Return a model that has learned from one more block; `categories` are those of all blocks."""
     if not len(block) if hasattr(block, "columns") else not block.shape[0]:
         return model
     model = copy.copy(model)  # results of tasks are not changed
     with named(number):
         if is_empty(block):
             return model  # there is nothing to learn from
-        return model.partial_fit(block, sample_weight=weights)
+        return model._learn_more(block, None, weights, categories)
 
 
 def is_empty(block: Any) -> bool:
