@@ -291,7 +291,8 @@ class ClAM(
     cluster_summary_ : pandas.DataFrame of shape (`n_clusters_`, 1 + n_columns)
         What the clusters are, by the columns of the table: their size, centres of numbers, and of a
         category its most likely level and the share of it ("colour" and "colour share"), as
-        `cluster_centers_` have them: a little smoothed, where a cluster has few rows. Made when it is asked for; needs pandas.
+        `cluster_centers_` have them: a little smoothed, where a cluster has few rows. Made when it
+        is asked for; needs pandas.
 
     memories_ : ndarray of shape (n_memories, n_features)
         The memories; without `n_memories` the same as `cluster_centers_`.
