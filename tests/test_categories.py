@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from amclust import ClAM, ClAMSearch, _native, load
 from amclust._categories import Categories
-from amclust._columns import learn_table
+from amclust._columns import as_table, learn_table, read_table
 from amclust._warnings import UnseenLevelsWarning
 from amclust.io.container import FileFormatError
 
@@ -552,3 +552,69 @@ def test_the_layout_of_a_table_knows_its_features():
         Categories((None, None))
     with pytest.raises(ValueError, match="different levels"):
         Categories((("a", "a"),))
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        lambda frame: frame.to_numpy(np.float32),
+        lambda frame: frame.astype(np.float32),
+        lambda frame: frame.astype("Float32"),
+        lambda frame: frame.astype(np.float32).astype({"b": "category"}),
+        lambda frame: pl.from_pandas(frame).cast(pl.Float32),
+    ],
+    ids=["numpy", "pandas", "masked", "categories", "polars"],
+)
+def test_levels_are_the_same_in_columns_of_fewer_bits(cast):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=90), "b": np.tile([0.1, 1 / 3, 2.0], 30)})
+    rows = frame if not isinstance(cast(frame), np.ndarray) else frame.to_numpy()
+    model = ClAM(2, categorical_features=[1], **QUICK).fit(rows)
+    levels = model.network_.geometry.categories.levels[1]
+    assert levels == (0.1, 1 / 3, 2)
+    table = read_table(as_table(cast(frame)), model.network_.geometry.categories)
+    assert_array_equal(table.codes[:, 0], np.tile([0, 1, 2], 30))
+    again = ClAM(2, categorical_features=[1], **QUICK).fit(cast(frame))
+    assert again.network_.geometry.categories.levels[1] == (0.1, float(str(np.float32(1 / 3))), 2)
+
+
+def test_completed_columns_of_fewer_bits_keep_their_categories():
+    rng = np.random.default_rng(0)
+    b = pd.Series(np.tile([0.1, 0.3], 30).astype(np.float32), dtype="category")
+    frame = pd.DataFrame({"x": rng.normal(size=60), "b": b})
+    frame.loc[3, "b"] = None
+    model = ClAM(2, **QUICK).fit(frame)
+    filled = model.complete(frame)
+    assert filled["b"].dtype == frame["b"].dtype
+    assert filled["b"].notna().all()
+
+
+def test_infinite_levels_and_truth_values_among_numbers_are_refused_by_name():
+    frame, _ = table()
+    heights = frame[["height", "weight"]].assign(height=np.tile([1.5, np.inf], 120))
+    with refuses("Column 'height' has the level inf", "finite"):
+        fit(heights, categorical_features=["height"])
+    for values in ([True, 1, 0], [True, 2, "a"], [np.bool_(False), 0.0, None]):
+        mixed = pd.Series(values * 80, dtype=object)
+        with refuses("Column 'flag' has truth values and numbers"):
+            fit(frame[["weight"]].assign(flag=mixed), categorical_features=["flag"])
+        with refuses("Column 0 has truth values and numbers"):
+            rows = frame.assign(colour=mixed)[["colour", "weight"]].to_numpy(object)
+            fit(rows, categorical_features=[0])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[np.int64(1), 2], [np.bool_(False), True, np.bool_(True)], [np.str_("colour"), "size"]],
+)
+def test_columns_named_by_scalars_of_numpy_are_saved(tmp_path, given):
+    frame, _ = table()
+    frame = frame[["height", "colour", "size"]]
+    fit(frame, categorical_features=given).save(tmp_path / "model.amc")
+    assert load(tmp_path / "model.amc").categorical_features == given
+
+
+def test_columns_named_by_a_set_are_refused():
+    frame, _ = table()
+    with refuses("categorical_features", "a list of"):
+        fit(frame[["height", "colour"]], categorical_features={1})

@@ -115,7 +115,31 @@ def test_what_says_otherwise_leaves_squares_alone(model):
 
 def test_learning_goes_on_from_it(model):
     again = ClAM(3, random_state=0).fit(FRAME).partial_fit(FRAME.iloc[:200])
-    assert adjusted_rand_score(again.predict(FRAME), CLUSTERS) > 0.4
+    assert np.mean(again.predict(FRAME) == model.labels_) > 0.97
+
+
+@pytest.mark.parametrize(("parts", "kept"), [(1, 0.99), (8, 0.98)])
+def test_the_same_rows_again_change_nothing(model, parts, kept):
+    again = ClAM(3, random_state=0).fit(FRAME)
+    for _ in range(6):
+        for rows in np.array_split(np.arange(len(FRAME)), parts):
+            again.partial_fit(FRAME.iloc[rows])
+    spread = np.ones(again.memories_.shape[1])
+    spread[:2] = FRAME[["a", "b"]].std()
+    gaps = (again.cluster_centers_ - model.cluster_centers_) / spread
+    assert_allclose(gaps, 0.0, atol=0.05)
+    assert np.mean(again.predict(FRAME) == model.labels_) > kept
+    assert_allclose(again.network_.sizes.sum(), 7 * len(FRAME), rtol=1e-6)
+
+
+def test_learning_goes_on_to_what_all_rows_say():
+    frame, _ = made(1600, seed=3)
+    whole = ClAM(3, random_state=0).fit(frame)
+    grown = ClAM(3, random_state=0).fit(frame.iloc[:400])
+    first = adjusted_rand_score(grown.predict(frame), whole.labels_)
+    for start in range(400, 1600, 200):
+        grown.partial_fit(frame.iloc[start : start + 200])
+    assert adjusted_rand_score(grown.predict(frame), whole.labels_) > max(first, 0.8)
 
 
 def test_recalled_rows_have_shares_of_levels(model):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,7 +128,8 @@ def find_columns(X: Any, given: Any) -> list[int]:
 
 def _wanted(given: Any) -> NDArray[Any]:
     """Return categories as they are named, all of one kind."""
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+    no_list = isinstance(given, Mapping | AbstractSet | Iterator)
+    if no_list or not isinstance(given, Iterable):
         msg = (
             "categorical_features must be 'from_dtype', None, or a list of names, indices or truth "
             f"values, got {given!r}."
@@ -161,6 +163,25 @@ def as_level(value: Any) -> Level:
     return str(value)
 
 
+def as_levels(values: Any, dtype: Any) -> list[Level]:
+    """Return values of a type as levels: of fewer bits than 64, floats as they are written.
+
+    So 0.1 is the same level in a column of float32.
+    """
+    narrow = _narrow(dtype)
+    if narrow is None:
+        return [as_level(value) for value in values]
+    return [as_level(float(str(narrow(value)))) for value in values]
+
+
+def _narrow(dtype: Any) -> Any:
+    """Return the scalar of NumPy for a type of floats of fewer bits than 64; None: it is none."""
+    name = str(dtype).lower()
+    if name.startswith(("float32", "float[")):
+        return np.float32
+    return np.float16 if name.startswith(("float16", "halffloat[")) else None
+
+
 def is_missing(value: Any) -> bool:
     """Whether an object stands for a value that is not there."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -180,9 +201,11 @@ def encode(column: Any) -> Encoded:
     if hasattr(column.dtype, "is_numeric"):
         return _encode_polars(column)
     if is_category(column.dtype):
-        return _in_order(column.cat.codes.to_numpy(), list(column.cat.categories), keeps=True)
+        known = column.cat.categories
+        levels = as_levels(known, known.dtype)
+        return _in_order(column.cat.codes.to_numpy(), levels, keeps=True)
     codes, values = column.factorize()
-    return _in_order(codes, list(values))
+    return _in_order(codes, as_levels(values, column.dtype))
 
 
 def _encode_polars(series: Any) -> Encoded:
@@ -198,7 +221,7 @@ def _encode_polars(series: Any) -> Encoded:
     if not values:
         return Encoded(np.full(len(series), -1), [])
     codes = series.replace_strict(values, list(range(len(values))), default=-1)
-    return _in_order(codes.fill_null(-1).to_numpy(), values, keeps=ordered)
+    return _in_order(codes.fill_null(-1).to_numpy(), as_levels(values, series.dtype), keeps=ordered)
 
 
 def _encode_array(column: NDArray[Any]) -> Encoded:
@@ -207,7 +230,7 @@ def _encode_array(column: NDArray[Any]) -> Encoded:
         values, places = np.unique(column[seen], return_inverse=True)
         codes = np.full(len(column), -1)
         codes[seen] = places
-        return _in_order(codes, list(values))
+        return _in_order(codes, as_levels(values, column.dtype))
     numbers: dict[Any, int] = {}
     codes = np.array(
         [
@@ -219,15 +242,14 @@ def _encode_array(column: NDArray[Any]) -> Encoded:
     return _in_order(codes, list(numbers))
 
 
-def _in_order(codes: NDArray[Any], values: list[Any], *, keeps: bool = False) -> Encoded:
+def _in_order(codes: NDArray[Any], levels: list[Level], *, keeps: bool = False) -> Encoded:
     """Return codes of levels in their order (as they come, if that is kept), without unused ones.
 
-    Values that are the same as levels are one.
+    Levels that are the same are one.
     """
-    if not values:
+    if not levels:
         return Encoded(codes, [])
-    used = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
-    levels = [as_level(value) for value in values]
+    used = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
     known = dict.fromkeys(level for level, there in zip(levels, used, strict=True) if there)
     order = in_order(known, list(known) if keeps else None)
     places = {level: at for at, level in enumerate(order)}
@@ -252,8 +274,9 @@ def learn_table(X: Any, columns: list[int]) -> MixedTable:
     encoded = {column: encode(_column(X, column)) for column in columns}
     levels: list[Levels | None] = [None] * X.shape[1]
     for column, found in encoded.items():
-        name = f"column {column}" if names is None else f"column {names[column]!r}"
-        check_levels(len(found.levels), int(np.count_nonzero(found.codes >= 0)), name)
+        name = told_column(column, names)
+        check_kinds(_column(X, column), found.levels, name)
+        check_levels(found.levels, int(np.count_nonzero(found.codes >= 0)), name)
         levels[column] = tuple(found.levels)
     categories = Categories(tuple(levels), names)
     codes = [found.codes for found in encoded.values()]
@@ -274,7 +297,13 @@ def recognise(X: Any, categories: Categories) -> tuple[MixedTable, str | None]:
     for column in categories.categorical:
         levels = categories.levels[column]
         assert levels is not None
-        found = encode(_column(X, int(column)))
+        series = _column(X, int(column))
+        found = encode(series)
+        held = getattr(getattr(series.dtype, "categories", None), "dtype", series.dtype)
+        if _narrow(held) is not None:  # as the column would hold them
+            levels = tuple(
+                as_levels([level], held)[0] if type(level) is float else level for level in levels
+            )
         known = {level: at for at, level in enumerate(levels)}
         places = np.array([known.get(level, -1) for level in found.levels] + [-1])
         parts.append(places[found.codes])
@@ -371,8 +400,42 @@ def _as_floats(values: NDArray[Any], column: int) -> NDArray[np.float64]:
     return found
 
 
-def check_levels(n_levels: int, n_seen: int, name: str) -> None:
-    """Refuse a category that is none: so many levels in so many rows that have one."""
+def told_column(column: int, names: tuple[str, ...] | None) -> str:
+    """Return how messages name a column."""
+    return f"column {column}" if names is None else f"column {names[column]!r}"
+
+
+def check_kinds(column: Any, levels: Iterable[Level], name: str) -> None:
+    """Refuse a column of truth values and numbers: True and 1 would be one level."""
+    found: Iterable[Any] = levels
+    if str(column.dtype) == "object" and not all(isinstance(level, str) for level in levels):
+        found = column  # as levels they may be one already
+    if mixes_kinds(found):
+        msg = (
+            f"{name[0].upper()}{name[1:]} has truth values and numbers, of which True and 1, False "
+            "and 0 would be the same level. Make all of them numbers, or texts."
+        )
+        raise ValueError(msg)
+
+
+def mixes_kinds(values: Iterable[Any]) -> bool:
+    """Whether there are truth values and numbers among some values."""
+    types = {type(value) for value in values if not is_missing(value)}
+    truths = {one for one in types if issubclass(one, bool | np.bool_)}
+    numbers = {one for one in types if issubclass(one, int | float | np.integer | np.floating)}
+    return bool(truths and numbers - truths)
+
+
+def check_levels(levels: Collection[Level], n_seen: int, name: str) -> None:
+    """Refuse a category that is none, by its levels and how many rows have one."""
+    n_levels = len(levels)
+    infinite = [level for level in levels if isinstance(level, float) and np.isinf(level)]
+    if infinite:
+        msg = (
+            f"{name[0].upper()}{name[1:]} has the level {infinite[0]}: a level must be finite. "
+            "Make such values missing, or texts."
+        )
+        raise ValueError(msg)
     if not n_levels:
         msg = f"No observed value in {name} (all missing). Drop such columns before fitting."
         raise ValueError(msg)
@@ -498,7 +561,8 @@ def _fill_pandas(
     values, filled = _values_of(levels), series.array.copy()
     if is_category(series.dtype):
         # As the column has them: a level may be the text of something else.
-        own = {as_level(value): value for value in series.cat.categories}
+        given = series.cat.categories
+        own = dict(zip(as_levels(given, given.dtype), given, strict=True))
         values[:] = [own.get(level, level) for level in levels]
         needed = [values[place] for place in np.unique(places[gone])]
         new = [value for value in needed if value not in own.values()]

@@ -548,7 +548,9 @@ class ClAM(
         """Go on learning from more rows.
 
         The first call seeds the memories from its rows, and fixes the units and the temperature.
-        Every call goes once through its rows. After `fit`, learning goes on from what it found.
+        Every call goes once through its rows. After `fit`, learning goes on from what it found;
+        where that explains a table with categories by likelihood, shares and means move towards the
+        new rows, all rows so far counting alike.
         Limits of size (`size_min`, `size_max`) are refused: no call sees all rows.
 
         Parameters

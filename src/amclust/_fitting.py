@@ -19,7 +19,7 @@ from amclust._completion import completion_of_clusters
 from amclust._distant import is_outside, place_weights, seen_places, without
 from amclust._full_passes import take_full_passes
 from amclust._geometry import Geometry
-from amclust._likelihoods import MAX_ROWS, can_refine, refined
+from amclust._likelihoods import MAX_ROWS, can_refine, gone_on, refined
 from amclust._metrics import find_metric, name_metric
 from amclust._n_clusters import candidate_numbers, estimate_n_clusters
 from amclust._network import Network
@@ -192,7 +192,14 @@ class Fitting:
             )
             trimmed = without(drawn, places[outside])
             data = self._prepare_in(geometry, trimmed, options, [n_clusters], more_rows=True)
-        learned = Learned(self._fit_on(data, options, n_clusters, 0, (network, state)))
+        found = self._fit_on(data, options, n_clusters, 0, (network, state))
+        if geometry.log_levels:
+
+            def read(geometry: Geometry) -> TrainingSet:
+                return self._prepare_in(geometry, trimmed, options, [n_clusters])
+
+            found, data = gone_on(data, found, network, options, read)
+        learned = Learned(found)
         return self._completed(learned, drawn, trimmed, data, options, network)
 
     # --- rows -------------------------------------------------------------------------------------

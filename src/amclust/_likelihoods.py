@@ -66,13 +66,22 @@ class Cells(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """A mixture, and how likely it makes the rows."""
+    """A mixture."""
 
     log_parts: Floats
     means: Floats
     variances: Floats
     log_shares: Floats
-    likelihood: float
+
+
+class Sums(NamedTuple):
+    """What the rows of each cluster add up to."""
+
+    sizes: Floats
+    counts: Floats  # of the numbers that are there
+    numbers: Floats
+    squares: Floats
+    levels: Floats
 
 
 def can_refine(options: Options, data: TrainingSet, n_clusters: int) -> bool:
@@ -109,23 +118,68 @@ def refined(
         wanted = _scores(cells, explained).argmax(axis=1)
     if len(np.unique(wanted)) < k:
         return found, data
+    sizes = data.total_weight * np.exp(explained.log_parts)
+    fit, again = _with_mixture(data, found, cells, places, explained, sizes, read)
+    if len(np.unique(fit.labels)) < k:
+        return found, data
+    fit = dataclasses.replace(fit, total_weight=None, collapsed=False, trained_in=data.geometry)
+    return fit, again
+
+
+def gone_on(
+    data: TrainingSet,
+    found: Fit,
+    earlier: Network,
+    options: Options,
+    read: Callable[[Geometry], TrainingSet],
+) -> tuple[Fit, TrainingSet]:
+    """Return a fit that explains more rows with those it had: one step, in which all count alike.
+
+    `found` is what the rows are to the `earlier` network. One that has no sizes, as of a layer of
+    torch, counts as much as these rows.
+    """
+    with single_threaded_blas():
+        cells, places = _cells(data, options)
+        share = data.total_weight / cells.weights.sum()
+        cells = cells._replace(weights=cells.weights * share)
+        before = _told_by(earlier, cells)
+        total = data.total_weight if earlier.sizes is None else float(earlier.sizes.sum())
+        sums = _added(_sums(cells, _parts(_scores(cells, before))), before, total)
+        # The shares that were there have their prior already.
+        prior = PRIOR * data.total_weight / (data.total_weight + total)
+        explained = _maximised(cells, sums, prior)
+    fit, again = _with_mixture(data, found, cells, places, explained, sums.sizes, read)
+    return dataclasses.replace(fit, total_weight=None), again
+
+
+def _with_mixture(
+    data: TrainingSet,
+    found: Fit,
+    cells: Cells,
+    places: NDArray[np.int64] | None,
+    explained: Explained,
+    sizes: Floats,
+    read: Callable[[Geometry], TrainingSet],
+) -> tuple[Fit, TrainingSet]:
+    """Return the fit whose network says what a mixture says, and the rows in its units."""
+    wanted = _scores(cells, explained).argmax(axis=1)
     geometry, memories = _in_squares(data.geometry, cells, explained)
     again = read(geometry)
-    unit = float(np.mean(explained.variances)) if len(explained.variances) else 1.0
-    network = found.network
+    unit = _unit(explained)
     best: tuple[float, Network] | None = None
     for power in range(MAX_COOLINGS):
         factor = COOLING**power
         one = dataclasses.replace(
-            network,
+            found.network,
             memories=memories,
             log_weights=(factor * (explained.log_parts - explained.log_parts.max())).astype(
                 np.float32
             ),
             beta=factor / (2.0 * unit),
-            geometry=geometry,
+            geometry=again.geometry,
+            sizes=sizes,
         )
-        told = one.core_labels(again.labelled_rows, indices=places, n_jobs=data.threads)
+        told = one.core_labels(again.labelled_rows, indices=places, n_jobs=again.threads)
         kept = float(np.average(told == wanted, weights=cells.weights))
         if best is None or kept > best[0]:
             best = kept, one
@@ -137,20 +191,9 @@ def refined(
         found.best, refined=Refined(network.memories, network.log_weights, network.beta)
     )
     runs = [*found.runs[: found.chosen], run, *found.runs[found.chosen + 1 :]]
-    labels = network.core_labels(again.labelled_rows, n_jobs=data.threads)
-    if len(np.unique(labels)) < k:
-        return found, data
+    labels = network.core_labels(again.labelled_rows, n_jobs=again.threads)
     judge_runs(again, [run])
-    fit = dataclasses.replace(
-        found,
-        network=network,
-        runs=runs,
-        labels=labels,
-        total_weight=None,
-        collapsed=False,
-        trained_in=data.geometry,
-    )
-    return fit, again
+    return dataclasses.replace(found, network=network, runs=runs, labels=labels), again
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -267,45 +310,69 @@ def _explain(cells: Cells, labels: NDArray[np.integer], k: int) -> Explained:
     parts[np.arange(n), labels] = FIRST_SHARE
     total = cells.weights.sum()
     for _ in range(MAX_STEPS):
-        mixture = _maximised(cells, parts)
-        scores = _scores(cells, mixture)
-        highest = scores.max(axis=1, keepdims=True)
-        likely = np.exp(scores - highest)
-        sums = likely.sum(axis=1, keepdims=True)
-        likely /= sums
+        mixture = _maximised(cells, _sums(cells, parts), PRIOR)
+        likely = _parts(_scores(cells, mixture))
         changed = float(cells.weights @ np.abs(likely - parts).sum(axis=1)) / total
         parts = likely
         if changed < MIN_CHANGE:
             break
-    likelihood = float(cells.weights @ (np.log(sums) + highest)[:, 0]) / total
-    return mixture._replace(likelihood=likelihood)
+    return mixture
 
 
-def _maximised(cells: Cells, parts: Floats) -> Explained:
+def _parts(scores: Floats) -> Floats:
+    """Return which part of each row comes of each memory."""
+    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+    likely /= likely.sum(axis=1, keepdims=True)
+    return likely
+
+
+def _sums(cells: Cells, parts: Floats) -> Sums:
     members = (parts * cells.weights[:, None]).T
-    sizes = members.sum(axis=1)
-    counts = members @ cells.seen + TINY
-    means = members @ cells.numbers / counts
-    squares = (members @ cells.numbers**2 - means**2 * counts).sum(axis=0) / counts.sum(axis=0)
-    # The variance of the columns around their own mean.
+    return Sums(
+        members.sum(axis=1),
+        members @ cells.seen + TINY,
+        members @ cells.numbers,
+        members @ cells.numbers**2,
+        np.ascontiguousarray((cells.levels.T @ members.T).T),
+    )
+
+
+def _added(sums: Sums, before: Explained, total: float) -> Sums:
+    """Add what so many rows were that a mixture was made of, as if they had all values."""
+    sizes = total * np.exp(before.log_parts)
+    each = sizes[:, None]
+    return Sums(
+        sums.sizes + sizes,
+        sums.counts + each,
+        sums.numbers + each * before.means,
+        sums.squares + each * (before.variances + before.means**2),
+        sums.levels + each * np.exp(before.log_shares),
+    )
+
+
+def _maximised(cells: Cells, sums: Sums, prior: float) -> Explained:
+    sizes, counts = sums.sizes, sums.counts
+    means = sums.numbers / counts
     over_all = counts.sum(axis=0)
+    squares = (sums.squares - means**2 * counts).sum(axis=0) / over_all
+    # The variance of the columns around their own mean.
     mean = (means * counts).sum(axis=0) / over_all
-    whole = (members.sum(axis=0) @ cells.numbers**2) / over_all - mean**2
+    whole = sums.squares.sum(axis=0) / over_all - mean**2
     variances = np.maximum(squares, MIN_VARIANCE * np.maximum(whole, TINY))
     counted = cells.number_weights > 0
     if not cells.by_column and counted.any():  # of the columns before they were weighted
         own = variances[counted] / cells.number_weights[counted]
         common = float(over_all[counted] @ own / over_all[counted].sum())
         variances = np.where(counted, common * cells.number_weights, variances)
-    frequency = np.ascontiguousarray((cells.levels.T @ members.T).T)
+    frequency = sums.levels
     log_shares = np.empty_like(frequency)
     for block in _blocks(cells.categories):
         every = frequency[:, block].sum(axis=0)
         every = every / max(float(every.sum()), TINY)
-        found = frequency[:, block] + PRIOR * np.count_nonzero(every) * every + 1e-9
+        found = frequency[:, block] + prior * np.count_nonzero(every) * every + 1e-9
         log_shares[:, block] = np.log(found / found.sum(axis=1, keepdims=True))
     log_parts = np.log(np.maximum(sizes, TINY) / sizes.sum())
-    return Explained(log_parts, means, variances, log_shares, -np.inf)
+    return Explained(log_parts, means, variances, log_shares)
 
 
 def _scores(cells: Cells, mixture: Explained) -> Floats:
@@ -330,7 +397,7 @@ def _in_squares(
 ) -> tuple[Geometry, NDArray[np.float32]]:
     """Return units and memories whose squared distances say what the mixture says."""
     categories = cells.categories
-    unit = float(np.mean(mixture.variances)) if len(mixture.variances) else 1.0
+    unit = _unit(mixture)
     factors = np.ones(geometry.n_features)
     numbers = categories.starts[categories.numbers]
     factors[numbers] = np.sqrt(unit * cells.number_weights / mixture.variances)
@@ -356,6 +423,35 @@ def _in_squares(
             log_levels=True,
         ),
         np.ascontiguousarray(memories, dtype=np.float32),
+    )
+
+
+def _unit(mixture: Explained) -> float:
+    """Return the variance of all numbers in the units of the network."""
+    return float(np.mean(mixture.variances)) if len(mixture.variances) else 1.0
+
+
+def _told_by(network: Network, cells: Cells) -> Explained:
+    """Return the mixture that a network says in squares: the way back from `_in_squares`."""
+    categories, geometry = cells.categories, network.geometry
+    memories = network.memories.astype(np.float64)
+    numbers = categories.starts[categories.numbers]
+    unit = 1.0 / (2.0 * network.beta)
+    for column, weight in zip(categories.categorical, cells.level_weights, strict=True):
+        if weight > 0:
+            size = float(geometry.scale[categories.starts[column]])
+            unit = size**2 / (weight * SHARPNESS)
+    centers = geometry.centers(memories)
+    shares = np.concatenate(
+        [centers[:, categories.block(int(column))] for column in categories.categorical], axis=1
+    )
+    logs = network.log_weights.astype(np.float64) / (2.0 * network.beta * unit)
+    parts = np.exp(logs - logs.max())
+    return Explained(
+        np.log(np.maximum(parts / parts.sum(), TINY)),
+        memories[:, numbers],
+        np.maximum(unit * cells.number_weights, TINY),
+        np.log(np.maximum(shares, TINY)),
     )
 
 

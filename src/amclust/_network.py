@@ -86,7 +86,8 @@ class Network:
 
     sizes : float64 ndarray of shape (n_memories,) or None
         How many rows each memory had when assemblies were made of them (or their weight): what the
-        means of an assembly are weighted by. None: all count the same.
+        means of an assembly are weighted by. None: all count the same. Of a table with categories
+        whose memories are by likelihood, how many rows these stand for when learning goes on.
 
     max_energy : float64 ndarray of shape (n_memories,) or None
         How high a row that falls to each memory may lie above the ground, in core units (see

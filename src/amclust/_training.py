@@ -330,7 +330,8 @@ def fit_on(
     rate = float(max(options.min_lr, rate))
     if data.geometry.spherical:
         rate *= recipe.sphere_rate(data.rows.n_features)
-    plan.schedule.learning_rate = rate
+    # Logarithms of shares are no place for steps towards rows: these are judged only.
+    plan.schedule.learning_rate = 0.0 if data.geometry.log_levels else rate
     plan.whole_epochs, plan.reseed, plan.keep = True, False, _native.Keep.LAST
     plan.exact = plan.measure_first = False
     (run,) = train_plans(data, [plan], [seed], backend, None)

@@ -1,11 +1,15 @@
 """Categories in frames of Dask: the levels, the answers and the bits of the concatenated rows."""
 
+import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from dask import delayed
 from dask_rows import FEW, MANY, as_blocks, as_frame, assert_same_fit, computed, local, on_dask
 from numpy.testing import assert_array_equal
+
+from amclust._warnings import UnseenLevelsWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore:X is not persisted")
 CUTS = {FEW: (50, 0, 1, 69), MANY: (200, 1, 0, 399)}
@@ -103,3 +107,51 @@ def test_text_among_numbers_is_named():
     table = as_frame(frame.drop(columns=columns).assign(name="text"), CUTS[FEW])
     with pytest.raises(ValueError, match="All columns must be numbers; not so: 'name'"):
         on_dask(categorical_features=None).fit(table)
+
+
+def two_kinds():
+    """Return blocks of a column of objects: texts, and numbers."""
+    x = np.random.default_rng(0).normal(size=60)
+    texts, numbers = np.array(["x", "y"] * 30, dtype=object), np.array([1, 2] * 30, dtype=object)
+    return pd.DataFrame({"x": x, "b": texts}), pd.DataFrame({"x": x, "b": numbers})
+
+
+def test_numbers_in_a_block_and_texts_in_another_are_no_missing_values():
+    texts, numbers = two_kinds()
+    with pytest.raises(ValueError, match="Block 1 of X: column 'b' holds numbers here, but texts"):
+        on_dask(2).fit([delayed(texts), delayed(numbers)])
+    with pytest.raises(ValueError, match="'b'"):
+        on_dask(2).fit([delayed(numbers), delayed(texts)])
+    model = on_dask(2, categorical_features=["b"]).fit([delayed(texts), delayed(numbers)])
+    assert model.network_.geometry.categories.levels[1] == (1, 2, "x", "y")
+    assert_array_equal(model.n_missing_, [0, 0])
+
+
+def test_a_column_of_objects_that_holds_numbers_is_no_category():
+    _, numbers = two_kinds()
+    frame = pd.concat([numbers.assign(b=None), numbers, numbers], ignore_index=True)
+    frame["c"] = list("pq") * 90
+    model, expected = on_dask(2).fit(as_blocks(frame, (60, 60, 60))), local(2).fit(frame)
+    assert_same_fit(model, expected)
+    assert model.network_.geometry.categories.levels == (None, None, ("p", "q"))
+
+
+def test_truth_values_in_a_block_and_numbers_in_another_are_refused():
+    texts, numbers = two_kinds()
+    truths = texts.assign(b=texts["b"] == "x")
+    with pytest.raises(ValueError, match="Block 1 of X: column 'b' has numbers here and truth"):
+        on_dask(2, categorical_features=["b"]).fit([delayed(truths), delayed(numbers)])
+
+
+def test_a_score_tells_of_levels_that_no_fit_has_seen():
+    frame = people(FEW)
+    model = on_dask().fit(as_frame(frame, CUTS[FEW]))
+    with pytest.warns(UnseenLevelsWarning, match=r"Block \d of X: .*'green' in column 'team'"):
+        model.score(as_frame(frame.assign(team="green"), CUTS[FEW]))
+
+
+def test_blocks_of_objects_are_pieces_too():
+    rows = people(FEW)[["height", "team"]].dropna(how="all").astype(object).to_numpy()
+    rows[60:90] = None  # a block without any value
+    model = on_dask(2, categorical_features=[1]).partial_fit(da.from_array(rows, chunks=(30, 2)))
+    assert model.network_.geometry.categories.levels[1] == ("blue", "red", "sea", "sky")

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 import amclust
+from amclust._columns import is_missing
 from amclust._docs import documented
 from amclust._fitting import Fitting, Learned
 from amclust._parameters import Constraints
@@ -233,6 +234,9 @@ class ClAM(amclust.ClAM):
         engine = self._engine()
 
         def look(seen: DaskSource) -> None:
+            if seen.summary.unseen is not None:  # its values would not count
+                msg = f"{seen.summary.unseen} Blocks must be the same in every pass over them."
+                raise ValueError(msg)
             check_some_observed(seen.n_empty, seen.n_rows, seen.n_counted, sample_weight)
             tell_empty_rows(seen.n_empty, seen.n_rows, trained=True)
             self.n_samples_, self.n_missing_ = seen.n_rows, seen.n_missing
@@ -637,6 +641,8 @@ def is_empty(block: Any) -> bool:
     """Whether no row of a block has a value."""
     if hasattr(block, "columns"):
         return bool(block.isna().to_numpy().all())
+    if block.dtype.kind not in "biuf":
+        return all(map(is_missing, np.ravel(block)))
     matrix = as_matrix(block, None, None)
     return bool(len(empty_rows(matrix)) == matrix.shape[0])
 

@@ -36,9 +36,17 @@ from amclust._rows import (
 )
 from amclust._silhouettes import sample_rows
 from amclust._validation import check_dense, check_statistics
-from amclust._warnings import warn
+from amclust._warnings import UnseenLevelsWarning, warn
 from amclust.dask._backend import RemoteRows
-from amclust.dask._blocks import BlockError, Blocks, as_rows, as_weights, is_persisted, named
+from amclust.dask._blocks import (
+    BlockError,
+    Blocks,
+    as_rows,
+    as_told_rows,
+    as_weights,
+    is_persisted,
+    named,
+)
 from amclust.dask._engine import Engine, same
 from amclust.dask._levels import as_frame
 
@@ -73,6 +81,9 @@ class Summary:
     n_empty : int
         How many rows have no value at all; they do not count.
 
+    unseen : str or None
+        What is told of the first block with levels that no fit has seen.
+
     everything, weighted : _native.PartialStatistics
         Of all rows, and of those that count by their weights; None where all count the same, as
         blocks beside it may not.
@@ -86,6 +97,7 @@ class Summary:
     names: tuple[Any, ...] | None
     is_sparse: bool
     n_empty: int
+    unseen: str | None
     everything: _native.PartialStatistics
     weighted: _native.PartialStatistics | None
 
@@ -105,7 +117,7 @@ def summarise(
 ) -> Summary:
     """Return what a fit has to know about a block; refuse what no network takes."""
     with named(number):
-        matrix = as_rows(block, names, None, categories)
+        matrix, unseen = as_told_rows(block, names, None, categories)
         values, n_empty = observed_weights(matrix, as_weights(weights, matrix.shape[0]))
         table, columns = TableRows(matrix), names and [str(name) for name in names]
         if categories is not None:
@@ -129,6 +141,7 @@ def summarise(
         tuple(block.columns) if hasattr(block, "columns") else None,
         sparse.issparse(matrix) and matrix.shape[0] > 0,
         n_empty,
+        None if unseen is None else f"Block {number} of X: {unseen}",
         everything,
         weighted,
     )
@@ -166,6 +179,7 @@ def merge(*parts: Summary) -> Summary:
         first.names,
         is_sparse,
         sum(part.n_empty for part in parts),
+        next((part.unseen for part in parts if part.unseen is not None), None),
         _added([part.everything for part in parts]),
         _added(_weighted(parts)),
     )
@@ -264,6 +278,8 @@ class DaskSource:
         vars(self)["summary"] = found  # as the property keeps it: what looks needs it, too
         if self.look is not None:
             self.look(self)
+        elif found.unseen is not None:
+            warn(found.unseen, UnseenLevelsWarning)
         return found, drawn
 
     @property

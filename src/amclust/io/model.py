@@ -406,7 +406,8 @@ def _encode_parameters(parameters: Parameters) -> tuple[Parameters, dict[str, Ar
         elif value is None or isinstance(value, bool | str):
             values[name] = value
         elif name == "categorical_features":
-            values[name] = np.asarray(value, dtype=object).tolist()
+            plain = np.asarray(value, dtype=object).tolist()
+            values[name] = [one.item() if isinstance(one, np.generic) else one for one in plain]
         elif name == "device":
             values[name] = str(value)
         elif isinstance(value, np.bool_):
