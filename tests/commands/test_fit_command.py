@@ -352,3 +352,11 @@ def test_the_model_file_tells_where_it_comes_from(amclust, table):
     told = json.loads(amclust("info", "m.amc", "--json").out)
     assert told["source"] == {"table": "table.csv", "rows": 40}
     assert told["features"] == ["width", "height"]
+
+
+def test_rows_that_belong_nowhere_are_counted(amclust, table):
+    done = amclust("fit", table, "-k", 3, *COLUMNS, "--contamination", 0.1, "-o", "m.amc")
+    assert done.code == 0, done.err
+    assert "-1 (nowhere)" in done.out
+    done = amclust("predict", "m.amc", table, "-o", "labels.csv")
+    assert "-1 (nowhere)" in done.out

@@ -182,11 +182,13 @@ def say_quality(model: ClAM) -> None:
     say(f"{count(model.n_clusters_, 'cluster')}{of}, {how}")
 
 
-def say_sizes(sizes: NDArray[np.int64]) -> None:
-    """Print the sizes of clusters."""
-    total = max(1, int(sizes.sum()))
+def say_sizes(sizes: NDArray[np.int64], n_rows: int) -> None:
+    """Print the sizes of clusters, and how many of so many rows belong to none."""
+    total = max(1, n_rows)
     shown = sizes[:MAX_CLUSTERS_SHOWN]
     rows = [[str(m), f"{size:,}", f"{size / total:.0%}"] for m, size in enumerate(shown)]
+    if outside := n_rows - int(sizes.sum()):
+        rows.append(["-1 (nowhere)", f"{outside:,}", f"{outside / total:.0%}"])
     say_table(["cluster", "rows", "share"], rows)
     if len(sizes) > len(shown):
         say(f"... and {len(sizes) - len(shown):,} more")

@@ -241,7 +241,7 @@ def _say(arguments: argparse.Namespace, model: Any, seen: Seen, sizes: Any) -> N
         console.say_quality(model)
     if sizes is not None:
         say()
-        console.say_sizes(sizes)
+        console.say_sizes(sizes, seen.rows)
     console.say_features(model, arguments.top, sizes)
     if arguments.output or arguments.labels:
         say()

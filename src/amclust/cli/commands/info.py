@@ -73,7 +73,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
     console.say_quality(model)
     if sizes is not None:
         say()
-        console.say_sizes(sizes)
+        console.say_sizes(sizes, len(model.labels_))
     console.say_features(model, arguments.top)
     say()
     defaults = ClAM().get_params()

@@ -88,7 +88,7 @@ def run(parser: options.Parser, arguments: argparse.Namespace) -> None:
         kept = ("table", "model", "output")
         console.say_json(arguments, *kept, rows=rows, sizes=sizes, **shown)
     elif to_file and not arguments.quiet:
-        console.say_sizes(sizes)
+        console.say_sizes(sizes, rows)
         say(f"\n{arguments.output}: {count(rows, 'row')}")
 
 
@@ -107,7 +107,7 @@ def _run_on_dask(parser: options.Parser, arguments: argparse.Namespace) -> None:
     if arguments.json:
         console.say_json(arguments, "table", "model", "output", rows=rows, sizes=sizes)
     elif not arguments.quiet:
-        console.say_sizes(sizes)
+        console.say_sizes(sizes, rows)
         say(f"\n{arguments.output}: {count(rows, 'row')}")
 
 

@@ -171,7 +171,7 @@ def _say(
     ]
     console.say_table(["", *(words.get(name, name) for name in (*names, *last))], rows)
     say("\nthe best:")
-    console.say_sizes(sizes)
+    console.say_sizes(sizes, len(search.best_estimator_.labels_))
     if arguments.output or arguments.results:
         say()
     if arguments.results:
