@@ -161,9 +161,7 @@ def test_blocks_of_objects_are_pieces_too():
 def test_pieces_know_the_levels_of_all_blocks(kind):
     x = np.random.default_rng(0).normal(size=240)
     team = np.repeat(["blue", "red", "sea"], 80)  # rows are sorted
-    frame = pd.DataFrame(
-        {"x": rng.normal(size=240), "team": team, "town": np.tile(["a", "b"], 120)}
-    )
+    frame = pd.DataFrame({"x": x, "team": team, "town": np.tile(["a", "b"], 120)})
     table = kind(frame, (80, 80, 80))
     model = on_dask(2).partial_fit(table)
     layout = model.network_.geometry.categories
