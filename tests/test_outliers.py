@@ -13,6 +13,7 @@ import amclust
 from amclust import ClAM, ClAMSearch
 from amclust._distant import find_outermost
 from amclust._recipe import Recipe
+from amclust._trimming import find_scales
 from amclust._warnings import EmptyRowsWarning
 
 CENTRES = np.array([[-6.0, -6, 0], [-6, 6, 0], [6, -6, 0], [6, 6, 4]])
@@ -260,3 +261,25 @@ def test_a_row_without_any_value_is_no_outlier(levels):
     model = make(2).fit(frame)
     with pytest.warns(EmptyRowsWarning):
         assert model.predict(empty)[0] >= 0
+
+
+def test_a_cluster_of_noise_does_not_make_its_rows_near():
+    """A cluster may spread one and a half times as much as all do, and no more counts."""
+    X, _ = noisy_blobs()
+    network = make().fit(X).network_
+    memories = np.repeat(np.arange(K, dtype=np.int32), 100)
+    heights = np.repeat([1.0, 1.0, 1.0, 100.0], 100)
+    scales = find_scales(network, memories, heights, np.ones(len(heights)))
+    overall = heights.mean()
+    assert_allclose(scales, (np.array([1, 1, 1, 1.5 * overall]) + overall) / 2)
+
+
+def test_what_is_left_is_reconstructed_in_units_of_all():
+    X, _ = noisy_blobs()
+    model = make().fit(X)
+    assert_array_equal(model.memories_, make(objective="reconstruction").fit(X).memories_)
+    kept = X[model.labels_ >= 0]
+    everything = np.clip(X, kept.min(axis=0), kept.max(axis=0)).std(axis=0)
+    scale = model.network_.geometry.column_scale
+    assert_allclose(scale * everything, 1.0, rtol=0.02)
+    assert not np.allclose(scale * kept.std(axis=0), 1.0, rtol=0.05)
